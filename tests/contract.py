@@ -74,7 +74,7 @@ class Lifecycle:
     def test_an_image_that_does_not_exist(
         self, platform: Platform, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("orchestrator.platforms.kubernetes.images._TOLD_S", 0.1)
+        monkeypatch.setattr("orchestrator.platforms.kubernetes.pods._TOLD_S", 0.1)
         assert not platform.images.present("nobody.test/none:0")
         assert platform.images.id("nobody.test/none:0") is None
         assert "nobody.test/none:0" in platform.images.ways_to_get("nobody.test/none:0")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.errors import RunError
-from orchestrator.platforms.docker.connecting import Reach
+from orchestrator.platforms.docker.connection import Reach
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerEntry, ContainerSpec
 

@@ -33,7 +33,7 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, schedule
 from orchestrator.run.gates import Gates
-from orchestrator.system import revision, store
+from orchestrator.system import shell, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import emulated, tier_mechanisms
 from orchestrator.tiers.common.emulated import disk_server, standing
@@ -120,7 +120,7 @@ def _other_load(world: World) -> Iterator[Note]:
 def fingerprint(host: Mapping[str, Any], engine: object, world: World) -> dict[str, Any]:
     """What ran a campaign, and where: `engine` is the platform's own facts, or why there is
     none."""
-    code = {"tierbench": __version__, **revision.of(world.root, _CODE, world.shell)}
+    code = {"tierbench": __version__, **shell.git_revision(world.root, _CODE, world.shell)}
     try:
         others = [asdict(machine.facts()) for machine in world.platform.machines()[1:]]
     except OSError as error:  # then runs are held against the first machine alone

@@ -15,8 +15,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.load_generators.benchbase import distribution
 from orchestrator.model import Profile
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import Clock, Machine, Platform

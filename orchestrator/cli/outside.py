@@ -19,7 +19,7 @@ from orchestrator.model import Placing
 from orchestrator.parts import Parts
 from orchestrator.platforms import platforms
 from orchestrator.platforms.common.claims import RentsVolumes
-from orchestrator.platforms.unasked import NotAsked, UnaskedPlatform
+from orchestrator.platforms.dry import NotAsked, UnaskedPlatform
 from orchestrator.powers import Clock, Platform, Progress, World
 from orchestrator.system import host
 from orchestrator.system.clock import SystemClock

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import registry
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Clock, Platform, Progress, Shell
 from orchestrator.system.clock import wait_until
@@ -44,7 +43,7 @@ def bring_images(
     TIERBENCH_REGISTRY if that is set. UnavailableError if one is not there in the end."""
     for name in own_images.OURS:
         tag = own_images.tag(root, name)
-        if prefix := registry.prefix():
+        if prefix := own_images.registry():
             progress.step(f"pushing {tag} to {prefix}", 20)
             engine.images.push(tag, prefix)
         if not platform.images.present(tag):

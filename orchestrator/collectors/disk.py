@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from orchestrator.collectors.common import local
-from orchestrator.kernel import containers, diskstats
+from orchestrator.kernel import block_devices, containers
 from orchestrator.model import Node, Sample
 from orchestrator.powers import Machine
 
@@ -25,13 +25,15 @@ class DiskCollector:
 
         def readings(machine: Machine, node: Node) -> Iterable[local.Reading]:
             containers.groups(machine, node)  # OSError if the process is not the container's
-            fields = diskstats.rows(machine)
+            fields = block_devices.counter_rows(machine)
             for device, prefix in ((node.device, ""), (node.wal_device, "wal_")):
                 if device is None:
                     continue
                 if device not in fields:
-                    raise OSError(f"{device} is not in {diskstats.PATH}: the device is gone")
-                for name, unit, value in diskstats.readings(fields[device]):
+                    raise OSError(
+                        f"{device} is not in {block_devices.DISKSTATS}: the device is gone"
+                    )
+                for name, unit, value in block_devices.readings(fields[device]):
                     yield f"{prefix}{name}", unit, value
 
         return local.each_on_its_machine(watched, now_s, self._where, readings)

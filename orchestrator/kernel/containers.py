@@ -45,12 +45,12 @@ def process_of(machine: Machine, node: Node) -> int:
     """The number of the container's first process on its machine. OSError if it is not known."""
     if node.process_id is not None:
         return node.process_id
-    found = None
+    process_id = None
     if node.container_id and isinstance(machine, ReadAtOnce):
-        found = machine.locate(node.container_id).process_id
-    if found is None:
+        process_id = machine.locate(node.container_id).process_id
+    if process_id is None:
         raise OSError("no process of its container is known")
-    return found
+    return process_id
 
 
 def _named(container_id: str, path: str) -> str | None:

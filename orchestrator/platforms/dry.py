@@ -1,11 +1,14 @@
-"""The do-nothing platform for rehearsals: it never starts anything."""
+"""Platforms that never start anything: `DryPlatform` for rehearsals, and `UnaskedPlatform` for a
+look ahead, where what would start something raises `NotAsked`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NoReturn
 
+from orchestrator.errors import TierbenchError
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine, Network
 
@@ -20,17 +23,19 @@ class DryContainer:
         return ""
 
 
-class DryPlatform:
-    """The part of a platform that is needed if no container is started."""
-
-    name: str = "dry"
-    campaign: str = "dry"
-
+class _OnThisComputer:
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
 
     def folder(self, cache: Path) -> Path:
         return cache
+
+
+class DryPlatform(_OnThisComputer):
+    """The part of a platform that is needed if no container is started."""
+
+    name: str = "dry"
+    campaign: str = "dry"
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
@@ -46,3 +51,39 @@ class DryPlatform:
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         return ()
+
+
+class NotAsked(TierbenchError):
+    """What could only be found out by starting or asking something."""
+
+
+class _Unanswered:
+    """A power, or a part of one: whatever is called raises `NotAsked`."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise NotAsked("what only a container that is started can tell")
+
+    def __getattr__(self, _part: str) -> _Unanswered:
+        return self
+
+
+class _AllImages:
+    def present(self, tag: str) -> bool:
+        return True
+
+    def id(self, tag: str) -> str:
+        return tag
+
+
+class UnaskedPlatform(_OnThisComputer):
+    """Every image is taken to be here, so that a check goes as far as it can without asking."""
+
+    name: str = "unasked"
+    campaign: str = ""
+    images = _AllImages()
+
+    def machines_of_nodes(self) -> tuple[Machine, ...]:
+        return self.machines()
+
+    def __getattr__(self, power: str) -> Any:
+        return _Unanswered()

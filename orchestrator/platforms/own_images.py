@@ -1,11 +1,13 @@
 """Our container images. Tags name the content, so an image that is present is up to date.
 
 `<FOLDER>/<name>/` is built as `tierbench/<name>:<hash of its files>`, FROM debian:trixie-slim.
+Platforms that build no images get them from the registry that REGISTRY_VARIABLE names.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
@@ -14,7 +16,10 @@ from orchestrator.powers import Platform
 BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
 BASE = f"{BASE_REPOSITORY}:{BASE_TAG}"
 FOLDER = "docker"
+PROJECT = Path(__file__).resolve().parents[2]  # the project folder, with FOLDER
 OURS = ("disk", "client", "postgres")
+REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
+_OURS = "tierbench/"
 
 
 def content_hash(folder: Path) -> str:
@@ -43,3 +48,13 @@ def need(root: Path, name: str, platform: Platform) -> str:
             f"the image {image} is not here", advice="run `make setup`: it builds our images"
         )
     return image
+
+
+def registry() -> str:
+    """Returns the prefix under which our images are pushed and pulled; "" without a registry."""
+    return os.environ.get(REGISTRY_VARIABLE, "").rstrip("/")
+
+
+def name_in_registry(tag: str) -> str:
+    """Returns the name of an image of ours in the registry; any other as it is."""
+    return f"{registry()}/{tag}" if registry() and tag.startswith(_OURS) else tag

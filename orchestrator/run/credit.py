@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import burst_credit
 from orchestrator.analysis.telemetry.burst_credit import Buckets, Seen
-from orchestrator.kernel import diskstats
+from orchestrator.kernel import block_devices
 from orchestrator.model import Node, Sample
 from orchestrator.powers import World
 from orchestrator.tier import Gate, Tier
@@ -44,7 +44,7 @@ class BurstCredit:
             with suppress(OSError):
                 machine.refresh()
                 now_s = self._world.clock.now()
-                for name, row in diskstats.by_device(machine).items():
+                for name, row in block_devices.counters_by_device(machine).items():
                     self._counters[machine.name, name] = _seen(now_s, row)
         for key, state in self._disks.items():
             if key[0] == tier.name:

@@ -15,7 +15,7 @@ from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import durations
 from orchestrator.planning.costs import RentedItem, bought_disks, rented
-from orchestrator.platforms.unasked import NotAsked
+from orchestrator.platforms.dry import NotAsked
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed
 from orchestrator.tier import Price

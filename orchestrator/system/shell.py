@@ -1,4 +1,4 @@
-"""Processes on this machine; no other module starts one."""
+"""Processes on this machine, which no other module starts, and what git says of the code."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from orchestrator.errors import RunError, UnavailableError
-from orchestrator.powers import Completed
+from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.powers import Completed, Shell
+
+_DEADLINE_S = 20.0
+_READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
 
 
 class SystemShell:
@@ -90,3 +94,24 @@ class Beside:
         """Ends it, if it has not ended by itself."""
         self._process.terminate()
         self._process.wait()
+
+
+def git_revision(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, Any]:
+    """`revision`, and `revision_changed`: whether files in the folders `code` differ from it. Empty
+    if `root` is no checkout of its own, or git is not there to say."""
+    try:
+        top, revision = _git(["rev-parse", "--show-toplevel", "HEAD"], root, shell).splitlines()
+        if Path(top).resolve() != root.resolve():
+            return {}
+        changed = _git(["status", "--porcelain", "--", *code], root, shell)
+    except (TierbenchError, ValueError):
+        return {}
+    return {"revision": revision, "revision_changed": bool(changed.strip())}
+
+
+def _git(argv: list[str], root: Path, shell: Shell) -> str:
+    """ValueError if git says no."""
+    done = shell.run(["git", "-C", str(root), *argv], timeout_s=_DEADLINE_S, env=_READ_ONLY)
+    if done.exit_code != 0:
+        raise ValueError(done.err)
+    return done.out

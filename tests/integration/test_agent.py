@@ -41,8 +41,7 @@ class Far(DockerPlatform):
 
     def machines(self) -> tuple[Machine, ...]:
         if not isinstance(self._machine, AgentMachine):
-            spec = agent.container(f"{NAME}-{self.campaign}", own_images.tag(ROOT, agent.IMAGE))
-            talking = partial(agent.conversation, self, spec)
+            talking = partial(agent.conversation, self, f"{NAME}-{self.campaign}")
             self._machine = AgentMachine("far", talking, self._clock)
         return (self._machine,)
 
@@ -54,8 +53,7 @@ class Far(DockerPlatform):
 
 @pytest.fixture
 def far(engine: DockerPlatform) -> Iterator[AgentMachine]:
-    spec = agent.container(NAME, own_images.need(ROOT, agent.IMAGE, engine))
-    machine = AgentMachine("far", partial(agent.conversation, engine, spec), SystemClock())
+    machine = AgentMachine("far", partial(agent.conversation, engine, NAME), SystemClock())
     yield machine
     machine.close()
 

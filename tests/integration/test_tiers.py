@@ -24,7 +24,7 @@ from orchestrator.parts import Disks
 from orchestrator.planning import project_files, recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
-from orchestrator.platforms.docker import devices
+from orchestrator.platforms.docker import limits
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.system import store
 from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Tier
@@ -309,10 +309,10 @@ def test_limits_that_the_kernel_does_not_hold_are_refused(world: World) -> None:
         assert replace(held, device=cap.device) == cap
         with fio_jobs.fio_on(volume, world) as fio:
             pid = _process(fio.container.name)
-            devices.read_back(volume.caps, pid, fio.container.name, world.machine)
+            limits.read_back(volume.caps, pid, fio.container.name, world.machine)
             more = replace(held, read_iops=600)
             with pytest.raises(GateError, match=r"limits read_iops of .* to 500, expected 600"):
-                devices.read_back([more], pid, fio.container.name, world.machine)
+                limits.read_back([more], pid, fio.container.name, world.machine)
         assert fio.container.state() == "gone"
 
 

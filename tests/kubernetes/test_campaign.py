@@ -22,7 +22,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.platforms.kubernetes import labels
+from orchestrator.platforms.kubernetes import space
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import CACHE, ROOT, standin_image
@@ -255,7 +255,7 @@ def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:
 
 def running(core: Any, role: str) -> list[tuple[str, str]]:
     """Namespace and name of our running pods of this role, but for those that load data."""
-    label = f"{labels.LABEL}=1,{labels.ROLE}={role}"
+    label = f"{space.LABEL}=1,{space.ROLE}={role}"
     found = core.list_pod_for_all_namespaces(label_selector=label).items
     return [
         (pod.metadata.namespace, pod.metadata.name)

@@ -21,7 +21,7 @@ import pytest
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.claims import VolumeSource
-from orchestrator.platforms.kubernetes import images
+from orchestrator.platforms.kubernetes import pods
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system import at_once
@@ -287,7 +287,7 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
 def test_an_image_that_cannot_be_pulled(
     platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "_TOLD_S", 2.0)
+    monkeypatch.setattr(pods, "_TOLD_S", 2.0)
     assert not platform.images.present("no.such/image:1")
     with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
         platform.once(ContainerSpec("missing", "no.such/image:1", (), "client"), 60)

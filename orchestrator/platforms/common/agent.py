@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import TierbenchError
+from orchestrator.platforms import own_images
 from orchestrator.platforms.common import machines
 from orchestrator.platforms.common.machines import ClockOffset, Located
 from orchestrator.powers import Clock, ContainerSpec, Conversation, MachineFacts, Mount, Platform
@@ -50,9 +51,11 @@ def container(name: str, image: str, placement: str = "") -> ContainerSpec:
 
 
 @contextmanager
-def conversation(platform: Platform, spec: ContainerSpec) -> Iterator[Conversation]:
-    """Starts the agent's container and talks with the agent; it is gone when the block ends."""
-    with platform.running(spec) as container, container.conversation(COMMAND) as talking:
+def conversation(platform: Platform, name: str, placement: str = "") -> Iterator[Conversation]:
+    """Starts the agent's container `name` on the machine of `placement` and talks with the agent;
+    it is gone when the block ends."""
+    spec = container(name, own_images.need(own_images.PROJECT, IMAGE, platform), placement)
+    with platform.running(spec) as running, running.conversation(COMMAND) as talking:
         yield talking
 
 
@@ -103,8 +106,8 @@ class AgentMachine:
         return self._facts
 
     def _read_facts(self) -> MachineFacts:
-        found = self._read(_KERNEL, _SYSTEM, _CPUS, _MEMORY).texts
-        texts = {path: "" if isinstance(text, OSError) else text for path, text in found.items()}
+        read = self._read(_KERNEL, _SYSTEM, _CPUS, _MEMORY).texts
+        texts = {path: "" if isinstance(text, OSError) else text for path, text in read.items()}
         return MachineFacts(
             hostname=self.name,
             kernel=texts[_KERNEL].strip(),
@@ -127,11 +130,11 @@ class AgentMachine:
 
     def read(self, path: str) -> str:
         self._wanted[path] = 0
-        found = self._found
-        if path not in found.texts or self._clock.monotonic() - found.at_s > FRESH_S:
-            found = self._read(path)
-        self._last.time_s = found.time_s
-        text = found.texts[path]
+        latest = self._found
+        if path not in latest.texts or self._clock.monotonic() - latest.at_s > FRESH_S:
+            latest = self._read(path)
+        self._last.time_s = latest.time_s
+        text = latest.texts[path]
         if isinstance(text, OSError):
             raise text
         return text
@@ -167,8 +170,8 @@ class AgentMachine:
     def locate(self, container_id: str) -> Located:
         """Looked up once for each container: an id is never used again."""
         if container_id not in self._located:
-            found = self._answer("groups", container_id)
-            self._located[container_id] = Located(found["groups"], found["process_id"])
+            place = self._answer("groups", container_id)
+            self._located[container_id] = Located(place["groups"], place["process_id"])
         return self._located[container_id]
 
     def clock_offset(self) -> ClockOffset | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from orchestrator.errors import RunError
+from orchestrator.powers import Mount
 
 Pipe = Callable[[Sequence[str], bytes, Callable[[bytes], None]], None]
 """Runs a command in the container, sends it bytes, and hands on its standard output as it comes.
@@ -28,6 +29,11 @@ _PACK = 'cd "$0" && head -c "$1" | tar -c --null --no-recursion -T - -f - || [ $
 _REMOVE = 'cd "$0" && head -c "$1" | xargs -0 rm -f --'
 _LIST = "find \"$0\" -type f -printf '%s %T@ %P\\0'"
 _IN_MEMORY_BYTES = 16 * 2**20
+
+
+def is_carried(mount: Mount) -> bool:
+    """Whether it is a file or folder of this program's computer."""
+    return mount.source.startswith("/") and not mount.on_machine
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""The computer that this program runs on, as a machine that runs containers.
+"""The computer that this program runs on, as a machine that runs containers, and what only some
+machines and platforms can do.
 
-One elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
+A machine elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,16 @@ from typing import Protocol, runtime_checkable
 
 from orchestrator.powers import Machine, MachineFacts, Platform, World
 from orchestrator.system import at_once
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. `ok` None: only a campaign can tell; `text` says how."""
+
+    subject: str
+    ok: bool | None
+    text: str
+
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 _BOOT = "/proc/sys/kernel/random/boot_id"

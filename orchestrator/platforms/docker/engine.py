@@ -18,20 +18,17 @@ from typing import Any
 
 from docker.errors import APIError, DockerException
 
-from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.platforms import own_images
-from orchestrator.platforms.common import agent
+from orchestrator.errors import NodeError, TierbenchError
+from orchestrator.platforms.common import agent, commands
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.platforms.common.taking_down import taken_down
-from orchestrator.platforms.docker import carrying, devices, ulimits
-from orchestrator.platforms.docker.carrying import Carrier
-from orchestrator.platforms.docker.client import MARK, ROLE, STANDING, Engine
-from orchestrator.platforms.docker.containers import DockerContainer
-from orchestrator.platforms.docker.guard import VolumeGuard
+from orchestrator.platforms.common.carried import is_carried
+from orchestrator.platforms.common.lifecycle import taken_down
+from orchestrator.platforms.common.machines import Finding, LocalMachine
+from orchestrator.platforms.docker import containers, limits
+from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
+from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
+from orchestrator.platforms.docker.containers import Carrier, DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
-from orchestrator.platforms.docker.leftovers import Leftovers, labels_of
 from orchestrator.platforms.docker.networks import Networks
 from orchestrator.powers import (
     HOST_NETWORK,
@@ -44,9 +41,7 @@ from orchestrator.powers import (
     MachineFacts,
 )
 
-_ROOT = Path(__file__).resolve().parents[3]  # the project folder, with the images'
 _FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
-_AGENT = "tierbench-agent"
 THIS_COMPUTER = "this computer"
 
 
@@ -63,7 +58,7 @@ class DockerPlatform:
         self, clock: Clock, address: str | None = None, campaign: str = "", known_as: str = ""
     ) -> None:
         self.known_as = known_as
-        self._clock, self._rights = clock, devices.Rights()
+        self._clock, self._rights = clock, limits.Rights()
         self._engine = Engine(clock, address, campaign or secrets.token_hex(3), known_as)
         self._client, self.reach = self._engine.client, self._engine.reach
         self.guard = VolumeGuard(self._engine)
@@ -127,8 +122,7 @@ class DockerPlatform:
             return here
 
         def talking() -> AbstractContextManager[Conversation]:
-            image = own_images.need(_ROOT, agent.IMAGE, self)
-            return agent.conversation(self, agent.container(f"{_AGENT}-{self.campaign}", image))
+            return agent.conversation(self, f"tierbench-agent-{self.campaign}")
 
         # Machines made of one image may all have the same host name.
         name = facts.hostname if self.known_as in ("", THIS_COMPUTER) else self.known_as
@@ -136,11 +130,13 @@ class DockerPlatform:
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
 
-    def _is_here(self) -> bool:
-        return isinstance(self._machine, LocalMachine)
-
     def folder(self, cache: Path) -> Path:
-        return cache if self._is_here() else _FOLDER
+        return cache if isinstance(self._machine, LocalMachine) else _FOLDER
+
+    def _carries(self, spec: ContainerSpec) -> bool:
+        """Whether files of this computer must be brought to the container's."""
+        is_here = isinstance(self._machine, LocalMachine)
+        return not is_here and any(is_carried(mount) for mount in spec.mounts)
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if isinstance(self._machine, AgentMachine) and not only_list:
@@ -155,12 +151,14 @@ class DockerPlatform:
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         filters: dict[str, Any] = {"label": [MARK, *([f"{ROLE}={role}"] if role else [])]}
         with self._engine.errors("looking for containers of ours"):
-            found = self._engine.patiently(
+            containers = self._engine.patiently(
                 lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True)
             )
         entries = [
-            ContainerEntry(str(one.name), labels_of(one).get(STANDING, ""), str(one.status))
-            for one in found
+            ContainerEntry(
+                str(container.name), labels_of(container).get(STANDING, ""), str(container.status)
+            )
+            for container in containers
         ]
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
@@ -171,7 +169,7 @@ class DockerPlatform:
             yield self._up(spec, container)
 
     def _brought_down(self, spec: ContainerSpec) -> None:
-        if any(carrying.is_carried(mount) for mount in spec.mounts) and not self._is_here():
+        if self._carries(spec):
             with contextlib.suppress(TierbenchError, OSError):  # it may be dead
                 self._carrier.take(spec.name)
         self._carrier.forget(spec.name)
@@ -206,7 +204,7 @@ class DockerPlatform:
         try:
             return self._rights.started(container, lambda: self._create(spec))
         except APIError as error:
-            if not (spec.ulimits and ulimits.refused(error)):
+            if not (spec.ulimits and limits.ulimits_refused(error)):
                 raise
         self._leftovers.remove_container(spec.name, container.id)
         bare = replace(spec, ulimits={})
@@ -239,21 +237,17 @@ class DockerPlatform:
 
         exit_code = self._engine.patiently(ended)
         if exit_code is None:
-            raise RunError(
-                f"{spec.name} did not end within {limit_s:g} s",
-                advice="is the disk under the cache, or the tier's path, very busy?",
-                evidence=self.container(container.id).logs(tail=20),
-            )
+            raise commands.not_ended(self.container(spec.name), limit_s)
         return exit_code
 
     def _create(self, spec: ContainerSpec) -> Any:
-        carries = any(map(carrying.is_carried, spec.mounts)) and not self._is_here()
+        carries = self._carries(spec)
         at = self.reach.address
         host: dict[str, Any] = {
             "binds": [
-                carrying.bind(mount)
+                containers.bind(mount)
                 for mount in spec.mounts
-                if not (carries and carrying.is_carried(mount))
+                if not (carries and is_carried(mount))
             ],
             "port_bindings": {port: (at, local) for port, local in spec.ports.items()},
             "init": spec.init,
@@ -263,11 +257,11 @@ class DockerPlatform:
             "mem_limit": spec.memory_bytes,
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,
-            "ulimits": ulimits.options(spec.ulimits),
+            "ulimits": limits.ulimit_options(spec.ulimits),
         }
         if spec.host_devices:
             self._rights.add_to(host)
-        host.update(devices.limits(spec.io_caps))
+        host.update(limits.io_limits(spec.io_caps))
         api = self._client.api
         networking: Any = None
         if spec.network == HOST_NETWORK:
@@ -310,7 +304,7 @@ class DockerPlatform:
             )
         process = int(state["Pid"])
         if spec.io_caps:
-            devices.read_back(spec.io_caps, process, spec.name, self._machine)
+            limits.read_back(spec.io_caps, process, spec.name, self._machine)
         bindings = container.attrs["NetworkSettings"]["Ports"] or {}
         return replace(
             handle,
@@ -322,6 +316,6 @@ class DockerPlatform:
                 for key, value in bindings.items()
                 if value
             },
-            ulimits=ulimits.in_force(spec.ulimits, process, self._machine),
+            ulimits=limits.ulimits_in_force(spec.ulimits, process, self._machine),
             host=self.reach.address,
         )

@@ -8,7 +8,7 @@ from typing import Any
 from docker.errors import DockerException, ImageNotFound
 
 from orchestrator.errors import RunError
-from orchestrator.platforms.docker.client import Engine
+from orchestrator.platforms.docker.connection import Engine
 
 
 class DockerImages:

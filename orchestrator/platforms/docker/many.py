@@ -20,7 +20,7 @@ from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.model import Placing
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.findings import Finding
+from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import THIS_COMPUTER, DockerPlatform
 from orchestrator.powers import (
@@ -34,7 +34,6 @@ from orchestrator.powers import (
 )
 from orchestrator.system import at_once
 
-_ROOT = Path(__file__).resolve().parents[3]  # the project folder, with the images'
 _NODE, _CLIENT = "node", "client"
 
 
@@ -66,9 +65,9 @@ class DockerMachines:
             return self._nodes[placing.machines.index(str(placing.client_machine))]
         own = self._connected(placing.client_machine)
         shared = [
-            one
-            for one in self._nodes
-            if not own.reach.is_local and one.reach.address == own.reach.address
+            engine
+            for engine in self._nodes
+            if not own.reach.is_local and engine.reach.address == own.reach.address
         ]
         return shared[0] if shared else own
 
@@ -91,23 +90,23 @@ class DockerMachines:
 
     def facts(self) -> dict[str, Any]:
         """Versions of all engines; where they differ, each of them; None if none says it."""
-        every = self._each(lambda one: one.facts())
-        values = {key: dict.fromkeys(one[key] for one in every) for key in every[0]}
+        facts = self._each(lambda engine: engine.facts())
+        values = {key: dict.fromkeys(of_one[key] for of_one in facts) for key in facts[0]}
         together = {key: _listed(different) for key, different in values.items()}
         identity = None if None in values["ID"] else together["ID"]
         return {**together, "ID": identity, "Machines": len(self._engines)}
 
     def examine(self) -> tuple[Finding, ...]:
         """Returns what each engine is; makes nothing."""
-        every = self._each(lambda one: one.examine())
+        by_engine = self._each(lambda engine: engine.examine())
         return tuple(
             replace(finding, subject=f"{finding.subject} of {engine.known_as}")
-            for engine, found in zip(self._engines, every, strict=True)
-            for finding in found
+            for engine, findings in zip(self._engines, by_engine, strict=True)
+            for finding in findings
         )
 
     def answers(self) -> bool:
-        return all(self._each(lambda one: one.answers()))
+        return all(self._each(lambda engine: engine.answers()))
 
     def machines(self) -> tuple[Machine, ...]:
         return tuple(engine.machines()[0] for engine in self._engines)
@@ -123,7 +122,7 @@ class DockerMachines:
         kept: list[TierbenchError] = []
         for engine in self._engines:
             try:
-                removed += [f"{one} of {engine.known_as}" for one in engine.sweep(only_list)]
+                removed += [f"{line} of {engine.known_as}" for line in engine.sweep(only_list)]
             except TierbenchError as error:
                 kept.append(error)
         if len(kept) == 1:
@@ -141,10 +140,10 @@ class DockerMachines:
         return replace(self._engines[0].container(name), machine=None)
 
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
-        found = self._each(lambda one: one.find_containers(role))
-        for engine, entries in zip(self._engines, found, strict=True):
+        by_engine = self._each(lambda engine: engine.find_containers(role))
+        for engine, entries in zip(self._engines, by_engine, strict=True):
             self._engine_by_container |= {entry.name: engine for entry in entries}
-        return tuple(entry for entries in found for entry in entries)
+        return tuple(entry for entries in by_engine for entry in entries)
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
@@ -165,7 +164,7 @@ class DockerMachines:
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         """Nothing is made. Other `addresses` than the machines' cannot be given."""
-        yield Network(name, tuple(one.reach.address for one in self._nodes[:nodes]))
+        yield Network(name, tuple(engine.reach.address for engine in self._nodes[:nodes]))
 
     def volume(
         self, name: str, device: str, fstype: str, placement: str = ""
@@ -184,8 +183,8 @@ class _ImagesOfAll:
 
     def id(self, tag: str) -> str | None:
         """The id, or the several that engines have given it."""
-        found = at_once.each(lambda one: one.images.id(tag), self._engines)
-        return None if None in found else " ".join(dict.fromkeys(map(str, found)))
+        ids = at_once.each(lambda engine: engine.images.id(tag), self._engines)
+        return None if None in ids else " ".join(dict.fromkeys(map(str, ids)))
 
     def pull(self, tag: str) -> bool:
         def pulled(engine: DockerPlatform) -> bool:
@@ -197,7 +196,7 @@ class _ImagesOfAll:
         return f"on each of its machines {self._engines[0].images.ways_to_get(tag)}"
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
-        at_once.each(lambda one: one.images.build(folder, tag, on_line), self._engines)
+        at_once.each(lambda engine: engine.images.build(folder, tag, on_line), self._engines)
 
 
 class _GuardOfAll:
@@ -215,16 +214,16 @@ class _GuardOfAll:
             yield
 
     def other(self) -> str | None:
-        others = at_once.each(lambda one: one.guard.other(), self._engines)
+        others = at_once.each(lambda engine: engine.guard.other(), self._engines)
         return next(filter(None, others), None)
 
     def _bring_images(self) -> None:
         """Brings ours to where they are missing, from another engine or from that of the
         environment, where `make setup` builds them. What none has is missed when it is needed."""
         for name in own_images.OURS:
-            tag = own_images.tag(_ROOT, name)
-            lacking = [one for one in self._engines if not one.images.present(tag)]
-            having = [one for one in self._engines if one not in lacking]
+            tag = own_images.tag(own_images.PROJECT, name)
+            lacking = [engine for engine in self._engines if not engine.images.present(tag)]
+            having = [engine for engine in self._engines if engine not in lacking]
             source = next(iter(having), None) or (self._builder(tag) if lacking else None)
             if source is not None:
                 for engine in lacking:
@@ -239,17 +238,17 @@ class _GuardOfAll:
 
 
 def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
-    local = [one.known_as for one in engines if one.reach.is_local]
+    local = [engine.known_as for engine in engines if engine.reach.is_local]
     if local and len(engines) > 1:
         raise UsageError(
             f"machines: the engine {local[0]} is reached over a socket or the loopback of this "
             "computer, so the other nodes have no address for it",
             advice="name it by the address that the others reach: tcp://… or ssh://…",
         )
-    often = Counter(one.reach.address for one in engines).most_common(1)
+    often = Counter(engine.reach.address for engine in engines).most_common(1)
     if often and often[0][1] > 1:
         address = often[0][0]
-        same = [one.known_as for one in engines if one.reach.address == address]
+        same = [engine.known_as for engine in engines if engine.reach.address == address]
         raise UsageError(
             f"machines: {' and '.join(same)} are one machine ({address}), whose ports two nodes "
             "cannot share",
@@ -258,7 +257,7 @@ def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
 
 
 def _listed(different: Iterable[Any]) -> str | None:
-    told = ["unknown" if one is None else str(one) for one in different]
+    told = ["unknown" if value is None else str(value) for value in different]
     return None if told == ["unknown"] else ", ".join(told)
 
 

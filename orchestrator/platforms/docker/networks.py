@@ -11,10 +11,9 @@ from docker.errors import APIError
 from docker.types import IPAMConfig, IPAMPool
 
 from orchestrator.errors import TierbenchError, UnavailableError
-from orchestrator.platforms.common.taking_down import taken_down
-from orchestrator.platforms.docker.client import CAMPAIGN, LABEL, Engine
-from orchestrator.platforms.docker.guard import VolumeGuard
-from orchestrator.platforms.docker.leftovers import Leftovers, labels_of
+from orchestrator.platforms.common.lifecycle import taken_down
+from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
+from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, Engine
 from orchestrator.powers import Network
 
 _SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))

@@ -1,17 +1,26 @@
-"""The frames of a command's WebSocket: its output, and how it ended.
+"""WebSockets into a pod: the streams of a command, and ports forwarded to this computer.
 
-The first byte of a frame is its channel (remotecommand of Kubernetes, v4 and v5): 0 input, 1
-output, 2 errors, 3 the status as JSON, 255 the end of a channel (v5). They are read as they come:
-the client library's own buffers copy everything again with each frame, and lose what comes with
-the frame that closes.
+The first byte of a frame is its channel. Of a command (remotecommand of Kubernetes, v4 and v5): 0
+input, 1 output, 2 errors, 3 the status as JSON, 255 the end of a channel (v5). Frames are read as
+they come: the client library's own buffers copy everything again with each frame, and lose what
+comes with the frame that closes.
+
+Of a port (portforward, v4): 0 data, 1 errors; the first frame of each only has the port's number,
+in two bytes. Each connection to a port has a WebSocket of its own, so many can be open at once, and
+one that breaks is opened anew by whoever connects again. One thread carries both ways: a TLS
+connection must not be used by two at once. A port is forwarded to the pod's loopback address. Where
+nothing listens at that, as YugabyteDB's servers do not, a shell in the pod carries the connection
+to the pod's own address.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from selectors import EVENT_READ as READ
 from selectors import EVENT_WRITE as WRITE
 from selectors import PollSelector
@@ -19,25 +28,31 @@ from typing import Any
 
 import websocket
 
-from orchestrator.errors import TierbenchError
-from orchestrator.platforms.common.output import Chunk
+from orchestrator.errors import TierbenchError, UnavailableError
+from orchestrator.platforms.common.commands import Chunk
+from orchestrator.platforms.kubernetes.connection import Api, Refused, Unanswered
+from orchestrator.platforms.kubernetes.trouble import MAIN
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS, _END = 0, 1, 2, 3, 255
 _V5 = "v5.channel.k8s.io"
 _PIECE = 256 * 1024  # of input: a frame must fit into the server's buffer
 _REST_S = 0.2  # for the rest of a frame that has begun to come; then senders have their turn
+_PORT_PIECE = 16 * 1024  # as much as fits where there is room at all
+# $0: the address, $1: the port. Either end ends the other. Standard input is read by a child in the
+# foreground: one in the background of a command in a pod finds it ended after the first piece.
+_RELAY = 'exec 3<>"/dev/tcp/$0/$1" || exit 1; set -m; (cat <&3; kill $$) & cat >&3; kill -- -$!'
 
 
 def await_any(reading: Collection[Any], writing: Collection[Any]) -> set[tuple[Any, int]]:
     """Waits until something can be read from or written to a socket; returns which, with READ or
     WRITE. Of what TLS has decrypted already the kernel does not know."""
-    decrypted = {(one, READ) for one in reading if getattr(one, "pending", int)()}
+    decrypted = {(sock, READ) for sock in reading if getattr(sock, "pending", int)()}
     with PollSelector() as selector:
-        for one in {*reading, *writing}:
-            selector.register(one, READ * (one in reading) | WRITE * (one in writing))
-        found = selector.select(0 if decrypted else None)
+        for sock in {*reading, *writing}:
+            selector.register(sock, READ * (sock in reading) | WRITE * (sock in writing))
+        ready = selector.select(0 if decrypted else None)
     return decrypted | {
-        (key.fileobj, event) for key, events in found for event in (READ, WRITE) if events & event
+        (key.fileobj, event) for key, events in ready for event in (READ, WRITE) if events & event
     }
 
 
@@ -127,3 +142,120 @@ class Frames:
     def message(self) -> str:
         """What the cluster said about a command that it could not run; else ""."""
         return str(self._status.get("message") or "") if self.exit_code == -1 else ""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way into a pod. `data`: the channel of what comes from it; `numbered`: whether the first
+    frame of each channel only has the port's number."""
+
+    open: Callable[[], Any]
+    data: int
+    numbered: bool
+
+
+class PortForward:
+    """The port `port` of a pod, at `local_port` (any free one if None) until it is closed.
+    `address`: the pod's own, if its servers may listen at that alone."""
+
+    def __init__(
+        self, api: Api, pod_path: str, port: int, local_port: int | None, address: str = ""
+    ) -> None:
+        path, query = f"{pod_path}/portforward", [("ports", str(port))]
+        self._ways = [_Way(lambda: api.channel(path, query), data=0, numbered=True)]
+        if address:
+            relay = ("bash", "-c", _RELAY, address, str(port))
+            asked = [("container", MAIN), *(("command", word) for word in relay)]
+            asked += [(stream, "true") for stream in ("stdin", "stdout")]
+            self._ways.append(_Way(lambda: api.channel(f"{pod_path}/exec", asked), 1, False))
+        self._listener = socket.socket()
+        try:
+            self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._listener.bind(("127.0.0.1", local_port or 0))
+        except OSError as error:
+            self._listener.close()
+            raise UnavailableError(
+                f"the port {local_port} is taken ({error})",
+                advice="free the port, or leave `port` out of the profile to use any free one",
+            ) from error
+        self._listener.listen(128)
+        self.local_port = int(self._listener.getsockname()[1])
+        threading.Thread(target=self._accept, name=f"port {port}", daemon=True).start()
+
+    def close(self) -> None:
+        """No new connections; those that are open end with the pod."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                here, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._carry, args=(here,), daemon=True).start()
+
+    def _carry(self, here: socket.socket) -> None:
+        unanswered = b""
+        with here:
+            for way in self._ways:
+                try:
+                    there = way.open()
+                except (Refused, Unanswered):
+                    return  # as a port where nothing listens: who connects tries again
+                try:
+                    _carry(here, there, way, unanswered)
+                    return
+                except _NothingListens as error:
+                    unanswered = error.unanswered
+                except (OSError, websocket.WebSocketException):
+                    return
+                finally:
+                    there.shutdown()
+
+
+class _NothingListens(Exception):
+    """The pod reports an error before it has answered. `unanswered`: what was sent to it."""
+
+    def __init__(self, unanswered: bytes) -> None:
+        self.unanswered = unanswered
+        super().__init__("nothing listens at this address of the pod")
+
+
+def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes = b"") -> None:
+    """Carries both ways until one side ends, or the pod reports an error; _NothingListens if that
+    is all it says. What one side does not take yet keeps its other direction open, and is not read
+    on meanwhile. `to_there`: what is sent first."""
+    here.setblocking(False)
+    to_here = b""
+    unanswered: bytes | None = b""  # None: there was an answer
+    begun: set[int] = set()  # channels whose first frame has come
+    while True:
+        reading = [sock for sock, full in ((here, to_there), (there.sock, to_here)) if not full]
+        writing = [sock for sock, data in ((here, to_here), (there.sock, to_there)) if data]
+        ready = await_any(reading, writing)
+        if (there.sock, READ) in ready:
+            code, frame = there.recv_data_frame(True)
+            data = bytes(frame.data)
+            if code == websocket.ABNF.OPCODE_CLOSE:
+                return
+            if code == websocket.ABNF.OPCODE_BINARY and data:
+                if way.numbered and data[0] not in begun:
+                    begun.add(data[0])
+                elif data[0] == way.data:
+                    to_here, unanswered = data[1:], None
+                elif unanswered is None:
+                    return
+                else:
+                    raise _NothingListens(unanswered + to_there)
+        if (here, READ) in ready:
+            to_there = here.recv(_PORT_PIECE)
+            if not to_there:
+                return
+        if (here, WRITE) in ready:
+            to_here = to_here[here.send(to_here) :]
+        if (there.sock, WRITE) in ready:
+            there.send_binary(bytes([_INPUT]) + to_there)
+            unanswered = None if unanswered is None else unanswered + to_there
+            to_there = b""

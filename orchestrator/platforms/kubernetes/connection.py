@@ -2,7 +2,8 @@
 
 The client's own classes for objects are not used: what it must understand of an answer to pass it
 on differs between versions of the cluster. It finds the cluster, signs in, and opens connections.
-Idempotent calls are repeated for a minute if nothing answers.
+Idempotent calls are repeated for a minute if nothing answers. `cluster_errors` turns what is
+refused or not answered into errors of ours.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import contextlib
 import json
 import os
 import ssl
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,12 @@ from kubernetes.config.incluster_config import load_incluster_config
 from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
-from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.platforms.common import patience
-from orchestrator.platforms.kubernetes.errors import Refused, Unanswered
+from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
 from orchestrator.units import listed
 
+RIGHTS = "docs/KUBERNETES.md has the rights that tierbench needs, as a Role to copy"
 _CONNECT_S, _READ_S = 10.0, 60.0
 _PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
 _UNCONNECTED = (
@@ -44,18 +45,64 @@ _UNCONNECTED = (
 )
 _NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _MERGE = "application/merge-patch+json"
-
 Thing = dict[str, Any]
 """An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
 
 
-@dataclass(frozen=True)
-class _Cluster:
-    """How the API server is reached. `context`: "" in a pod; `namespace`: of the context."""
+class Refused(Exception):
+    """An answer of the API server that is no success. `status`: the HTTP status."""
 
-    configuration: Configuration
-    context: str
-    namespace: str
+    def __init__(self, status: int, body: str) -> None:
+        self.status, self.reason, self.message = status, "", body.strip()
+        try:
+            answer = json.loads(body)
+            self.reason = str(answer.get("reason") or "")
+            self.message = str(answer.get("message") or body)
+        except (ValueError, AttributeError):
+            pass
+        super().__init__(self.message)
+
+    @property
+    def is_missing(self) -> bool:
+        return self.status == 404
+
+
+class Unanswered(Exception):
+    """The API server did not answer, or the connection to it was cut."""
+
+
+@contextmanager
+def cluster_errors(doing: str) -> Iterator[None]:
+    """Translates exceptions of the block. `doing` begins the message, as in "starting node-1"."""
+    try:
+        yield
+    except Refused as error:
+        raise _translated(doing, error) from error
+    except Unanswered as error:
+        raise UnavailableError(
+            f"{doing}: the Kubernetes cluster does not answer ({error})",
+            advice="look with `kubectl cluster-info`; KUBECONFIG and the context, the "
+            "profile's or the current one, decide which cluster is meant",
+        ) from error
+
+
+def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
+    text = error.message
+    if error.status == 401:
+        return UnavailableError(
+            f"{doing}: the cluster does not accept the credentials ({text})",
+            advice="sign in again as for kubectl; `kubectl auth whoami` must work",
+        )
+    if error.status == 403 and "exceeded quota" in text:
+        return UnavailableError(
+            f"{doing}: a quota of the namespace is exceeded: {text}",
+            advice="ask for a larger quota, or give nodes less in the profile",
+        )
+    if error.status == 403:
+        return UnavailableError(f"{doing}: not allowed: {text}", advice=RIGHTS)
+    if error.is_missing and "pods" in text:
+        return NodeError(f"{doing}: {text}")
+    return RunError(f"{doing}: Kubernetes refused: {text}")
 
 
 class Api:
@@ -64,9 +111,7 @@ class Api:
 
     def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
-        found = _found(context)
-        self.context, self.namespace = found.context, found.namespace
-        self._configuration = found.configuration
+        self._configuration, self.context, self.namespace = _cluster(context)
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = ApiClient(self._configuration)
@@ -81,7 +126,7 @@ class Api:
         return self._clock.now() + self._ahead_s
 
     def get(self, path: str, **query: Any) -> Thing:
-        return self._patiently("GET", path, query)
+        return dict(json.loads(self._asked_again("GET", path, query)))
 
     def found(self, path: str) -> Thing | None:
         """Returns an object; None if it is not there."""
@@ -105,12 +150,12 @@ class Api:
         return list(answer.get("items") or [])
 
     def text(self, path: str, **query: Any) -> str:
-        return self._asked_again("GET", path, query, None).decode(errors="replace")
+        return self._asked_again("GET", path, query).decode(errors="replace")
 
     def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
         """Is asked again only where no connection was made: whether a call that was not answered
         made it cannot be told."""
-        answer = patience.patiently(
+        answer = lifecycle.patiently(
             lambda: self._asked("POST", path, {}, thing), self._clock, _is_not_begun
         )
         return dict(json.loads(answer))
@@ -139,7 +184,7 @@ class Api:
         headers: dict[str, str] = {}
         self._client.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
         url = ws_client.get_websocket_url(f"{self.host}{path}", query)
-        return patience.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
+        return lifecycle.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
 
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
         try:
@@ -151,13 +196,14 @@ class Api:
         except (websocket.WebSocketException, OSError) as error:
             raise Unanswered(str(error)) from error
 
-    def _patiently(self, method: str, path: str, query: Mapping[str, Any]) -> Thing:
-        return dict(json.loads(self._asked_again(method, path, query, None)))
-
     def _asked_again(
-        self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any],
+        body: Mapping[str, Any] | None = None,
     ) -> bytes:
-        return patience.patiently(
+        return lifecycle.patiently(
             lambda: self._asked(method, path, query, body), self._clock, _is_passing
         )
 
@@ -206,25 +252,26 @@ def _is_not_begun(error: Exception) -> bool:
     return isinstance(reason, _UNCONNECTED)
 
 
-def _found(context: str | None) -> _Cluster:
-    """The cluster of KUBECONFIG or ~/.kube/config, by this context or the current one; else, in a
-    pod, its own, unless a context was named. UnavailableError if there is none, UsageError for a
-    context that does not exist."""
+def _cluster(context: str | None) -> tuple[Configuration, str, str]:
+    """How the cluster of KUBECONFIG or ~/.kube/config is reached, by this context or the current
+    one, with the context and its namespace; else, in a pod, its own cluster ("" as the context),
+    unless a context was named. UnavailableError if there is none, UsageError for a context that
+    does not exist."""
     configuration = Configuration()
     try:
-        every, current = _contexts()
+        contexts, current = _contexts()
     except (ConfigException, OSError) as error:
         raise _unconfigured(error) from error
-    if context is not None and context not in every:
+    if context is not None and context not in contexts:
         raise UsageError(
             f"the kubeconfig has no context named {context!r}",
-            advice=f"it has {listed(sorted(every)) or 'none'}; `context` under `kubernetes` in the "
-            "profile, and KUBECONFIG, decide which cluster is used",
+            advice=f"it has {listed(sorted(contexts)) or 'none'}; `context` under `kubernetes` in "
+            "the profile, and KUBECONFIG, decide which cluster is used",
         )
     name = context or current
     try:
         load_kube_config(_files(), name, configuration)
-        return _Cluster(configuration, str(name), every[str(name)].get("namespace") or "default")
+        return configuration, str(name), contexts[str(name)].get("namespace") or "default"
     except (ConfigException, OSError, KeyError) as error:
         if context is not None:
             raise UnavailableError(
@@ -237,8 +284,8 @@ def _found(context: str | None) -> _Cluster:
     except (ConfigException, OSError):
         raise _unconfigured(reason) from reason
     with contextlib.suppress(OSError):
-        return _Cluster(configuration, "", _NAMESPACE_OF_POD.read_text().strip())
-    return _Cluster(configuration, "", "default")
+        return configuration, "", _NAMESPACE_OF_POD.read_text().strip()
+    return configuration, "", "default"
 
 
 def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
@@ -246,10 +293,11 @@ def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
     merged = KubeConfigMerger(_files()).config
     if merged is None:
         return {}, None
-    every = {
-        str(one.value["name"]): one.value.get("context") or {} for one in merged.value["contexts"]
+    contexts = {
+        str(entry.value["name"]): entry.value.get("context") or {}
+        for entry in merged.value["contexts"]
     }
-    return every, merged.value.get("current-context")
+    return contexts, merged.value.get("current-context")
 
 
 def _unconfigured(reason: Exception) -> UnavailableError:

@@ -13,21 +13,15 @@ from typing import Any, NoReturn
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.kubernetes import examination, requests
-from orchestrator.platforms.kubernetes.connection import Api, Thing
-from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
-from orchestrator.platforms.kubernetes.guard import NamespaceGuard
-from orchestrator.platforms.kubernetes.images import ClusterImages
-from orchestrator.platforms.kubernetes.labels import name_of
-from orchestrator.platforms.kubernetes.leftovers import Sweeper
-from orchestrator.platforms.kubernetes.manifests import Place
-from orchestrator.platforms.kubernetes.pods import Pods
-from orchestrator.platforms.kubernetes.space import NAMESPACES, Space
-from orchestrator.platforms.kubernetes.spreading import Placement
+from orchestrator.platforms.common.machines import Finding
+from orchestrator.platforms.kubernetes import examination
+from orchestrator.platforms.kubernetes.campaigns import NamespaceGuard, Sweeper
+from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.placing import Placement
+from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
+from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, label_of, name_of
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
@@ -36,7 +30,6 @@ from orchestrator.system import at_once
 _PODS = "/api/v1/pods"  # of all namespaces
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _FOLDER = Path("/var/lib/tierbench")
-_ROOT = Path(__file__).resolve().parents[3]
 
 
 class KubernetesPlatform:
@@ -56,9 +49,9 @@ class KubernetesPlatform:
         self.placement.find_machines()
         self.guard = NamespaceGuard(self.space, self._within)
         self.images = ClusterImages(self.placement, clock)
-        places: dict[str, Place] = {}
-        self.pods = Pods(self.space, self.placement, places, self._machine_named)
-        self.claims = Volumes(self.space, self.placement, self.guard, places, self.pods.run_beside)
+        claims: dict[str, str] = {}  # volume → the claim by which pods use it
+        self.pods = Pods(self.space, self.placement, claims, self._machine_named)
+        self.claims = Volumes(self.space, self.placement, self.guard, claims, self.pods.run_beside)
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
         self.network, self.volume = self.claims.network, self.claims.volume
@@ -92,9 +85,9 @@ class KubernetesPlatform:
         """Copies them from the context's namespace: pods can only use those of their own."""
         for name in self.placement.placing.image_pull_secrets:
             with cluster_errors(f"reading the pull secret {name}"):
-                found = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
-                copy = {"type": found["type"], "data": found.get("data") or {}}
-                self._api.make(self.space.path("secrets"), {**copy, "metadata": {"name": name}})
+                secret = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
+                copy = {"type": secret["type"], "data": secret.get("data") or {}}
+                self.space.make("secrets", {**copy, "metadata": {"name": name}})
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if only_list:
@@ -155,9 +148,7 @@ class KubernetesPlatform:
             self.placement.machine_names[placement] = name
 
             def talking() -> AbstractContextManager[Conversation]:
-                image = own_images.need(_ROOT, agent.IMAGE, self)
-                container = f"{self.space.namespace}-agent-{name}"
-                return agent.conversation(self, agent.container(container, image, placement))
+                return agent.conversation(self, f"{self.space.namespace}-agent-{name}", placement)
 
             self._agents.setdefault(name, AgentMachine(name, talking, self._clock, _facts(node)))
         return self._agents[name]
@@ -165,7 +156,7 @@ class KubernetesPlatform:
     def free_cpus(self, nodes: int) -> float:
         machines = self.placement.machines_of(nodes)
         with cluster_errors("looking at what pods ask for"):
-            return requests.each(nodes, machines, self._api.listed(_PODS))
+            return examination.free_cpus(nodes, machines, self._api.listed(_PODS))
 
     def folder(self, cache: Path) -> Path:
         return _FOLDER
@@ -187,5 +178,5 @@ def _facts(node: Thing) -> MachineFacts:
         cpus=int(capacity.get("cpu", 1)),
         cpu_model="",
         memory_bytes=size_bytes(str(capacity.get("memory", "0"))),
-        instance_type=str((node["metadata"].get("labels") or {}).get(_INSTANCE_TYPE, "")),
+        instance_type=label_of(node, _INSTANCE_TYPE),
     )

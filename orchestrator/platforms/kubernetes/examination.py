@@ -1,32 +1,38 @@
 """What a cluster offers and lacks for a campaign: asked of its API server, nothing is made.
 
 Rights are asked as the cluster itself decides them (SelfSubjectAccessReview). What no answer tells
-is a finding too, with the moment at which a campaign finds out.
+is a finding too, with the moment at which a campaign finds out. Free CPUs are counted as the
+scheduler counts: by requests, not by use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.kubernetes.connection import Api, Thing
-from orchestrator.platforms.kubernetes.errors import RIGHTS, Refused, cluster_errors
-from orchestrator.platforms.kubernetes.labels import name_of
-from orchestrator.platforms.kubernetes.space import CLASSES
-from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS, size_bytes
+from orchestrator.platforms.common.machines import Finding
+from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.manifests import CARRIER_CPU, SHARES
+from orchestrator.platforms.kubernetes.placing import ZONE
+from orchestrator.platforms.kubernetes.space import CLASSES, label_of, name_of
+from orchestrator.platforms.kubernetes.volume_manifests import (
+    SNAPSHOT_CLASSES,
+    SNAPSHOTS,
+    size_bytes,
+)
 from orchestrator.units import format_bytes
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_SNAPSHOT_CLASSES = f"/apis/{SNAPSHOTS}/v1/volumesnapshotclasses"
 _ATTACHMENTS = "/apis/storage.k8s.io/v1/csinodes"
-_ZONE = "topology.kubernetes.io/zone"
 # Drivers whose classes the catalog's rows are made for, and what their disks depend on.
 DRIVERS = {
     "disk.csi.azure.com": "Ultra Disks need machines with Ultra support, in zones",
     "ebs.csi.aws.com": "io2 needs machines that are built for it to reach its limits",
     "pd.csi.storage.gke.io": "Hyperdisks need machine types that take them",
 }
+_SNAPSHOTS = f"volumesnapshots.{SNAPSHOTS}"
+_OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,6 @@ class _Right:
     resource: str
 
 
-_SNAPSHOTS = f"volumesnapshots.{SNAPSHOTS}"
 _NEEDED = (
     _Right("the namespace of a campaign", "get list create patch delete", "namespaces"),
     _Right("its first account", "get", "serviceaccounts"),
@@ -84,7 +89,7 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         text = "none is ready, matches `node_selector` and has only taints that are tolerated"
         yield Finding("machines", False, text)
         return
-    zones = {str((one["metadata"].get("labels") or {}).get(_ZONE, "")) for one in machines} - {""}
+    zones = {label_of(machine, ZONE) for machine in machines} - {""}
     named = f" in {len(zones)} zones" if len(zones) > 1 else ""
     few = "" if len(machines) >= 3 else "; three nodes then share machines, which is a rehearsal"
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
@@ -125,15 +130,20 @@ def _storage(api: Api) -> Iterator[Finding]:
     }
     if not classes:
         yield Finding("storage classes", None, "none is seen: only emulated tiers can be compared")
-    for each in classes:
-        driver = str(each.get("provisioner"))
-        late = each.get("volumeBindingMode") == "WaitForFirstConsumer"
+    for storage_class in classes:
+        driver = str(storage_class.get("provisioner"))
+        late = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
         zone = "made where its node runs" if late else "made before its node, maybe in another zone"
         most = f"; at most {attached[driver]} disks a machine" if attached.get(driver) else ""
         hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
-        yield Finding(f"storage class {name_of(each)}", True, f"{driver}, {zone}{most}{hint}")
-    snapshots = [str(one.get("driver")) for one in _seen(api, _SNAPSHOT_CLASSES)]
-    text = ", ".join(snapshots) or "no class is seen: data are loaded for every run"
+        yield Finding(
+            f"storage class {name_of(storage_class)}", True, f"{driver}, {zone}{most}{hint}"
+        )
+    snapshots = _seen(api, SNAPSHOT_CLASSES)
+    text = (
+        ", ".join(str(kind.get("driver")) for kind in snapshots)
+        or "no class is seen: data are loaded for every run"
+    )
     yield Finding("volume snapshots", True if snapshots else None, text)
 
 
@@ -155,3 +165,42 @@ def _only_a_campaign_tells() -> Iterator[Finding]:
         ("images", "are pulled by the first pods: TIERBENCH_REGISTRY names where from"),
     ):
         yield Finding(subject, None, text)
+
+
+def cpus(quantity: str) -> float:
+    """Reads a quantity of processors, as in "250m" or "4"."""
+    return float(quantity[:-1]) / 1000 if quantity.endswith("m") else float(quantity)
+
+
+def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> float:
+    """How many CPUs each of so many nodes of a database may ask for, spread over these machines,
+    beside what carries its files and a load client; a tenth of one is the least that counts.
+    `pods`: all of the cluster."""
+    if not machines:
+        return 0.0
+    free = {machine["metadata"]["name"]: _allocatable(machine) for machine in machines}
+    for pod in pods:
+        name = str(pod["spec"].get("nodeName") or "")
+        if name in free and pod.get("status", {}).get("phase") not in _OVER:
+            free[name] -= _asked(pod["spec"])
+    most = sorted(free.values(), reverse=True)[:nodes]  # those that nodes will find room on
+    left = most[-1] / math.ceil(nodes / len(most)) - cpus(CARRIER_CPU) - cpus(SHARES["client"])
+    return max(0.0, math.floor(10 * left + 1e-6) / 10)
+
+
+def _allocatable(machine: Thing) -> float:
+    status = machine["status"]
+    return cpus(str((status.get("allocatable") or status["capacity"])["cpu"]))
+
+
+def _asked(spec: Thing) -> float:
+    containers, before = spec.get("containers") or [], spec.get("initContainers") or []
+    beside = [container for container in before if container.get("restartPolicy") == "Always"]
+    running = sum(map(_request, (*containers, *beside)))
+    first = max(map(_request, before), default=0.0) + sum(map(_request, beside))
+    return max(running, first) + cpus(str((spec.get("overhead") or {}).get("cpu", "0")))
+
+
+def _request(container: Thing) -> float:
+    asked = (container.get("resources") or {}).get("requests") or {}
+    return cpus(str(asked.get("cpu", "0")))

@@ -7,18 +7,20 @@ come and go, also when `main` has ended.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes.labels import LABEL, NAME, NETWORK, ROLE, object_name
+from orchestrator.platforms.common.carried import is_carried
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
+from orchestrator.platforms.kubernetes.space import LABEL, NAME, NETWORK, ROLE, object_name
+from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
 
-MAIN, CARRIER, GATE = "main", "carrier", "gate"
+CARRIER, GATE = "carrier", "gate"
 SERVICE = "nodes"  # the headless service of a cluster's network
 CARRIED = "/carried"
 READY = f"{CARRIED}/ready"  # its file says that all carried files are there
@@ -44,14 +46,6 @@ _IDLE = "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done"
 
 
 @dataclass(frozen=True)
-class Place:
-    """A volume by its name as a pod uses it: a claim, or, if there is none for it, a folder that
-    ends with the pod."""
-
-    claim: str = ""
-
-
-@dataclass(frozen=True)
 class CarriedPlace:
     """A carried file or folder: its mount, and where it is in the carrier."""
 
@@ -65,7 +59,7 @@ def carried(spec: ContainerSpec) -> tuple[CarriedPlace, ...]:
     return tuple(
         CarriedPlace(mount, _carried_path(mount, number))
         for number, mount in enumerate(mounts)
-        if not mount.on_machine
+        if is_carried(mount)
     )
 
 
@@ -79,18 +73,20 @@ def pod(
     spec: ContainerSpec,
     image: str,
     labels: Mapping[str, str],
-    places: Mapping[str, Place],
+    claims: Mapping[str, str],
     placing: Placing,
     spread: Spread,
 ) -> dict[str, Any]:
-    """The pod of a container. `places`: the volumes that its mounts name. UnavailableError if it
-    asks for what no pod can have."""
+    """The pod of a container. `claims`: of the volumes that its mounts name; one that has none is
+    a folder that ends with the pod. UnavailableError if it asks for what no pod can have."""
     if spec.io_caps:
         raise UnavailableError(
             f"{spec.name}: a pod cannot have limits of its disk in its control group",
             advice="on Kubernetes use `enforcement: emulated` or a storage class",
         )
-    volumes, mounts, carrier_mounts = _volumes(spec, places)
+    files = carried(spec)
+    volumes, mounts = _volumes(spec, files, claims)
+    carrier_mounts = [_mount(CARRIER, CARRIED)] if files else []
     hostname, _, subdomain = (spec.address or "").partition(".")
     on_machine_network = spec.network == HOST_NETWORK
     secrets = [{"name": name} for name in placing.image_pull_secrets]
@@ -122,9 +118,9 @@ def pod(
             ),
             **({"imagePullSecrets": secrets} if secrets else {}),
             **rules(spec.placement, spread, placing),
-            **_before(spec, image, carrier_mounts),
+            **_gate(spec, image, carrier_mounts),
             "containers": [
-                *([_beside(spec, image, carrier_mounts)] if carrier_mounts else []),
+                *([_small(CARRIER, spec, image, (_IDLE,), carrier_mounts)] if files else []),
                 _main(spec, image, mounts),
             ],
             "volumes": volumes,
@@ -184,21 +180,14 @@ def _resources(spec: ContainerSpec) -> dict[str, Any]:
     return {"requests": amounts, "limits": amounts}
 
 
-def _before(
-    spec: ContainerSpec, image: str, carrier_mounts: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """The gate: a container that ends when `main` may begin."""
-    waits = [_WAIT_FOR_FILES] if carrier_mounts else []
+def _gate(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict[str, Any]:
+    """A container that ends when `main` may begin."""
+    waits = [_WAIT_FOR_FILES] if mounts else []
     waits += [_WAIT_FOR_NAME] if "." in (spec.address or "") else []
     if not waits:
         return {}
-    mounts = carrier_mounts
     script = "\n".join(waits)
     return {"initContainers": [_small(GATE, spec, image, (script, spec.address or ""), mounts)]}
-
-
-def _beside(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict[str, Any]:
-    return _small(CARRIER, spec, image, (_IDLE,), mounts)
 
 
 def _small(
@@ -224,24 +213,23 @@ def _small(
 
 
 def _volumes(
-    spec: ContainerSpec, places: Mapping[str, Place]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Volumes of the pod, where they are in `main`, and where they are in the carrier."""
+    spec: ContainerSpec, files: Sequence[CarriedPlace], claims: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Volumes of the pod, and where they are in `main`."""
     volumes: list[dict[str, Any]] = []
     mounts: list[dict[str, Any]] = []
     for number, mount in enumerate(spec.mounts):
-        if mount.source.startswith("/") and not mount.on_machine:
+        if is_carried(mount):
             continue
         name = f"volume-{number}"
-        volumes.append({"name": name, **_volume(mount, places)})
+        volumes.append({"name": name, **_volume(mount, claims)})
         mounts.append(_mount(name, mount.target, mount.read_only))
-    files = carried(spec)
     if files:
         volumes.append({"name": CARRIER, "emptyDir": {}})
     for place in files:
         inside = str(PurePosixPath(place.path).relative_to(CARRIED))
-        one = _mount(CARRIER, place.mount.target, place.mount.read_only)
-        mounts.append({**one, "subPath": inside})
+        whole = _mount(CARRIER, place.mount.target, place.mount.read_only)
+        mounts.append({**whole, "subPath": inside})
     if spec.shared_memory_bytes:
         memory = {"medium": "Memory", "sizeLimit": str(spec.shared_memory_bytes)}
         volumes.append({"name": "shared-memory", "emptyDir": memory})
@@ -249,14 +237,15 @@ def _volumes(
     if spec.host_devices:
         volumes.append({"name": "devices", "hostPath": {"path": "/dev", "type": "Directory"}})
         mounts.append(_mount("devices", "/dev"))
-    return volumes, mounts, [_mount(CARRIER, CARRIED)] if files else []
+    return volumes, mounts
 
 
-def _volume(mount: Mount, places: Mapping[str, Place]) -> dict[str, Any]:
+def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
     if mount.on_machine:
         return {"hostPath": {"path": mount.source, "type": "DirectoryOrCreate"}}
-    claim = places[mount.source].claim if mount.source in places else ""
-    return {"persistentVolumeClaim": {"claimName": claim}} if claim else {"emptyDir": {}}
+    if claim := claims.get(mount.source):
+        return {"persistentVolumeClaim": {"claimName": claim}}
+    return {"emptyDir": {}}
 
 
 def _mount(name: str, path: str, read_only: bool = False) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""On which machines a pod may run: rules for the scheduler, from the placement. Pure.
+"""On which machines pods run: the rules for the scheduler, and the machine that each placement got
+with its first pod, which it then keeps.
 
 Nodes of a database go to machines of their own as long as there are enough of them, clients to
 machines without nodes if there are any, and everything of one placement to one machine.
@@ -6,12 +7,17 @@ machines without nodes if there are any, and everything of one placement to one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes.labels import KIND, PLACEMENT
+from orchestrator.platforms.kubernetes import trouble
+from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
+from orchestrator.platforms.kubernetes.space import KIND, NODES, PLACEMENT, Space, name_of
 
 MACHINE = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -46,7 +52,7 @@ def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
     if labels := _labels(placement, chosen):
         parts["nodeSelector"] = dict(labels)
     if chosen.tolerations:
-        parts["tolerations"] = [dict(one) for one in chosen.tolerations]
+        parts["tolerations"] = [dict(toleration) for toleration in chosen.tolerations]
     affinity: dict[str, Any] = {}
     demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
     demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
@@ -111,9 +117,8 @@ def usable(node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] =
     """Whether pods of one of these placements may run on a machine: ready, chosen, and without a
     taint that is not tolerated."""
     labels = node["metadata"].get("labels") or {}
-    conditions = node.get("status", {}).get("conditions") or []
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-    fits = any(_labels(one, chosen).items() <= labels.items() for one in placements)
+    ready = trouble.is_ready(node)
+    fits = any(_labels(placement, chosen).items() <= labels.items() for placement in placements)
     in_zone = not chosen.zones or labels.get(ZONE) in chosen.zones
     spec = node.get("spec", {})
     kept_away = any(
@@ -125,11 +130,82 @@ def usable(node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] =
 
 def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
     """As the scheduler decides it (pod-spec `tolerations`)."""
-    return any(
-        one.get("effect") in (None, "", taint["effect"])
-        and (
-            (one.get("operator") == "Exists" and one.get("key") in (None, "", taint["key"]))
-            or (one.get("key") == taint["key"] and one.get("value", "") == taint.get("value", ""))
+    for toleration in chosen.tolerations:
+        key, effect = toleration.get("key"), toleration.get("effect")
+        exists = toleration.get("operator") == "Exists" and key in (None, "", taint["key"])
+        equals = key == taint["key"] and toleration.get("value", "") == taint.get("value", "")
+        if effect in (None, "", taint["effect"]) and (exists or equals):
+            return True
+    return False
+
+
+class Placement:
+    """The machines of a campaign. `machine_names`: placement → machine; `found`: machines that
+    could run pods of ours when the cluster was last asked."""
+
+    def __init__(self, space: Space, placing: Placing) -> None:
+        self._space, self.placing = space, placing
+        self.machine_names: dict[str, str] = {}
+        self.found: list[Thing] = []
+        self._scheduling = threading.Lock()
+
+    @contextmanager
+    def choosing(self, placement: str) -> Iterator[Spread]:
+        """What is known for the pod that is made in the block, which for a placement without a
+        machine ends when it has one. Only one such block goes on at a time: the next placement
+        keeps away from that machine."""
+        if not placement or placement in self.machine_names:
+            yield Spread(self.machine_names.get(placement, ""))
+            return
+        with self._scheduling:
+            machine = self.machine_names.get(placement, "")
+            enough = bool(self._free_machines())
+            yield Spread(machine) if machine else Spread("", enough, self._taken(placement))
+
+    def _taken(self, placement: str = "") -> tuple[str, ...]:
+        """The machines of all nodes of a database, but of this one."""
+        return tuple(
+            sorted(
+                machine
+                for place, machine in self.machine_names.items()
+                if kind_of(place) == "node" and place != placement
+            )
         )
-        for one in chosen.tolerations
-    )
+
+    def _free_machines(self) -> list[str]:
+        """The machines on which no node of a database runs."""
+        taken = self._taken()
+        machines = map(name_of, self.find_machines(("node",)))
+        return [name for name in machines if name not in taken]
+
+    def machines_of(self, nodes: int) -> list[Thing]:
+        """Those that nodes 1 to `nodes` of a database are bound to, as by their disks; all that
+        they may be on, if one is not bound yet."""
+        usable = self.find_machines(("node",))
+        bound = {self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
+        if None in bound:
+            return usable
+        return [machine for machine in usable if name_of(machine) in bound]
+
+    def machine_for(self, placement: str) -> str:
+        """Returns the machine of a placement; chooses one if nothing of it has run yet."""
+        with self._scheduling:
+            if placement in self.machine_names:
+                return self.machine_names[placement]
+            names = [name_of(machine) for machine in self.find_machines((placement,))]
+            if not names or (len(names) > 1 and not placement):
+                raise UnavailableError(
+                    "a device is on one machine, and it is not known on which"
+                    if names
+                    else "no machine of the cluster can run pods of ours",
+                    advice="look with `kubectl get nodes`; taints need tolerations",
+                )
+            free = self._free_machines() or names
+            self.machine_names[placement] = free[0]
+            return free[0]
+
+    def find_machines(self, placements: Sequence[str] = ANY) -> list[Thing]:
+        with cluster_errors("looking at the cluster's machines"):
+            nodes = self._space.api.listed(NODES)
+        self.found = [node for node in nodes if usable(node, self.placing, ANY)]
+        return [node for node in nodes if usable(node, self.placing, placements)]

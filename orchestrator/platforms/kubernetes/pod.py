@@ -14,20 +14,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.platforms.common import watching
+from orchestrator.platforms.common import commands
 from orchestrator.platforms.common.carried import Carried
-from orchestrator.platforms.common.conversations import KEPT, LineConversation
-from orchestrator.platforms.common.output import Output
+from orchestrator.platforms.common.commands import LineConversation, Output
 from orchestrator.platforms.kubernetes import manifests, trouble
-from orchestrator.platforms.kubernetes.channels import Frames
-from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
-from orchestrator.platforms.kubernetes.labels import object_name
-from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE, MAIN
-from orchestrator.platforms.kubernetes.ports import PortForward
+from orchestrator.platforms.kubernetes.channels import Frames, PortForward
+from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE
 from orchestrator.platforms.kubernetes.space import Space
-from orchestrator.platforms.kubernetes.trouble import LOST
-from orchestrator.powers import Clock, Completed, Container, ContainerSpec, Machine
+from orchestrator.platforms.kubernetes.trouble import LOST, MAIN
+from orchestrator.powers import Completed, Container, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 
 # $0: the seconds. KILL follows TERM after five.
@@ -65,7 +61,7 @@ class Pod:
 
     @property
     def path(self) -> str:
-        return self._space.path("pods", object_name(self.name))
+        return self._space.path("pods", self.name)
 
     # -------------------------------------------------------------- commands
 
@@ -92,13 +88,13 @@ class Pod:
                 frames.cut()
                 raise NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
 
-        if not watching.follow(output, on_line, watch, deadline, self._clock, raise_if_lost):
+        if not commands.follow(output, on_line, watch, deadline, self._clock, raise_if_lost):
             frames.cut()
         took_s = self._clock.monotonic() - started
         if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
             raise RunError(f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail())
         if frames.exit_code != 0:
-            watching.after_failure(watch, output, self._clock)
+            commands.after_failure(watch, output, self._clock)
         if frames.exit_code == -1:
             raise self._cut_off(doing, frames, output)
         self._take_files()
@@ -107,13 +103,11 @@ class Pod:
         )
 
     @contextmanager
-    def conversation(self, argv: Sequence[str]) -> Iterator[PodConversation]:
+    def conversation(self, argv: Sequence[str]) -> Iterator[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
-        conversation = PodConversation(self._begin(doing, MAIN, argv), doing, self._clock)
-        try:
+        frames = self._begin(doing, MAIN, argv)
+        with commands.conversing(frames, doing, self._clock) as conversation:
             yield conversation
-        finally:
-            conversation.close()
 
     def pipe(
         self, inside: str, argv: Sequence[str], data: bytes, out: Callable[[bytes], None]
@@ -122,20 +116,16 @@ class Pod:
         RunError if it fails."""
         doing = f"carrying files of {self.name}"
         frames = self._begin(doing, inside, argv)
-        errors = b""
         try:
             frames.send(data)
         except OSError as error:
             raise RunError(f"{doing}: {error}") from error
-        for chunk, error_chunk in frames:
-            if chunk:
-                out(chunk)
-            errors += error_chunk or b""
+        errors = commands.hand_on(frames, out)
         if frames.exit_code != 0:
             raise RunError(
                 f"{doing}: {argv[0]} failed (exit {frames.exit_code}) {frames.message}",
                 advice="its image needs sh, GNU tar and GNU find",
-                evidence=errors.decode(errors="replace")[-2000:],
+                evidence=errors,
             )
 
     def _begin(self, doing: str, inside: str, argv: Sequence[str]) -> Frames:
@@ -171,8 +161,8 @@ class Pod:
 
         self._carried_by = GATE
         self._carried = tuple(
-            Carried(Path(one.mount.source), one.path, one.mount.read_only, through)
-            for one in manifests.carried(spec)
+            Carried(Path(place.mount.source), place.path, place.mount.read_only, through)
+            for place in manifests.carried(spec)
         )
         return bool(self._carried)
 
@@ -183,12 +173,12 @@ class Pod:
         self._carried_by = CARRIER
 
     def _put_files(self) -> None:
-        for one in self._carried:
-            one.put()
+        for carried in self._carried:
+            carried.put()
 
     def _take_files(self) -> None:
-        for one in self._carried:
-            one.take()
+        for carried in self._carried:
+            carried.take()
 
     # -------------------------------------------------------------- stopping
 
@@ -225,8 +215,7 @@ class Pod:
     def clear(self, grace_s: float) -> None:
         """Removes the pod of this name and its secret, if they are there."""
         self._space.remove("container", self.path, self.name, grace_s)
-        secret = self._space.path("secrets", object_name(self.name))
-        self._space.remove("secret", secret, self.name)
+        self._space.remove("secret", self._space.path("secrets", self.name), self.name)
 
     def forget(self) -> None:
         """The pod goes, or is gone: nothing that was known of it holds any more."""
@@ -254,7 +243,7 @@ class Pod:
             self._forwards.append(forward)
         forwarded = zip(spec.ports, self._forwards, strict=True)
         self.ports = {port: forward.local_port for port, forward in forwarded}
-        self.id = status_of_main(pod).get("containerID", "").rpartition("//")[2]
+        self.id = trouble.status_of(pod).get("containerID", "").rpartition("//")[2]
         self.address = spec.address
 
     def _found(self) -> Thing | None:
@@ -269,7 +258,7 @@ class Pod:
 
     def find_image(self) -> str:
         pod = self._found()
-        return str(status_of_main(pod).get("imageID") or "") if pod else ""
+        return str(trouble.status_of(pod).get("imageID") or "") if pod else ""
 
     def find_machine(self) -> Machine:
         """A pod never moves, so the cluster is asked once."""
@@ -293,26 +282,9 @@ class Pod:
                 raise
 
 
-def status_of_main(pod: Thing) -> Thing:
-    statuses = pod.get("status", {}).get("containerStatuses") or []
-    return next((one for one in statuses if one["name"] == MAIN), {})
-
-
 def _environment(env: Mapping[str, str]) -> bytes:
     """One line for each variable, and an empty one."""
     for name, value in env.items():
         if "\n" in value:
             raise RunError(f"the variable {name} has a line break, which no pod can be given")
     return "".join(f"{name}={value}\n" for name, value in env.items()).encode() + b"\n"
-
-
-class PodConversation(LineConversation):
-    """A command in a pod that is talked with."""
-
-    def __init__(self, frames: Frames, doing: str, clock: Clock) -> None:
-        self._frames = frames
-        super().__init__(Output(frames, kept=KEPT), frames.send, doing, clock)
-
-    def close(self) -> None:
-        """Ends its standard input, which ends every command that reads it."""
-        self._frames.end_input()

@@ -1,50 +1,58 @@
-"""Starts containers as pods, and removes them."""
+"""Starts containers as pods, removes them, and finds their images on the cluster's machines.
+
+A cluster builds no images: ours come from a registry. Where one is named (own_images.py), they are
+taken to be there, and an image that cannot be pulled is an error of the first pod.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NoReturn
 
-from orchestrator.errors import NodeError, RunError, UnavailableError
-from orchestrator.platforms.common import registry
-from orchestrator.platforms.common.taking_down import taken_down
+from orchestrator.errors import NodeError, UnavailableError
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common import commands
+from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble
-from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.labels import (
+from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
+from orchestrator.platforms.kubernetes.manifests import GATE
+from orchestrator.platforms.kubernetes.placing import Placement
+from orchestrator.platforms.kubernetes.pod import Pod
+from orchestrator.platforms.kubernetes.space import (
     KIND,
     MARK,
     NAME,
     PLACEMENT,
     ROLE,
+    Space,
     annotation_of,
     name_of,
 )
-from orchestrator.platforms.kubernetes.manifests import GATE, MAIN, Place
-from orchestrator.platforms.kubernetes.pod import Pod
-from orchestrator.platforms.kubernetes.space import Space
-from orchestrator.platforms.kubernetes.spreading import Placement
-from orchestrator.powers import Completed, ContainerEntry, ContainerSpec, Machine
+from orchestrator.platforms.kubernetes.trouble import MAIN
+from orchestrator.powers import Clock, Completed, ContainerEntry, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 
 # A pod waits this long for a machine, a volume or an image; or until the cluster has grown.
 START_S, GROWN_S = 180.0, 900.0
 _LOOK_EVERY_S = 1.0
+_TOLD_S = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
+_MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
 class Pods:
-    """The containers of a campaign. `places`: volumes that mounts may name; `machine_named`: as of
-    `Pod`."""
+    """The containers of a campaign. `claims`: of the volumes that mounts may name; `machine_named`:
+    as of `Pod`."""
 
     def __init__(
         self,
         space: Space,
         placement: Placement,
-        places: Mapping[str, Place],
+        claims: Mapping[str, str],
         machine_named: Callable[[str], Machine | None],
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
-        self._placement, self._places, self._machine_named = placement, places, machine_named
+        self._placement, self._claims, self._machine_named = placement, claims, machine_named
         self._pods: dict[str, Pod] = {}
         self.start_s = START_S
 
@@ -83,11 +91,7 @@ class Pods:
 
             left_s = timeout_s - (self._clock.monotonic() - started)
             if not wait_until(ended, deadline_s=left_s, clock=self._clock, every_s=0.1):
-                raise RunError(
-                    f"{spec.name} did not end within {timeout_s:g} s",
-                    advice="is the disk under the cache, or the tier's path, very busy?",
-                    evidence=self.pod(spec.name).logs(tail=20),
-                )
+                raise commands.not_ended(self.pod(spec.name), timeout_s)
             end = trouble.main_state(pod).get("terminated")
             if end is None:
                 raise NodeError(f"{spec.name} is {trouble.in_words(pod)}")
@@ -103,12 +107,12 @@ class Pods:
         pod, labels, placing = self.pod(spec.name), self._space.labels, self._placement.placing
         pod.clear(grace_s=1)
         with self._placement.choosing(spec.placement) as spread:
-            image = registry.name_of(spec.image)
-            manifest = manifests.pod(spec, image, labels, self._places, placing, spread)
+            image = own_images.name_in_registry(spec.image)
+            manifest = manifests.pod(spec, image, labels, self._claims, placing, spread)
             with cluster_errors(f"starting {spec.name}"):
                 if manifests.secret_values(spec):
-                    self._api.make(self._space.path("secrets"), manifests.secret(spec, labels))
-                self._api.make(self._space.path("pods"), manifest)
+                    self._space.make("secrets", manifests.secret(spec, labels))
+                self._space.make("pods", manifest)
             if spec.placement:
                 placed = self._awaited(spec, lambda thing: bool(thing["spec"].get("nodeName")))
                 machine = str(placed["spec"]["nodeName"])
@@ -117,7 +121,8 @@ class Pods:
 
         def has_begun(thing: Thing) -> bool:
             nonlocal has_files
-            if has_files and _is_running(thing, "initContainerStatuses", GATE):
+            gate = trouble.status_of(thing, GATE, "initContainerStatuses")
+            if has_files and "running" in (gate.get("state") or {}):
                 pod.open_gate()
                 has_files = False
             return bool(set(trouble.main_state(thing)) & {"running", "terminated"})
@@ -150,15 +155,17 @@ class Pods:
             if "persistentVolumeClaim" in volume
         ]
         events = [event for thing in (name_of(pod), *claims) for event in self._space.events(thing)]
-        found = trouble.of_pod(pod, events)
+        problem = trouble.of_pod(pod, events)
         limit_s = GROWN_S if trouble.grows(events) else self.start_s
-        if not patience.ends(self._clock.monotonic(), found, limit_s):
+        if not patience.ends(self._clock.monotonic(), problem, limit_s):
             return
-        said = found.text if found else trouble.in_words(pod)
+        said = problem.text if problem else trouble.in_words(pod)
         raise UnavailableError(
             f"{spec.name} does not start: {said}",
-            advice=found.advice if found else "look at the machine's kubelet",
-            evidence="\n".join(f"{one.get('reason')}: {one.get('message')}" for one in events),
+            advice=problem.advice if problem else "look at the machine's kubelet",
+            evidence="\n".join(
+                f"{event.get('reason')}: {event.get('message')}" for event in events
+            ),
         )
 
     # -------------------------------------------------------------- looking
@@ -167,11 +174,11 @@ class Pods:
         selector = f"{MARK},{ROLE}={role}" if role else MARK
         with cluster_errors("looking for containers of ours"):
             pods = self._api.listed(self._space.path("pods"), selector)
-        found = [
+        entries = [
             ContainerEntry(annotation_of(pod, NAME) or name_of(pod), "", trouble.in_words(pod))
             for pod in pods
         ]
-        return tuple(sorted(found, key=lambda entry: entry.name))
+        return tuple(sorted(entries, key=lambda entry: entry.name))
 
     def run_beside(self, placement: str, argv: Sequence[str]) -> None:
         """Runs a command in the server of a disk on the machine of a placement, if one runs.
@@ -184,6 +191,76 @@ class Pods:
                 self.pod(annotation_of(pod, NAME)).pipe(MAIN, argv, b"", lambda _data: None)
 
 
-def _is_running(pod: Thing, statuses: str, name: str) -> bool:
-    found = [one for one in pod.get("status", {}).get(statuses) or [] if one["name"] == name]
-    return bool(found) and "running" in (found[0].get("state") or {})
+class ClusterImages:
+    """The `Images` protocol on a cluster's machines."""
+
+    def __init__(self, placement: Placement, clock: Clock) -> None:
+        self._placement, self._clock = placement, clock
+
+    def present(self, tag: str) -> bool:
+        """On all machines; of one that does not tell all its images it is not known, and the first
+        pod will tell. Machines tell of a new image late, so a missing one is waited for."""
+        return _in_registry(tag) or wait_until(
+            lambda: self._is_told(tag), deadline_s=_TOLD_S, clock=self._clock, every_s=1.0
+        )
+
+    def _is_told(self, tag: str) -> bool:
+        nodes = self._placement.find_machines()
+        return bool(nodes) and all(
+            _named(node, tag) or len(_images(node)) >= _MOST_LISTED for node in nodes
+        )
+
+    def id(self, tag: str) -> str | None:
+        if not self.present(tag):
+            return None
+        names = [name for node in self._placement.find_machines() for name in _named(node, tag)]
+        return next(
+            (name for name in names if "@sha256:" in name), own_images.name_in_registry(tag)
+        )
+
+    def ways_to_get(self, tag: str) -> str:
+        return (
+            f"push it to a registry that the cluster can reach (`docker tag {tag} REGISTRY/{tag}`, "
+            f"`docker push REGISTRY/{tag}`) and set {own_images.REGISTRY_VARIABLE}=REGISTRY, "
+            "or import it on each machine (`ctr -n k8s.io images import`)"
+        )
+
+    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> NoReturn:
+        raise UnavailableError(
+            f"a Kubernetes cluster builds no images: {tag} must come from a registry",
+            advice=f"build it where there is an engine (`docker build -t {tag} {folder}`); then "
+            + self.ways_to_get(tag),
+        )
+
+    def pull(self, tag: str) -> bool:
+        """Machines pull images when a pod needs them."""
+        return self.present(tag)
+
+
+def _in_registry(tag: str) -> bool:
+    return own_images.name_in_registry(tag) != tag
+
+
+def _images(node: Thing) -> list[Thing]:
+    return list(node.get("status", {}).get("images") or [])
+
+
+def _named(node: Thing, tag: str) -> list[str]:
+    """All names, on a machine, of the image that has this one."""
+    for image in _images(node):
+        names = [str(name) for name in image.get("names") or []]
+        if full_name(tag) in map(full_name, names):
+            return names
+    return []
+
+
+def full_name(tag: str) -> str:
+    """Returns an image's name with registry and tag, as machines tell it: "debian" is
+    "docker.io/library/debian:latest"."""
+    first, _, rest = tag.partition("/")
+    if not rest:
+        tag = f"docker.io/library/{tag}"
+    elif "." not in first and ":" not in first and first != "localhost":
+        tag = f"docker.io/{tag}"
+    last = tag.rpartition("/")[2]
+    return tag if ":" in last or "@" in last else f"{tag}:latest"

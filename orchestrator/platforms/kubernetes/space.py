@@ -1,19 +1,60 @@
-"""The namespace of a campaign on a cluster: addresses in it, and how what is there is removed."""
+"""The namespace of a campaign on a cluster: names, labels and addresses in it, and how what is
+there is removed."""
 
 from __future__ import annotations
 
-from orchestrator.errors import RunError, UnavailableError
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.errors import RunError
+from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
-from orchestrator.platforms.kubernetes.connection import Api, Thing
-from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.labels import LABEL, label_of, name_of, ours
+from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
 from orchestrator.powers import Clock
 from orchestrator.system.clock import wait_until
 
+LABEL = "tierbench"
+ROLE = "tierbench.role"
+CAMPAIGN = "tierbench.campaign"
+NAME = "tierbench.name"  # an annotation: the name as the caller knows it
+NETWORK = "tierbench.network"
+PLACEMENT = "tierbench.placement"
+KIND = "tierbench.kind"  # of a placement: "node", "client", …
+HOST, PROCESS, BEAT = "tierbench.host", "tierbench.process", "tierbench.beat"  # annotations
+MARK = f"{LABEL}=1"
+_LONGEST = 63  # of a DNS label, which names of pods become
 NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 NODES = "/api/v1/nodes"
 REMOVAL_S = 120.0
+_PODS = "/pods/"  # in the path of every pod
+
+
+def ours(campaign: str) -> dict[str, str]:
+    return {LABEL: "1", CAMPAIGN: campaign}
+
+
+def label_of(thing: Mapping[str, Any], label: str) -> str:
+    return str((thing["metadata"].get("labels") or {}).get(label, ""))
+
+
+def annotation_of(thing: Mapping[str, Any], name: str) -> str:
+    return str((thing["metadata"].get("annotations") or {}).get(name, ""))
+
+
+def name_of(thing: Mapping[str, Any]) -> str:
+    return str(thing["metadata"]["name"])
+
+
+def object_name(name: str) -> str:
+    """Returns a name as a DNS label (RFC 1123): the same for the same, and unlike for unlike."""
+    plain = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
+    if plain == name and len(plain) <= _LONGEST:
+        return plain
+    digest = hashlib.sha256(name.encode()).hexdigest()[:6]
+    return f"{plain[: _LONGEST - 7].strip('-')}-{digest}"
 
 
 def namespace_of(campaign: str) -> str:
@@ -39,27 +80,46 @@ class Space:
     def path(self, plural: str, name: str = "", group: str = "api/v1") -> str:
         """The address of a kind of thing in the campaign's namespace, or of one of them."""
         folder = f"/{group}/namespaces/{self.namespace}/{plural}"
-        return f"{folder}/{name}" if name else folder
+        return f"{folder}/{object_name(name)}" if name else folder
+
+    def make(self, plural: str, manifest: Thing, group: str = "api/v1") -> None:
+        """Makes a thing in the campaign's namespace."""
+        self.api.make(self.path(plural, group=group), manifest)
 
     def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
         """Removes a thing; it is gone when this returns. `grace_s`: of a pod."""
-        is_pod = "/pods/" in path
-
-        def gone() -> bool:
-            found = self.api.found(path)
-            if found and is_pod and trouble.may_be_lost(found) and self.machine_trouble(found):
-                self.api.remove(path, 0.0)  # nobody will ever say that it has ended
-            return found is None
-
         with cluster_errors(f"removing {kind} {name}"):
             self.kept.discard(path)
-            self.api.remove(path, grace_s if is_pod else None)
-            deadline_s = REMOVAL_S + (grace_s or 0)
-            if not wait_until(gone, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
-                raise RunError(
-                    f"{kind} {name} could not be removed within {deadline_s:g} s",
-                    advice=f"`kubectl describe` it in {self.namespace}: it says what holds it",
-                )
+            self.api.remove(path, grace_s if _PODS in path else None)
+            self.await_gone(f"{kind} {name}", path, REMOVAL_S + (grace_s or 0))
+
+    def await_gone(self, what: str, path: str, deadline_s: float) -> None:
+        """Waits until a thing that is being removed is gone. RunError if it stays."""
+
+        def gone() -> bool:
+            thing = self.api.found(path)
+            if (
+                thing
+                and _PODS in path
+                and trouble.may_be_lost(thing)
+                and self.machine_trouble(thing)
+            ):
+                self.api.remove(path, 0.0)  # nobody will ever say that it has ended
+            return thing is None
+
+        if not wait_until(gone, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
+            conditions = (self.api.found(path) or {}).get("status", {}).get("conditions") or []
+            reasons = [
+                condition.get("message")
+                for condition in conditions
+                if condition.get("status") == "True"
+            ]
+            said = "; ".join(filter(None, reasons)) or "it says no reason"
+            raise RunError(
+                f"{what} could not be removed within {deadline_s:g} s: {said}",
+                advice=f"`kubectl describe` it (in {self.namespace}, unless it is in none), which "
+                "says what holds it, then `make clean`",
+            )
 
     def make_room(self, kind: str, path: str) -> None:
         """Removes our leftover of a name, if there is one. UnavailableError if it is not ours."""
@@ -68,11 +128,8 @@ class Space:
         if leftover is None:
             return
         if not label_of(leftover, LABEL):
-            raise UnavailableError(
-                f"there is a {kind} named {name_of(leftover)} that tierbench did not make: it is "
-                "left alone",
-                advice="remove it with kubectl, or use another name, then run again",
-            )
+            how = "remove it with kubectl, or use another name"
+            raise lifecycle.not_ours(kind, name_of(leftover), how)
         self.remove(kind, path, name_of(leftover))
 
     def machine_trouble(self, pod: Thing) -> str:
@@ -84,5 +141,7 @@ class Space:
     def events(self, thing: str) -> list[Thing]:
         """The events of a thing of the campaign, the last at the end."""
         with cluster_errors(f"looking at the events of {thing}"):
-            found = self.api.listed(self.path("events"), fields=f"involvedObject.name={thing}")
-        return sorted(found, key=lambda one: str(one.get("lastTimestamp") or one.get("eventTime")))
+            events = self.api.listed(self.path("events"), fields=f"involvedObject.name={thing}")
+        return sorted(
+            events, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime"))
+        )

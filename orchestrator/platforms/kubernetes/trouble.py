@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.platforms.kubernetes.manifests import MAIN
+MAIN = "main"  # the container of a pod that the caller asked for
 
 # Reasons of a waiting container that seldom pass by themselves. ErrImagePull becomes
 # ImagePullBackOff when the kubelet has tried again.
@@ -40,13 +40,13 @@ class Patience:
         self._began = now
         self._troubled: float | None = None  # since when trouble is seen that may last
 
-    def ends(self, now: float, found: Trouble | None, limit_s: float) -> bool:
-        if found is None or found.lasting_s == math.inf:
+    def ends(self, now: float, trouble: Trouble | None, limit_s: float) -> bool:
+        if trouble is None or trouble.lasting_s == math.inf:
             self._troubled = None
             return now - self._began >= limit_s
         if self._troubled is None:
             self._troubled = now
-        return now - self._troubled >= found.lasting_s or now - self._began >= limit_s
+        return now - self._troubled >= trouble.lasting_s or now - self._began >= limit_s
 
 
 def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Trouble | None:
@@ -112,8 +112,8 @@ def _pull_error(events: list[Mapping[str, Any]]) -> str:
 
 
 def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:
-    found = [event for event in events if event.get("reason") in reasons]
-    return str(found[-1].get("message") or "") if found else ""
+    matching = [event for event in events if event.get("reason") in reasons]
+    return str(matching[-1].get("message") or "") if matching else ""
 
 
 # ------------------------------------------------------------------ what `main` does
@@ -121,10 +121,15 @@ def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:
 
 def main_state(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     """The state of the container `main`: `running`, `terminated`, `waiting`, or empty."""
-    for container in pod.get("status", {}).get("containerStatuses") or []:
-        if container["name"] == MAIN:
-            return dict(container.get("state") or {})
-    return {}
+    return dict(status_of(pod).get("state") or {})
+
+
+def status_of(
+    pod: Mapping[str, Any], name: str = MAIN, kind: str = "containerStatuses"
+) -> Mapping[str, Any]:
+    """What a pod's status says of one of its containers; empty if nothing."""
+    statuses = pod.get("status", {}).get(kind) or []
+    return next((status for status in statuses if status["name"] == name), {})
 
 
 def in_words(pod: Mapping[str, Any] | None) -> str:
@@ -151,9 +156,15 @@ LOST = "lost"
 def may_be_lost(pod: Mapping[str, Any]) -> bool:
     """Whether what is known of a running pod may be old: when its machine is not heard of any more,
     Kubernetes only takes its condition Ready away, and evicts it after minutes."""
-    conditions = pod.get("status", {}).get("conditions") or []
-    is_ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-    return "running" in main_state(pod) and not is_ready
+    return "running" in main_state(pod) and not is_ready(pod)
+
+
+def is_ready(thing: Mapping[str, Any]) -> bool:
+    """Whether a pod or a machine says that it is ready."""
+    conditions = thing.get("status", {}).get("conditions") or []
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 def of_machine(name: str, node: Mapping[str, Any] | None) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.platforms.common.claims import RentedVolume, StorageClass, VolumeSource
-from orchestrator.platforms.kubernetes.labels import name_of, object_name
 from orchestrator.platforms.kubernetes.placing import MACHINE
+from orchestrator.platforms.kubernetes.space import name_of, object_name
 
 SNAPSHOTS = "snapshot.storage.k8s.io"
+SNAPSHOT_CLASSES = f"/apis/{SNAPSHOTS}/v1/volumesnapshotclasses"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"
 # Of a device of a machine: nothing is measured by it, and the file system fills the device.
 _NOMINAL = "1Gi"
@@ -60,9 +61,9 @@ def local_volume(
 
 
 def local_claim(name: str, volume: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    made = claim(name, "", _NOMINAL, None, labels)
-    made["spec"]["volumeName"] = volume
-    return made
+    manifest = claim(name, "", _NOMINAL, None, labels)
+    manifest["spec"]["volumeName"] = volume
+    return manifest
 
 
 def claim(
@@ -141,10 +142,10 @@ def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
         mount_options=tuple(spec.get("mountOptions") or ()),
         attributes=dict(csi.get("volumeAttributes") or {}),
         machines=tuple(
-            f"{one['key']}={value}"
+            f"{expression['key']}={value}"
             for term in terms
-            for one in term.get("matchExpressions") or []
-            for value in one.get("values") or []
+            for expression in term.get("matchExpressions") or []
+            for value in expression.get("values") or []
         ),
     )
 

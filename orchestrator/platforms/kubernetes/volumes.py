@@ -15,41 +15,46 @@ from orchestrator.platforms.common.claims import (
     StorageClass,
     VolumeSource,
 )
-from orchestrator.platforms.common.taking_down import taken_down
+from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
-from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import CONTENTS, NamespaceGuard
-from orchestrator.platforms.kubernetes.labels import name_of, object_name
-from orchestrator.platforms.kubernetes.manifests import Place
-from orchestrator.platforms.kubernetes.space import CLASSES, REMOVAL_S, VOLUMES, Space
-from orchestrator.platforms.kubernetes.spreading import Placement
-from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
+from orchestrator.platforms.kubernetes.campaigns import CONTENTS, NamespaceGuard
+from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
+from orchestrator.platforms.kubernetes.placing import Placement
+from orchestrator.platforms.kubernetes.space import (
+    CLASSES,
+    REMOVAL_S,
+    VOLUMES,
+    Space,
+    name_of,
+    object_name,
+)
+from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until
 
+_CLAIMS, _SNAPSHOTS = "persistentvolumeclaims", "volumesnapshots"
 _SNAPSHOT_GROUP = f"apis/{SNAPSHOTS}/v1"
-_SNAPSHOT_CLASSES = f"/{_SNAPSHOT_GROUP}/volumesnapshotclasses"
 # Of a volume without a declared device: what a tier without limits gets where there is a class.
-_UNDECLARED_SIZE = "16Gi"
+_UNDECLARED_SIZE_BYTES = 16 * 2**30
 _UNMOUNTED_S = 60.0
 _BINDING_S = 20.0
 
 
 class Volumes:
-    """Networks, volumes, and the `Claims` power. `places`: volume → how pods use it."""
+    """Networks, volumes, and the `Claims` power. `claims`: volume → the claim by which pods use it;
+    the volumes that have none end with their pods."""
 
     def __init__(
         self,
         space: Space,
         placement: Placement,
         guard: NamespaceGuard,
-        places: dict[str, Place],
+        claims: dict[str, str],
         run_beside: Callable[[str, Sequence[str]], None],
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._placement, self._guard, self._run_beside = placement, guard, run_beside
-        self._places = places
+        self._claims = claims
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
@@ -58,9 +63,7 @@ class Volumes:
         path = self._space.path("services", manifests.SERVICE)
         self._space.remove("network", path, name)
         with cluster_errors(f"making network {name}"):
-            self._api.make(
-                self._space.path("services"), manifests.service(name, self._space.labels)
-            )
+            self._space.make("services", manifests.service(name, self._space.labels))
         with taken_down(lambda: self._space.remove("network", path, name)):
             numbers = range(1, nodes + 1)
             yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
@@ -70,7 +73,7 @@ class Volumes:
         with ExitStack() as up:
             if device:
                 up.enter_context(self._local_volume(name, device, fstype, placement))
-                self._places[name] = Place(object_name(name))
+                self._claims[name] = object_name(name)
             elif default := next((one for one in self.storage_classes() if one.is_default), None):
                 if default.retains:
                     raise UnavailableError(
@@ -79,22 +82,16 @@ class Volumes:
                         advice="make one the default whose reclaimPolicy is Delete, or declare the "
                         "nodes' disks in the profile",
                     )
-                up.enter_context(self._claimed(name, default.name, _UNDECLARED_SIZE, None))
-            else:
-                self._places[name] = Place()
-            up.callback(self._places.pop, name, None)
+                up.enter_context(self.claim(name, default.name, _UNDECLARED_SIZE_BYTES))
+            up.callback(self._claims.pop, name, None)
             yield name
 
     @contextmanager
     def _local_volume(self, name: str, device: str, fstype: str, placement: str) -> Iterator[None]:
         claim, machine = object_name(name), self._placement.machine_for(placement)
-        volume = object_name(
-            f"{self._space.namespace}-{name.removeprefix(f'{self._space.namespace}-')}"
-        )
-        claim_path, volume_path = (
-            self._space.path("persistentvolumeclaims", claim),
-            f"{VOLUMES}/{volume}",
-        )
+        namespace = self._space.namespace
+        volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
+        claim_path, volume_path = self._space.path(_CLAIMS, claim), f"{VOLUMES}/{volume}"
 
         def remove() -> None:
             self._space.remove("claim", claim_path, name)
@@ -105,18 +102,13 @@ class Volumes:
         self._space.remove("claim", claim_path, name)
         with cluster_errors(f"making volume {name}"):
             labels = self._space.labels
-            self._api.make(
-                VOLUMES,
-                volume_manifests.local_volume(
-                    volume, claim, self._space.namespace, device, fstype, machine, labels
-                ),
+            manifest = volume_manifests.local_volume(
+                volume, claim, namespace, device, fstype, machine, labels
             )
+            self._api.make(VOLUMES, manifest)
             with taken_down(remove):
                 self._await_phase(volume_path, "Available")
-                self._api.make(
-                    self._space.path("persistentvolumeclaims"),
-                    volume_manifests.local_claim(claim, volume, labels),
-                )
+                self._space.make(_CLAIMS, volume_manifests.local_claim(claim, volume, labels))
                 self._await_phase(claim_path, "Bound")
                 yield
 
@@ -142,8 +134,8 @@ class Volumes:
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
         with cluster_errors("looking for storage classes"):
-            found = map(volume_manifests.described_class, self._api.listed(CLASSES))
-            return tuple(sorted(found, key=lambda one: one.name))
+            classes = map(volume_manifests.described_class, self._api.listed(CLASSES))
+            return tuple(sorted(classes, key=lambda described: described.name))
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
@@ -151,9 +143,9 @@ class Volumes:
         name, path = name_of(thing), f"{CLASSES}/{name_of(thing)}"
         self._space.make_room("storage class", path)
         with cluster_errors(f"making storage class {name}"):
-            made = self._api.make(CLASSES, thing)
+            created = self._api.make(CLASSES, thing)
         with taken_down(lambda: self._space.remove("storage class", path, name)):
-            yield volume_manifests.described_class(made)
+            yield volume_manifests.described_class(created)
 
     @contextmanager
     def claim(
@@ -164,25 +156,13 @@ class Volumes:
         source: VolumeSource | None = None,
         stays: bool = False,
     ) -> Iterator[str]:
-        names = [one.name for one in self.storage_classes()]
+        names = [known.name for known in self.storage_classes()]
         if storage_class not in names:
             raise UnavailableError(
                 f"the cluster has no storage class {storage_class}",
                 advice=f"it has: {', '.join(names) or 'none'}",
             )
-        with self._claimed(name, storage_class, str(size_bytes), source, stays):
-            yield name
-
-    @contextmanager
-    def _claimed(
-        self,
-        name: str,
-        storage_class: str,
-        size: str,
-        source: VolumeSource | None,
-        stays: bool = False,
-    ) -> Iterator[None]:
-        path = self._address(VolumeSource("claim", name))
+        path = self._space.path(_CLAIMS, name)
         self._space.remove("claim", path, name)
 
         def remove() -> None:
@@ -193,14 +173,12 @@ class Volumes:
 
         with cluster_errors(f"claiming volume {name} of {storage_class}"):
             labels = self._space.labels
-            self._api.make(
-                self._space.path("persistentvolumeclaims"),
-                volume_manifests.claim(name, storage_class, size, source, labels),
-            )
-        self._places[name] = Place(object_name(name))
+            manifest = volume_manifests.claim(name, storage_class, str(size_bytes), source, labels)
+            self._space.make(_CLAIMS, manifest)
+        self._claims[name] = object_name(name)
         with taken_down(remove, stays):
-            yield
-            self._places.pop(name, None)
+            yield name
+            self._claims.pop(name, None)
         if stays:
             self._space.kept.add(path)
 
@@ -217,17 +195,17 @@ class Volumes:
 
     def _volume_of(self, claim: str) -> Thing | None:
         with cluster_errors(f"looking at the claim {claim}"):
-            path = self._space.path("persistentvolumeclaims", object_name(claim))
-            bound = (self._api.found(path) or {}).get("spec", {}).get("volumeName")
+            thing = self._api.found(self._space.path(_CLAIMS, claim)) or {}
+            bound = thing.get("spec", {}).get("volumeName")
             return self._api.found(f"{VOLUMES}/{bound}") if bound else None
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
-        found: Thing | None = None
+        volume: Thing | None = None
 
         def bound() -> bool:
-            nonlocal found
-            found = self._volume_of(claim)
-            return found is not None
+            nonlocal volume
+            volume = self._volume_of(claim)
+            return volume is not None
 
         if not wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
             said = trouble.volume_trouble(self._space.events(object_name(claim)))
@@ -237,26 +215,29 @@ class Volumes:
                 advice="is its storage class right, and its driver running? A class that waits for "
                 "its first consumer gives a volume only to a container that uses it",
             )
-        assert found is not None
-        return volume_manifests.described_volume(found)
+        assert volume is not None
+        return volume_manifests.described_volume(volume)
 
     # -------------------------------------------------------------- snapshots
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
         with cluster_errors("looking for snapshot classes"):
-            listed = self._api.listed(_SNAPSHOT_CLASSES)
-        found = [
-            SnapshotClass(name_of(one), one.get("deletionPolicy") == "Retain")
-            for one in listed
-            if one.get("driver") == driver
+            listed = self._api.listed(SNAPSHOT_CLASSES)
+        classes = [
+            SnapshotClass(name_of(thing), thing.get("deletionPolicy") == "Retain")
+            for thing in listed
+            if thing.get("driver") == driver
         ]
-        return min(found, key=lambda one: one.retains, default=None)
+        return min(classes, key=lambda described: described.retains, default=None)
 
     def _snapshot_class_of(self, claim: Thing) -> str:
         name = claim["spec"].get("storageClassName")
-        drivers = [one.provisioner for one in self.storage_classes() if one.name == name]
-        found = self.snapshot_class(drivers[0]) if drivers else None
-        return found.name if found else ""
+        for storage_class in self.storage_classes():
+            if storage_class.name == name and (
+                by := self.snapshot_class(storage_class.provisioner)
+            ):
+                return by.name
+        return ""
 
     def holds(self, source: VolumeSource) -> bool:
         with cluster_errors(f"looking for the {source.kind} {source.name}"):
@@ -268,38 +249,36 @@ class Volumes:
 
     def _address(self, source: VolumeSource) -> str:
         if source.kind == "claim":
-            return self._space.path("persistentvolumeclaims", object_name(source.name))
-        return self._space.path("volumesnapshots", object_name(source.name), _SNAPSHOT_GROUP)
+            return self._space.path(_CLAIMS, source.name)
+        return self._space.path(_SNAPSHOTS, source.name, _SNAPSHOT_GROUP)
 
     @contextmanager
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
-            its = self._api.get(self._space.path("persistentvolumeclaims", object_name(claim)))
-            snapshot_class = self._snapshot_class_of(its)
+            source = self._api.get(self._space.path(_CLAIMS, claim))
+            snapshot_class = self._snapshot_class_of(source)
             path = self._address(VolumeSource("snapshot", name))
             self._api.listed(CONTENTS)  # by which it is seen whether it is gone
             self._space.remove("snapshot", path, name)
             manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._space.labels)
-            self._api.make(self._space.path("volumesnapshots", group=_SNAPSHOT_GROUP), manifest)
+            self._space.make(_SNAPSHOTS, manifest, _SNAPSHOT_GROUP)
         with taken_down(lambda: self._space.remove("snapshot", path, name), stays):
-            self._await_snapshot(name, timeout_s, lambda: self._api.get(path).get("status") or {})
+            self._await_snapshot(name, path, timeout_s)
             yield name
         if stays:
             self._space.kept.add(path)
 
-    def _await_snapshot(
-        self, name: str, timeout_s: float, status: Callable[[], Mapping[str, Any]]
-    ) -> None:
-        last: Mapping[str, Any] = {}
+    def _await_snapshot(self, name: str, path: str, timeout_s: float) -> None:
+        status: Mapping[str, Any] = {}
 
         def ready() -> bool:
-            nonlocal last
-            last = status()
-            return bool(last.get("readyToUse"))
+            nonlocal status
+            status = self._api.get(path).get("status") or {}
+            return bool(status.get("readyToUse"))
 
         with cluster_errors(f"waiting for the snapshot {name}"):
             if not wait_until(ready, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
-                said = (last.get("error") or {}).get("message") or "its driver says nothing"
+                said = (status.get("error") or {}).get("message") or "its driver says nothing"
                 raise RunError(f"the snapshot {name} is not ready after {timeout_s:g} s: {said}")

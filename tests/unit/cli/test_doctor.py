@@ -20,8 +20,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import StorageClass
-from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import many
 from tests import ROOT
 from tests.documented import existing_profiles

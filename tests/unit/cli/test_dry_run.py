@@ -17,7 +17,7 @@ from orchestrator.databases.existing import declaration
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, UnavailableError
 from orchestrator.load_generators import load_generators
 from orchestrator.parts import Parts
-from orchestrator.platforms.unasked import UnaskedPlatform
+from orchestrator.platforms.dry import UnaskedPlatform
 from orchestrator.run import datasets
 from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms

@@ -15,7 +15,7 @@ import pytest
 import docker
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.platforms.docker import guard, ulimits
+from orchestrator.platforms.docker import campaigns, limits
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerEntry, ContainerSpec
 from orchestrator.system import host
@@ -161,8 +161,8 @@ def test_limits_in_force_are_read_back() -> None:
             return {"/proc/7/limits": text}[path]
 
     wishes = {"nofile": 1048576, "nproc": 12000}
-    assert ulimits.in_force(wishes, 7, Kernel()) == {"nofile": "1024", "nproc": "unlimited"}
-    assert ulimits.in_force({}, 7, Kernel()) == {}
+    assert limits.ulimits_in_force(wishes, 7, Kernel()) == {"nofile": "1024", "nproc": "unlimited"}
+    assert limits.ulimits_in_force({}, 7, Kernel()) == {}
 
 
 @pytest.mark.parametrize("kind", ["container", "volume"])
@@ -286,7 +286,7 @@ def of_another(engine: Engine, process: str) -> None:
     """The guard of a campaign `feed00` with one container."""
     campaign = {"tierbench.campaign": "feed00"}
     labels = {**campaign, "tierbench.host": "there", "tierbench.process": process}
-    for name in (guard.NAME, f"{guard.NAME}-beat-feed00"):
+    for name in (campaigns.NAME, f"{campaigns.NAME}-beat-feed00"):
         engine.add("volume", name, {"Labels": labels, "CreatedAt": engine.now()})
     container = {"Config": {"Labels": {"tierbench": "1", **campaign}}}
     engine.add("container", "tierbench-feed00-1-node-1", container)
@@ -377,7 +377,7 @@ def test_a_guard_taken_at_the_same_time_is_theirs(engine: Engine, ours: DockerPl
 
     def meanwhile(seconds: float) -> None:
         engine.clock.time_s += seconds
-        engine.things = [thing for thing in engine.things if thing.name != guard.NAME]
+        engine.things = [thing for thing in engine.things if thing.name != campaigns.NAME]
         of_another(engine, host.process_mark())
 
     engine.clock.sleep = meanwhile  # type: ignore[method-assign]
@@ -386,8 +386,8 @@ def test_a_guard_taken_at_the_same_time_is_theirs(engine: Engine, ours: DockerPl
 
 
 def test_a_volume_of_the_guards_name_is_left_alone(engine: Engine, ours: DockerPlatform) -> None:
-    engine.add("volume", guard.NAME, {"Labels": None, "CreatedAt": engine.now()})
+    engine.add("volume", campaigns.NAME, {"Labels": None, "CreatedAt": engine.now()})
     engine.ahead_s = 900
     with pytest.raises(UnavailableError), ours.guard.held():
         pass
-    assert engine.names("volume") == [guard.NAME]
+    assert engine.names("volume") == [campaigns.NAME]

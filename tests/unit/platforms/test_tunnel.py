@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.platforms.docker import connecting, tunnel
-from orchestrator.platforms.docker.tunnel import Tunnel
+from orchestrator.platforms.docker import connection
+from orchestrator.platforms.docker.connection import Tunnel
 from orchestrator.system.shell import Beside
 
 SSH = """#!/bin/sh
@@ -63,7 +63,7 @@ def test_the_socket_of_the_other_side_is_forwarded(log: Path) -> None:
 
 
 def test_a_tunnel_that_breaks_is_made_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tunnel, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(connection, "_AGAIN_S", 0.01)
     forwarded = Tunnel("ssh://vm1")
     try:
         forwarded._beside.close()
@@ -76,7 +76,7 @@ def test_a_tunnel_that_breaks_is_made_again(log: Path, monkeypatch: pytest.Monke
 
 def test_no_error_ends_the_keeper(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No process may be made for a moment (EAGAIN of fork): the tunnel is made a moment later."""
-    monkeypatch.setattr(tunnel, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(connection, "_AGAIN_S", 0.01)
     forwarded = Tunnel("ssh://vm1")
     errors = [BlockingIOError(11, "Resource temporarily unavailable"), RuntimeError("odd")]
 
@@ -85,7 +85,7 @@ def test_no_error_ends_the_keeper(log: Path, monkeypatch: pytest.MonkeyPatch) ->
             raise errors.pop()
         return Beside(argv)
 
-    monkeypatch.setattr(tunnel, "Beside", beside)
+    monkeypatch.setattr(connection, "Beside", beside)
     try:
         forwarded._beside.close()
         until(2, log)
@@ -97,7 +97,7 @@ def test_no_error_ends_the_keeper(log: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_words_of_ssh_are_passed_on(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "ssh://vm9")
     with pytest.raises(UnavailableError, match=r"ssh://vm9: .*resolve hostname vm9") as refused:
-        connecting.connect()
+        connection.connect()
     assert "ssh -o BatchMode=yes -- vm9 docker version" in refused.value.advice
 
 

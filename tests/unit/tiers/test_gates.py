@@ -19,7 +19,7 @@ from orchestrator.planning import notes
 from orchestrator.planning.profiles import read_profile
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.platforms.docker import devices
+from orchestrator.platforms.docker import limits
 from orchestrator.powers import Machine, MachineFacts, World
 from orchestrator.run import datasets
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
@@ -241,12 +241,12 @@ CAP = DeviceCap("/dev/loop3", 500, 400, None, 10_000_000)
 
 
 def test_limits_as_docker_takes_them() -> None:
-    assert devices.limits([CAP]) == {
+    assert limits.io_limits([CAP]) == {
         "device_read_iops": [{"Path": "/dev/loop3", "Rate": 500}],
         "device_write_iops": [{"Path": "/dev/loop3", "Rate": 400}],
         "device_write_bps": [{"Path": "/dev/loop3", "Rate": 10_000_000}],
     }
-    assert devices.limits([]) == {}
+    assert limits.io_limits([]) == {}
 
 
 def kernel(root: Path, groups: str, group: str) -> Path:
@@ -260,7 +260,7 @@ def kernel(root: Path, groups: str, group: str) -> Path:
 
 
 def read_back(root: Path, **changes: Any) -> None:
-    devices.read_back([replace(CAP, **changes)], 77, "node-1", LocalMachine(root))
+    limits.read_back([replace(CAP, **changes)], 77, "node-1", LocalMachine(root))
 
 
 def test_read_back_of_version_1(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ class Made:
 
 
 def test_a_wish_that_the_engine_refuses_is_given_up_once_for_all() -> None:
-    rights = devices.Rights()
+    rights = limits.Rights()
     made: list[Made] = []
 
     def create() -> Made:
@@ -331,7 +331,7 @@ def test_a_wish_that_the_engine_refuses_is_given_up_once_for_all() -> None:
 
 def test_a_container_that_cannot_start_for_another_reason_fails() -> None:
     with pytest.raises(APIError):
-        devices.Rights().started(Made({"cap_add": ["SYS_ADMIN"]}, refuses=True), lambda: None)
+        limits.Rights().started(Made({"cap_add": ["SYS_ADMIN"]}, refuses=True), lambda: None)
 
 
 # ------------------------------------------------------------------ profiles

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from orchestrator.errors import TierbenchError
-from orchestrator.kernel import containers, diskstats
+from orchestrator.kernel import block_devices, containers
 from orchestrator.model import Node, Volume
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Gate
@@ -73,7 +73,7 @@ def _diskstats(device: str, server: Node, machine: Machine) -> list[dict[str, fl
     with suppress(OSError):
         machine.refresh()
         containers.groups(machine, server)  # OSError if it is not the server's machine
-        counters = diskstats.by_device(machine).get(device)
+        counters = block_devices.counters_by_device(machine).get(device)
         return [counters] if counters else []
     return []
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 import websocket
 
-from orchestrator.platforms.kubernetes import ports
+from orchestrator.platforms.kubernetes import channels
 from orchestrator.platforms.kubernetes.channels import Frames
 
 _PORT = struct.pack("<H", 5433)
-_FORWARDED = ports._Way(lambda: None, data=0, numbered=True)
-_RELAYED = ports._Way(lambda: None, data=1, numbered=False)
+_FORWARDED = channels._Way(lambda: None, data=0, numbered=True)
+_RELAYED = channels._Way(lambda: None, data=1, numbered=False)
 _WITHIN_S = 20.0
 
 
@@ -65,8 +65,8 @@ def caller(server: Server) -> Iterator[socket.socket]:
     outside.settimeout(_WITHIN_S)
 
     def carry() -> None:
-        with here, contextlib.suppress(ports._NothingListens):
-            ports._carry(here, server.client, _FORWARDED)
+        with here, contextlib.suppress(channels._NothingListens):
+            channels._carry(here, server.client, _FORWARDED)
 
     carrying = threading.Thread(target=carry)
     carrying.start()
@@ -124,12 +124,12 @@ def test_where_nothing_listens_what_was_sent_is_sent_another_way(server: Server)
         caller.sendall(b"begin")
         server.send(server.frame(b"\0" + _PORT) + server.frame(b"\1" + _PORT))
         server.send(server.frame(refused))
-        with pytest.raises(ports._NothingListens) as raised:
-            ports._carry(here, server.client, _FORWARDED)
+        with pytest.raises(channels._NothingListens) as raised:
+            channels._carry(here, server.client, _FORWARDED)
         assert raised.value.unanswered == b"begin"
         again = Server()
         again.send(again.frame(b"\1welcome") + again.frame(b'\3{"status": "Success"}'))
-        ports._carry(here, again.client, _RELAYED, b"begin")
+        channels._carry(here, again.client, _RELAYED, b"begin")
         assert again.receive() == b"\0begin"
         assert caller.recv(10) == b"welcome"
         again.close()
@@ -140,7 +140,7 @@ def test_the_relay_in_a_pod_ends_with_either_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         for the_server_ends in (True, False):
             relay = subprocess.Popen(
-                ["bash", "-c", ports._RELAY, "127.0.0.1", str(listener.getsockname()[1])],
+                ["bash", "-c", channels._RELAY, "127.0.0.1", str(listener.getsockname()[1])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )

@@ -15,13 +15,12 @@ import yaml
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import DeviceCap, Placing
-from orchestrator.platforms.common import registry
+from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes import manifests, placing, volume_manifests
-from orchestrator.platforms.kubernetes.images import full_name
-from orchestrator.platforms.kubernetes.labels import object_name, ours
-from orchestrator.platforms.kubernetes.manifests import Place
 from orchestrator.platforms.kubernetes.placing import Spread
+from orchestrator.platforms.kubernetes.pods import full_name
+from orchestrator.platforms.kubernetes.space import object_name, ours
 from orchestrator.powers import ContainerSpec, Mount
 from tests import golden
 
@@ -78,9 +77,14 @@ def written(*manifests: dict[str, Any]) -> str:
 
 
 def pod(spec: ContainerSpec, settings: Placing | None = None, **spread: Any) -> dict[str, Any]:
-    places = {"tierbench-feed00-1-node-2": Place("tierbench-feed00-1-node-2")}
+    places = {"tierbench-feed00-1-node-2": "tierbench-feed00-1-node-2"}
     return manifests.pod(
-        spec, registry.name_of(spec.image), LABELS, places, settings or Placing(), Spread(**spread)
+        spec,
+        own_images.name_in_registry(spec.image),
+        LABELS,
+        places,
+        settings or Placing(),
+        Spread(**spread),
     )
 
 
@@ -200,8 +204,10 @@ def test_names_are_those_of_dns_and_stay_apart() -> None:
 
 def test_our_images_come_from_the_registry_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERBENCH_REGISTRY", "registry.example/bench/")
-    assert registry.name_of("tierbench/disk:1") == "registry.example/bench/tierbench/disk:1"
-    assert registry.name_of("yugabytedb/yugabyte:2025") == "yugabytedb/yugabyte:2025"
+    assert (
+        own_images.name_in_registry("tierbench/disk:1") == "registry.example/bench/tierbench/disk:1"
+    )
+    assert own_images.name_in_registry("yugabytedb/yugabyte:2025") == "yugabytedb/yugabyte:2025"
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ from orchestrator.collectors import collectors
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
-from orchestrator.platforms.common import guarding
+from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.claims import RentsVolumes, VolumeSource
 from orchestrator.platforms.common.machines import told
-from orchestrator.platforms.kubernetes import images
+from orchestrator.platforms.kubernetes import pods
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.platforms.kubernetes.labels import BEAT, PROCESS, ours
+from orchestrator.platforms.kubernetes.space import BEAT, PROCESS, ours
 from orchestrator.powers import ContainerEntry, ContainerSpec, Mount
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once
@@ -387,7 +387,7 @@ def test_a_quota_that_is_exceeded_leaves_nothing(
 def test_an_image_that_is_missing(
     platform: KubernetesPlatform, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "_TOLD_S", 0.0)
+    monkeypatch.setattr(pods, "_TOLD_S", 0.0)
 
     def waits(pod: dict[str, Any]) -> None:
         for status in pod["status"]["containerStatuses"]:
@@ -465,7 +465,7 @@ def test_a_campaign_that_lives_is_left_alone_and_keeps_others_out(cluster: FakeC
 
 
 def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> None:
-    put(cluster, "dead00", SystemClock().now() - guarding.DEAD_S - 20)
+    put(cluster, "dead00", SystemClock().now() - lifecycle.DEAD_S - 20)
     other = {"metadata": {"name": "theirs"}, "spec": {}}
     cluster.things["/api/v1/persistentvolumes/theirs"] = other
     connected = KubernetesPlatform(SystemClock())

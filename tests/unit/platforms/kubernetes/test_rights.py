@@ -12,7 +12,7 @@ import yaml
 
 from orchestrator.errors import RunError
 from orchestrator.model import Placing
-from orchestrator.platforms.common import guarding
+from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import pods, volumes
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
@@ -32,7 +32,7 @@ def test_each_right_that_is_looked_for_is_used(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that a campaign can do to a cluster, once."""
-    monkeypatch.setattr(guarding, "BEAT_S", 0.05)
+    monkeypatch.setattr(lifecycle, "BEAT_S", 0.05)
     monkeypatch.setattr(pods, "_LOOK_EVERY_S", 0.0)
     monkeypatch.setattr(volumes, "_BINDING_S", 0.1)
     cluster.things["/api/v1/namespaces/default/secrets/registry"] = {

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.kubernetes import trouble
-from orchestrator.platforms.kubernetes.errors import Refused, Unanswered, cluster_errors
+from orchestrator.platforms.kubernetes.connection import Refused, Unanswered, cluster_errors
 
 PENDING = {
     "phase": "Pending",

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.errors import UnavailableError
 from orchestrator.powers import Completed
-from orchestrator.system import revision
+from orchestrator.system import shell
 from orchestrator.system.shell import SystemShell
 
 SHELL = SystemShell()
@@ -37,21 +37,24 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_a_clean_checkout_and_a_changed_one(checkout: Path) -> None:
     head = git(checkout, "rev-parse", "HEAD")
-    assert revision.of(checkout, CODE, SHELL) == {"revision": head, "revision_changed": False}
+    assert shell.git_revision(checkout, CODE, SHELL) == {
+        "revision": head,
+        "revision_changed": False,
+    }
     (checkout / "README.md").write_text("words change no figure")
-    assert revision.of(checkout, CODE, SHELL)["revision_changed"] is False
+    assert shell.git_revision(checkout, CODE, SHELL)["revision_changed"] is False
     (checkout / "orchestrator" / "new.py").write_text("2")
-    assert revision.of(checkout, CODE, SHELL) == {"revision": head, "revision_changed": True}
+    assert shell.git_revision(checkout, CODE, SHELL) == {"revision": head, "revision_changed": True}
 
 
 def test_a_copy_inside_another_checkout_has_no_revision_of_its_own(checkout: Path) -> None:
-    assert revision.of(checkout / "orchestrator", CODE, SHELL) == {}
+    assert shell.git_revision(checkout / "orchestrator", CODE, SHELL) == {}
 
 
 def test_without_a_checkout_a_commit_or_git_nothing_is_said(tmp_path: Path) -> None:
-    assert revision.of(tmp_path, CODE, SHELL) == {}
+    assert shell.git_revision(tmp_path, CODE, SHELL) == {}
     git(tmp_path, "init", "-q")
-    assert revision.of(tmp_path, CODE, SHELL) == {}
+    assert shell.git_revision(tmp_path, CODE, SHELL) == {}
 
     class NoGit(SystemShell):
         def run(
@@ -59,4 +62,4 @@ def test_without_a_checkout_a_commit_or_git_nothing_is_said(tmp_path: Path) -> N
         ) -> Completed:
             raise UnavailableError("the command git is not installed")
 
-    assert revision.of(tmp_path, CODE, NoGit()) == {}
+    assert shell.git_revision(tmp_path, CODE, NoGit()) == {}

@@ -1,8 +1,11 @@
-"""Block devices of containers: the rights to make them, and limits on them, read back.
+"""Limits and rights of containers: block devices, and the processes' own limits, read back.
 
-If a controller is missing, an engine drops limits with only a warning. So they are always read
-back: `blkio.throttle.*_device` (version 1) or `io.max` (version 2) of the container's control
+If a controller is missing, an engine drops limits of I/O with only a warning. So they are always
+read back: `blkio.throttle.*_device` (version 1) or `io.max` (version 2) of the container's control
 group. Formats: Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst.
+
+An engine without the right to raise limits of processes (rootless, or in a container) fails at the
+start with "error setting rlimit…"; the container is then started without.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError
+from docker.types import Ulimit
 
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.model import DeviceCap
@@ -34,6 +38,14 @@ _GROUPS = "/sys/fs/cgroup"
 # To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
 # reduced capability bounding set cannot start a container with it.
 _OPTIONAL = "SYS_RESOURCE"
+# Our name: docker-py's keyword, file of version 1, key of version 2.
+_NAMES = {
+    "read_iops": ("device_read_iops", "blkio.throttle.read_iops_device", "riops"),
+    "write_iops": ("device_write_iops", "blkio.throttle.write_iops_device", "wiops"),
+    "read_bytes_per_s": ("device_read_bps", "blkio.throttle.read_bps_device", "rbps"),
+    "write_bytes_per_s": ("device_write_bps", "blkio.throttle.write_bps_device", "wbps"),
+}
+_ULIMIT_LINES = {"nofile": "Max open files", "nproc": "Max processes"}  # of /proc/<process>/limits
 
 
 class Rights:
@@ -66,16 +78,7 @@ class Rights:
         return container
 
 
-# Our name: docker-py's keyword, file of version 1, key of version 2.
-_NAMES = {
-    "read_iops": ("device_read_iops", "blkio.throttle.read_iops_device", "riops"),
-    "write_iops": ("device_write_iops", "blkio.throttle.write_iops_device", "wiops"),
-    "read_bytes_per_s": ("device_read_bps", "blkio.throttle.read_bps_device", "rbps"),
-    "write_bytes_per_s": ("device_write_bps", "blkio.throttle.write_bps_device", "wbps"),
-}
-
-
-def limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:
+def io_limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:
     """Returns keywords of docker-py's `create_host_config`."""
     keywords: dict[str, list[dict[str, Any]]] = {}
     for cap in caps:
@@ -149,3 +152,32 @@ def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
                 if values.get(key, "max") != "max"
             }
     return {}
+
+
+def ulimit_options(limits: Mapping[str, int]) -> list[Ulimit]:
+    """Returns the value of docker-py's `ulimits`."""
+    return [Ulimit(name=name, soft=value, hard=value) for name, value in limits.items()]
+
+
+def ulimits_refused(error: APIError) -> bool:
+    """Whether a container did not start because its limits could not be set."""
+    return "rlimit" in str(error).lower()
+
+
+def ulimits_in_force(
+    limits: Mapping[str, Any], process_id: int, machine: Machine
+) -> dict[str, str]:
+    """Returns the soft limits of these names, a number or `unlimited`; none if they cannot be
+    read from here."""
+    if not limits:
+        return {}
+    try:
+        lines = machine.read(f"/proc/{process_id}/limits").splitlines()
+    except OSError:
+        return {}
+    return {
+        name: line.removeprefix(_ULIMIT_LINES[name]).split()[0]
+        for line in lines
+        for name in limits
+        if name in _ULIMIT_LINES and line.startswith(_ULIMIT_LINES[name])
+    }

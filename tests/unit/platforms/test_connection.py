@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.platforms.docker import connecting
-from orchestrator.platforms.docker.connecting import Reach
+from orchestrator.platforms.docker import connection
+from orchestrator.platforms.docker.connection import Reach
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from orchestrator.platforms.docker.connecting import Reach
     ],
 )
 def test_ports_are_published_where_the_engine_is(url: str, reach: Reach) -> None:
-    assert connecting.reach(url) == reach
+    assert connection.reach(url) == reach
 
 
 def test_a_context_that_does_not_exist_is_not_this_computers_engine(
@@ -30,7 +30,7 @@ def test_a_context_that_does_not_exist_is_not_this_computers_engine(
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("DOCKER_CONTEXT", "no-such-context")
     with pytest.raises(UsageError, match="no Docker context named no-such-context"):
-        connecting.connect()
+        connection.connect()
 
 
 def test_engines_that_are_connected_to_at_once_do_not_disturb_each_other(
@@ -41,12 +41,12 @@ def test_engines_that_are_connected_to_at_once_do_not_disturb_each_other(
     seen: list[str | None] = []
 
     def second() -> None:
-        with connecting._without(("REQUESTS_CA_BUNDLE",)):
+        with connection._without(("REQUESTS_CA_BUNDLE",)):
             first_has_ended.wait(5)
             seen.append(os.environ.get("REQUESTS_CA_BUNDLE"))
 
     thread = threading.Thread(target=second)
-    with connecting._without(("REQUESTS_CA_BUNDLE",)):
+    with connection._without(("REQUESTS_CA_BUNDLE",)):
         thread.start()
         thread.join(0.1)  # time to begin, if it can
     first_has_ended.set()

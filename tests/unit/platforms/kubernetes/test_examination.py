@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.platforms.kubernetes import requests
+from orchestrator.platforms.kubernetes import examination
 
 
 def machine(name: str, cpu: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ MACHINES = [machine("a", "3920m"), machine("b", "4"), machine("c", "3920m")]
     ],
 )
 def test_what_each_node_may_ask_for(nodes: int, pods: list[Any], each: float) -> None:
-    assert requests.each(nodes, MACHINES, pods) == each
+    assert examination.free_cpus(nodes, MACHINES, pods) == each
 
 
 def test_containers_that_run_before_and_beside_others() -> None:
@@ -57,8 +57,8 @@ def test_containers_that_run_before_and_beside_others() -> None:
 
     before = [asks("2"), asks("500m", restartPolicy="Always")]
     (one,) = [pod("b", "1", initContainers=before)]
-    assert requests.each(1, [machine("b", "4")], [one]) == 1.1
+    assert examination.free_cpus(1, [machine("b", "4")], [one]) == 1.1
 
 
 def test_without_a_machine_there_is_nothing() -> None:
-    assert requests.each(3, [], []) == 0.0
+    assert examination.free_cpus(3, [], []) == 0.0

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError
-from orchestrator.platforms.common import guarding
-from orchestrator.platforms.common.conversations import LineConversation
-from orchestrator.platforms.common.output import Chunk, Output
+from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.system.clock import SystemClock
 
 # docker-py's response that another thread has closed: its file object is None by then.
@@ -49,8 +47,15 @@ def test_a_stream_that_breaks_ends_with_its_words() -> None:
 
 
 def test_a_conversation_ends_with_the_cause_too() -> None:
-    sent: list[Any] = []
-    talk = LineConversation(Output(broken(CLOSED)), sent.append, "talking", SystemClock())
+    class Streams:
+        def __iter__(self) -> Iterator[Chunk]:
+            return broken(CLOSED)
+
+        def send(self, data: bytes) -> None: ...
+
+        def end_input(self) -> None: ...
+
+    talk = LineConversation(Streams(), "talking", SystemClock())
     assert talk.receive(5) == "one"
     with pytest.raises(RunError, match="could not be read on: AttributeError"):
         talk.receive(5)
@@ -68,6 +73,6 @@ def test_no_error_ends_the_beats_of_a_guard(monkeypatch: pytest.MonkeyPatch) -> 
             enough.set()
         raise AttributeError("no engine")
 
-    monkeypatch.setattr(guarding, "BEAT_S", 0.001)
-    with guarding.beating(beat):
+    monkeypatch.setattr(lifecycle, "BEAT_S", 0.001)
+    with lifecycle.beating(beat):
         assert enough.wait(10)

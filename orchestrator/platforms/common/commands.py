@@ -1,0 +1,186 @@
+"""A command in a container: its output followed while it comes, lines exchanged with it, and other
+containers watched that must live meanwhile."""
+
+from __future__ import annotations
+
+import codecs
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.powers import Clock, Container
+
+_KEPT = 20  # pieces of output, as evidence of an end: a conversation lasts as long as a campaign
+
+Chunk = tuple[bytes | None, bytes | None]
+"""What came at once: of standard output, of standard error."""
+_LOOK_EVERY_S = 1.0
+_UNNOTICED_S = 0.5  # after which the platform has noticed a death
+
+
+class Streams(Protocol):
+    """The streams of a command that runs; iterating gives its output to its end."""
+
+    def __iter__(self) -> Iterator[Chunk]: ...
+
+    def send(self, data: bytes) -> None:
+        """Sends to standard input. OSError if the command has ended."""
+
+    def end_input(self) -> None:
+        """Ends standard input, and with it every command that reads it."""
+
+
+class Output:
+    """The two streams of a command, read by a thread so that the caller is never blocked.
+
+    `chunks` ends with the command; TierbenchError from it ends it too, and is shown as an error.
+    Any other error is raised where the output is followed, as a RunError.
+    `kept`: how many pieces of output are kept at most, where the command goes on for hours.
+    """
+
+    def __init__(self, chunks: Iterable[Chunk], kept: int | None = None) -> None:
+        self.out: deque[str] = deque(maxlen=kept)
+        self.err: deque[str] = deque(maxlen=kept)
+        self._begun: list[str] = []  # parts of a line that has not ended yet
+        self._decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)]
+        self._queue: queue.Queue[Chunk | Exception | None] = queue.Queue()
+        threading.Thread(target=self._read, args=(chunks,), daemon=True).start()
+
+    def _read(self, chunks: Iterable[Chunk]) -> None:
+        try:
+            for chunk in chunks:
+                self._queue.put(chunk)
+        except Exception as error:  # whatever it is: who follows must not wait for ever
+            self._queue.put(error)
+        self._queue.put(None)
+
+    def follow(self, on_line: Callable[[str], None]) -> bool:
+        """Reads what arrives within a quarter of a second; False when the stream has ended.
+        RunError if it could not be read to its end."""
+        try:
+            chunk = self._queue.get(timeout=0.25)
+        except queue.Empty:
+            return True
+        if chunk is None:
+            return False
+        if isinstance(chunk, Exception):
+            if not isinstance(chunk, TierbenchError):
+                what = f"its output could not be read on: {type(chunk).__name__}: {chunk}"
+                raise RunError(what, evidence=self.tail()) from chunk
+            self.err.append(f"{chunk}\n")
+            return True
+        out, err = chunk
+        if err:
+            self.err.append(self._decoders[1].decode(err))
+        if out:
+            text = self._decoders[0].decode(out)
+            self.out.append(text)
+            first, *others = text.split("\n")
+            self._begun.append(first)
+            for other in others:
+                line, self._begun = "".join(self._begun), [other]
+                on_line(line)
+        return True
+
+    def tail(self) -> str:
+        return "\n".join(("".join(self.out) + "".join(self.err)).splitlines()[-20:])
+
+
+class LineConversation:
+    """The `Conversation` protocol on the streams of a command."""
+
+    def __init__(self, streams: Streams, doing: str, clock: Clock) -> None:
+        self._streams, self._doing, self._clock = streams, doing, clock
+        self._output = Output(streams, _KEPT)
+        self._lines: deque[str] = deque()
+        self._open = True
+
+    def send(self, line: str) -> None:
+        try:
+            self._streams.send(f"{line}\n".encode())
+        except OSError as error:
+            raise RunError(f"{self._doing}: it has ended: {error}") from error
+
+    def receive(self, timeout_s: float) -> str:
+        deadline = self._clock.monotonic() + timeout_s
+        while not self._lines:
+            if not self._open:
+                raise RunError(f"{self._doing}: it has ended", evidence=self._output.tail())
+            if self._clock.monotonic() >= deadline:
+                raise RunError(f"{self._doing}: no answer within {timeout_s:g} s")
+            self._open = self._output.follow(self._lines.append)
+        return self._lines.popleft()
+
+
+@contextmanager
+def conversing(streams: Streams, doing: str, clock: Clock) -> Iterator[LineConversation]:
+    """Talks with a command until the block ends."""
+    try:
+        yield LineConversation(streams, doing, clock)
+    finally:
+        streams.end_input()
+
+
+def hand_on(chunks: Iterable[Chunk], out: Callable[[bytes], None]) -> str:
+    """Hands on standard output as it comes; returns the end of standard error."""
+    errors = b""
+    for piece, error_piece in chunks:
+        if piece:
+            out(piece)
+        errors += error_piece or b""
+    return errors.decode(errors="replace")[-2000:]
+
+
+def not_ended(container: Container, timeout_s: float) -> RunError:
+    """The error of a container that was to run to its end, and is past its deadline."""
+    return RunError(
+        f"{container.name} did not end within {timeout_s:g} s",
+        advice="is the disk under the cache, or the tier's path, very busy?",
+        evidence=container.logs(tail=20),
+    )
+
+
+def follow(
+    output: Output,
+    on_line: Callable[[str], None] | None,
+    watch: Sequence[Container],
+    deadline: float,
+    clock: Clock,
+    look: Callable[[], None] = lambda: None,
+) -> bool:
+    """Reads the output to its end; False if the deadline comes first. Each second it looks at the
+    containers of `watch`, as `raise_if_dead` does, and calls `look`."""
+    next_look = clock.monotonic() + _LOOK_EVERY_S
+    while output.follow(on_line or (lambda _line: None)):
+        now = clock.monotonic()
+        if now >= deadline:
+            return False
+        if now >= next_look:
+            raise_if_dead(watch, output)
+            look()
+            next_look = now + _LOOK_EVERY_S
+    return True
+
+
+def after_failure(watch: Sequence[Container], output: Output, clock: Clock) -> None:
+    """As `raise_if_dead`: a load generator that lost its database often ends before the platform
+    notices the death."""
+    if watch:
+        clock.sleep(_UNNOTICED_S)
+        raise_if_dead(watch, output)
+
+
+def raise_if_dead(watch: Sequence[Container], output: Output) -> None:
+    """NodeError for the first that is not running, with its last lines and the command's."""
+    for container in watch:
+        state = container.state()
+        if state != "running":
+            raise NodeError(
+                f"{container.name} died in the middle of the run: {state}",
+                advice="look at its log among the raw files of the run",
+                evidence=container.logs(tail=20) + "\n" + output.tail(),
+            )

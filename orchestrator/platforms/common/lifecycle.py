@@ -1,0 +1,123 @@
+"""What all platforms do alike around a campaign: repeat calls that were not answered, keep other
+campaigns out, take down what a block made, and sweep what earlier campaigns left."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.powers import Clock
+from orchestrator.system import host
+
+PATIENCE_S = 60.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
+
+Answer = TypeVar("Answer")
+BEAT_S, DEAD_S = 30.0, 300.0
+
+
+def patiently(
+    call: Callable[[], Answer], clock: Clock, may_pass: Callable[[Exception], bool]
+) -> Answer:
+    """Calls at least twice, and until a minute has passed, while what is raised `may_pass`; then
+    raises the last error as it is."""
+    end = clock.monotonic() + PATIENCE_S
+    pause_s, again = _FIRST_PAUSE_S, False
+    while True:
+        try:
+            return call()
+        except Exception as error:
+            if not may_pass(error) or (again and clock.monotonic() + pause_s > end):
+                raise
+        clock.sleep(pause_s)
+        pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
+
+
+def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
+    """Whether the holder with this mark of its process lives; `is_young` is asked only if the
+    process cannot be seen from here."""
+    alive = host.process_lives(process_mark)
+    return is_young() if alive is None else alive
+
+
+@contextmanager
+def beating(beat: Callable[[], object]) -> Iterator[None]:
+    """Calls `beat` every half minute until the block ends, on a thread of its own."""
+    stop = threading.Event()
+
+    def loop() -> None:
+        while not stop.wait(BEAT_S):
+            with contextlib.suppress(Exception):  # no error may end the beats: it would be dead
+                beat()
+
+    thread = threading.Thread(target=loop, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=5)
+
+
+def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> UnavailableError:
+    """The error of a second campaign. `drop`: the command that removes the guard of the first."""
+    process_id = [*process_mark.split(), "?", "?", "?"][2]
+    return UnavailableError(
+        f"another campaign is running on this {on}: process {process_id} on {its_host}, {more}",
+        advice="wait for it to end, or stop it with Ctrl-C where it runs; if that machine is gone "
+        f"for good, `{drop}`",
+    )
+
+
+def not_ours(kind: str, name: str, advice: str) -> UnavailableError:
+    """The error of a name that is needed, and that a thing without our label has."""
+    return UnavailableError(
+        f"there is a {kind} named {name} that tierbench did not make: it is left alone",
+        advice=f"{advice}, then run again",
+    )
+
+
+@contextmanager
+def taken_down(remove: Callable[[], Any], stays: bool = False) -> Iterator[None]:
+    """Calls `remove` at the end of the block. If the block raised, that error is raised, and one
+    of `remove` becomes a note of it. `stays`: only if the block raised."""
+    try:
+        yield
+    except BaseException as error:
+        try:
+            remove()
+        except TierbenchError as trouble:
+            error.add_note(trouble.what)
+        raise
+    if not stays:
+        remove()
+
+
+@dataclass
+class Swept:
+    """`removed`: one line each; `kept`: why each of the others stayed."""
+
+    removed: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+    def take(self, line: str, remove: Callable[[], Sequence[str] | None]) -> None:
+        """Calls `remove`, and notes the lines that it returns, or else `line`."""
+        try:
+            self.removed += remove() or [line]
+        except TierbenchError as error:
+            self.kept.append(error.what)
+
+    def result(self, look: str) -> tuple[str, ...]:
+        """Returns what was removed. RunError if something stayed; `look`: the command that shows
+        it."""
+        if self.kept:
+            raise RunError(
+                f"leftovers of an earlier run could not be removed: {'; '.join(self.kept)}",
+                advice=f"look with `{look}` at what holds them, then `make clean`",
+            )
+        return tuple(self.removed)

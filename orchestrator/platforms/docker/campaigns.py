@@ -1,0 +1,245 @@
+"""Campaigns on an engine: one at a time, and what they left is removed.
+
+Two would disturb each other's figures and remove each other's containers. The guard is a volume
+with a fixed name, because making a volume that exists returns the existing one: the campaign that
+finds its own labels on it holds it. They name campaign, host and process. If the process cannot be
+seen from here, the holder is alive while its second volume, renewed every half minute, is young by
+the engine's clock.
+
+Only things with our label are ever removed; without it, a thing whose name is needed is an error.
+What cannot be removed is reported with the engine's reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from docker.errors import APIError, DockerException, NotFound
+
+from orchestrator.errors import RunError
+from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
+from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
+from orchestrator.system import host
+from orchestrator.system.clock import wait_until
+
+NAME = "tierbench-campaign"
+_HOST, _PROCESS = "tierbench.host", "tierbench.process"
+_TAKING_OVER_S = 1.0
+_REMOVAL_S = 20.0
+
+
+class VolumeGuard:
+    """The `Guard` protocol on an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._client = engine, engine.client
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with self._engine.errors("looking for another campaign"):
+            self._take()
+            self._make(_beat_name(self._engine.campaign))
+        try:
+            with lifecycle.beating(self._beat_anew):
+                yield
+        finally:
+            # The next campaign takes over what stays: this process is dead by then.
+            with contextlib.suppress(DockerException, OSError):
+                self._drop(_beat_name(self._engine.campaign))
+                if (holder := self._volume(NAME)) and self._is_own(holder):
+                    self._drop(NAME)
+
+    def other(self) -> str | None:
+        with self._engine.errors("looking for another campaign"):
+            holder = self._volume(NAME)
+            if holder is None or self._is_own(holder) or not self._lives(holder):
+                return None
+            return _of(holder, CAMPAIGN)
+
+    def _is_own(self, holder: Any) -> bool:
+        return _of(holder, CAMPAIGN) == self._engine.campaign
+
+    def _take(self) -> None:
+        for attempt in range(3):
+            holder = self._make(NAME)
+            if attempt and self._is_own(holder):
+                # Another campaign may be replacing the dead one too, and have removed our guard.
+                self._engine.clock.sleep(_TAKING_OVER_S)
+                holder = self._make(NAME)
+            if self._is_own(holder):
+                return
+            if self._lives(holder):
+                break
+            self._drop(NAME)
+            self._drop(_beat_name(_of(holder, CAMPAIGN)))
+        since = f"since {holder.attrs.get('CreatedAt')}"
+        at, drop = _of(holder, _HOST), f"docker volume rm {NAME}"
+        raise lifecycle.refusal("Docker engine", _of(holder, _PROCESS), at, since, drop)
+
+    def _lives(self, holder: Any) -> bool:
+        if not _of(holder, CAMPAIGN):
+            return True  # tierbench did not make it, so it must not be removed
+        return lifecycle.lives(_of(holder, _PROCESS), lambda: self._is_young(holder))
+
+    def _is_young(self, holder: Any) -> bool:
+        """Whether the holder's last beat is recent by the engine's clock; True if unknown."""
+        beat = self._last_beat(holder)
+        try:
+            now = self._engine.patiently(self._client.info)["SystemTime"]
+            age = datetime.fromisoformat(now) - datetime.fromisoformat(beat.attrs["CreatedAt"])
+        except (KeyError, TypeError, ValueError):
+            return True
+        return age.total_seconds() < DEAD_S
+
+    def _last_beat(self, holder: Any) -> Any:
+        """The volume of the last beat, which is missing for a moment while it is renewed; if it
+        stays missing, the guard itself."""
+        name = _beat_name(_of(holder, CAMPAIGN))
+        for _ in range(3):
+            if (beat := self._volume(name)) is not None:
+                return beat
+            self._engine.clock.sleep(1.0)
+        return holder
+
+    def _beat_anew(self) -> None:
+        self._drop(_beat_name(self._engine.campaign))
+        self._make(_beat_name(self._engine.campaign))
+        self._make(NAME)  # a `docker volume prune` may have taken it
+
+    def _volume(self, name: str) -> Any | None:
+        try:
+            return self._engine.patiently(lambda: self._client.volumes.get(name))
+        except NotFound:
+            return None
+
+    def _make(self, name: str) -> Any:
+        labels = {
+            CAMPAIGN: self._engine.campaign,
+            _HOST: host.name(),
+            _PROCESS: host.process_mark(),
+        }
+        self._engine.patiently(lambda: self._client.volumes.create(name, labels=labels))
+        return self._engine.patiently(lambda: self._client.volumes.get(name))
+
+    def _drop(self, name: str) -> None:
+        with contextlib.suppress(NotFound):
+            self._engine.patiently(lambda: self._client.volumes.get(name).remove(force=True))
+
+
+def _beat_name(campaign: str) -> str:
+    return f"{NAME}-beat-{campaign}"
+
+
+def _of(holder: Any, label: str) -> str:
+    return str((holder.attrs.get("Labels") or {}).get(label, ""))
+
+
+class Leftovers:
+    """Removes things of an engine."""
+
+    def __init__(self, engine: Engine, guard: VolumeGuard) -> None:
+        self._engine, self._client, self._guard = engine, engine.client, guard
+
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        """As `Platform.sweep`. What is only listed is not of this campaign: that goes with it."""
+        spared = (self._guard.other(), self._engine.campaign if only_list else None)
+        swept, patiently = Swept(), self._engine.patiently
+
+        def ours(things: Iterable[Any]) -> list[Any]:
+            labelled = [(thing, labels_of(thing)) for thing in things]
+            return [
+                thing
+                for thing, labels in labelled
+                if STANDING not in labels and labels.get(CAMPAIGN, "") not in spared
+            ]
+
+        def take(kind: str, thing: Any, remove: Callable[[], None]) -> None:
+            swept.take(f"{kind} {thing.name}", (lambda: None) if only_list else remove)
+
+        def volumes() -> list[Any]:
+            return ours(patiently(lambda: self._client.volumes.list(filters=OURS)))
+
+        with self._engine.errors("removing leftovers"):
+            containers = patiently(
+                lambda: self._client.containers.list(all=True, filters=OURS, ignore_removed=True)
+            )
+            # Databases and clients before disks: a mounted device cannot be removed.
+            for container in sorted(ours(containers), key=_is_disk):
+                if _is_disk(container) and not only_list:
+                    for volume in volumes():  # those that nothing holds any more
+                        with contextlib.suppress(APIError):
+                            patiently(partial(volume.remove, force=True))
+                            swept.removed.append(f"volume {volume.name}")
+                    with contextlib.suppress(DockerException, OSError):
+                        container.stop(timeout=15)
+                remove = partial(self.remove_container, container.name, container.id)
+                take("container", container, remove)
+            for volume in volumes():
+                take("volume", volume, partial(self.remove_volume, volume))
+            for network in ours(patiently(lambda: self._client.networks.list(filters=OURS))):
+                take("network", network, partial(self.remove_network, network))
+        return swept.result("docker ps -a")
+
+    def make_room(self, kind: str, name: str, get: Callable[[str], Any]) -> Any | None:
+        """Returns our leftover of that name, if any. UnavailableError if it is not ours."""
+        try:
+            leftover = self._engine.patiently(lambda: get(name))
+        except NotFound:
+            return None
+        if LABEL not in labels_of(leftover):
+            how = f"rename or remove it (`docker {kind} rm {name}`)"
+            raise lifecycle.not_ours(kind, name, how)
+        return leftover
+
+    def remove_container(self, name: str, container: str) -> None:
+        """Removes a container, given its name or id; it is gone when this returns."""
+        self._until_gone(
+            f"container {name}",
+            lambda: self._client.containers.get(container).remove(force=True, v=True),
+        )
+
+    def remove_volume(self, volume: Any) -> None:
+        self._until_gone(f"volume {volume.name}", lambda: volume.remove(force=True))
+
+    def remove_network(self, network: Any) -> None:
+        self._until_gone(f"network {network.name}", network.remove)
+
+    def _until_gone(self, thing: str, remove: Callable[[], None]) -> None:
+        """Tries for a while: others may hold it, or be removing it, at this moment."""
+        reason = ""
+
+        def gone() -> bool:
+            nonlocal reason
+            try:
+                self._engine.patiently(remove)
+            except NotFound:
+                return True
+            except APIError as error:
+                reason = str(error.explanation or error)
+                return False
+            return True
+
+        with self._engine.errors(f"removing {thing}"):
+            if not wait_until(gone, deadline_s=_REMOVAL_S, clock=self._engine.clock, every_s=0.2):
+                raise RunError(
+                    f"{thing} could not be removed within {_REMOVAL_S:g} s: {reason}",
+                    advice="look with `docker ps -a` at what holds it",
+                )
+
+
+def labels_of(thing: Any) -> dict[str, str]:
+    """Returns the labels: volumes and networks have them elsewhere than containers."""
+    labels = thing.attrs.get("Labels")
+    if labels is None:
+        labels = thing.attrs.get("Config", {}).get("Labels")
+    return dict(labels or {})
+
+
+def _is_disk(container: Any) -> bool:
+    return labels_of(container).get(ROLE) == "disk"

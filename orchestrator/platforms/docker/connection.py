@@ -1,0 +1,310 @@
+"""The connection to a Docker engine: which one DOCKER_HOST, DOCKER_CONTEXT or the current context
+of `docker` names, and how it is reached. Errors of docker-py become ours, idempotent calls are
+repeated, and labels mark what is made.
+
+An engine behind ssh is reached by its socket, forwarded to one of this computer. docker-py's own
+way, `docker system dial-stdio` on the other side for each connection, cannot carry commands that
+are talked with: its socket is no socket, and needs another library. A forwarded one is, and opens
+no session for each connection. The user's own ssh is used, with its configuration, keys and known
+hosts; it never asks. The session runs `cat`, which ends, and with it the tunnel, when this program
+is gone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ipaddress
+import os
+import re
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from docker.context import ContextAPI
+from docker.errors import APIError, DockerException, ImageNotFound
+
+import docker
+from docker import DockerClient
+from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.platforms.common import lifecycle
+from orchestrator.powers import Clock
+from orchestrator.system.shell import Beside, SystemShell
+
+_SSH = "ssh://"
+_SOCKET = "/var/run/docker.sock"  # unless the address has a path
+_ADDRESS = re.compile(
+    r"ssh://(?:(?P<user>[^@:/]+)@)?(?P<host>[^@:/]+)(?::(?P<port>\d+))?(?P<path>/[^:]*)?"
+)
+_UP = "tierbench: forwarded"
+_CONFIGURED_S = 10.0
+_AGAIN_S = 1.0
+_OPTIONS = (
+    "BatchMode=yes",
+    "ConnectTimeout=20",
+    "ServerAliveInterval=15",
+    "ServerAliveCountMax=4",
+    "ExitOnForwardFailure=yes",
+    "StreamLocalBindUnlink=yes",
+    "ControlPath=none",
+    "LogLevel=ERROR",
+)
+_TIMEOUT_S = 120
+_START = "start it (`make setup` does, as root on Debian), then run `tierbench doctor`"
+_LOOPBACK = "127.0.0.1"
+_CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
+_TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
+_ENVIRONMENT = threading.Lock()
+_OTHER_AUTHORITIES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+LABEL = "tierbench"
+ROLE = "tierbench.role"
+CAMPAIGN = "tierbench.campaign"
+STANDING = "tierbench.standing"  # on what stays until it is taken down by its name
+MARK = f"{LABEL}=1"
+OURS: dict[str, Any] = {"label": MARK}
+_PASSING = (502, 503, 504)  # of a proxy before the engine, or of one that is starting
+Answer = TypeVar("Answer")
+
+
+class Tunnel:
+    """A tunnel to the engine at `url`, `ssh://[user@]host[:port][/path of its socket]`, which is
+    made again if it breaks. `host` is the machine's name or address by ssh's own configuration.
+
+    UsageError for another address, UnavailableError if ssh cannot connect."""
+
+    def __init__(self, url: str) -> None:
+        self._url, self._at = url, _parts(url)
+        self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
+        self.socket = self._folder / "docker.sock"
+        self._closing = threading.Event()
+        try:
+            self.host = self._configured_host()
+            self._beside = self._opened()
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        self._keeper = threading.Thread(target=self._keep, name="ssh tunnel", daemon=True)
+        self._keeper.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        self._beside.close()
+        self._keeper.join(timeout=5)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _command(self, *options: str) -> list[str]:
+        port = ["-p", self._at["port"]] if self._at["port"] else []
+        user = ["-l", self._at["user"]] if self._at["user"] else []
+        return ["ssh", *options, *port, *user, "--", self._at["host"]]
+
+    def _configured_host(self) -> str:
+        done = SystemShell().run(self._command("-G"), timeout_s=_CONFIGURED_S)
+        pairs = dict(line.partition(" ")[::2] for line in done.out.splitlines())
+        return pairs.get("hostname") or self._at["host"]
+
+    def _opened(self) -> Beside:
+        options = [part for option in _OPTIONS for part in ("-o", option)]
+        forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
+        says = f"echo '{_UP}' && exec cat"
+        beside = Beside([*self._command("-T", *options, "-L", forward), says])
+        said = []
+        for line in beside.lines():
+            if line == _UP:
+                return beside
+            said.append(line)
+        beside.close()
+        raise UnavailableError(
+            f"{self._url}: ssh does not connect: {' '.join(said[-3:]) or 'it says nothing'}",
+            advice=f"`{' '.join(self._command('-o', 'BatchMode=yes'))} docker version` must work "
+            "without a question: a key that needs no passphrase or is in an agent, a known host",
+        )
+
+    def _keep(self) -> None:
+        """Opens the tunnel again when it breaks: its loss then costs no more than one run. No
+        error ends that, also not one of a machine that makes no process for a moment."""
+        while not self._closing.is_set():
+            with suppress(Exception):
+                for _ in self._beside.lines():
+                    pass
+            while not self._closing.wait(_AGAIN_S):
+                with suppress(Exception):
+                    self._beside = self._opened()
+                    break
+        self._beside.close()
+
+
+def _parts(url: str) -> dict[str, str]:
+    match = _ADDRESS.fullmatch(url)
+    if match is None:
+        raise UsageError(
+            f"{url} is no address of an engine behind ssh",
+            advice="write ssh://[user@]host[:port], and a path if its socket is elsewhere",
+        )
+    return match.groupdict(default="")
+
+
+@cache
+def tunnel_to(url: str) -> Tunnel:
+    """The one tunnel to this address, which stays until the program ends."""
+    tunnel = Tunnel(url)
+    atexit.register(tunnel.close)
+    return tunnel
+
+
+@dataclass(frozen=True)
+class Reach:
+    """`address`: where published ports are bound, and answer. `is_local`: over a socket or the
+    loopback of this computer, which other computers may be behind."""
+
+    address: str
+    is_local: bool
+
+
+def connect(engine: str | None = None) -> tuple[DockerClient, Reach, str]:
+    """Connects to `engine`, a context's name or an address; None: to the one of the environment.
+    Also returns its address as it was named, `ssh://…`, `tcp://…` or `unix://…`.
+
+    UsageError for a context that does not exist, UnavailableError if nothing answers."""
+    environment = dict(os.environ)
+    if engine is not None and "://" in engine:
+        environment["DOCKER_HOST"] = engine
+    elif engine is not None:
+        environment.pop("DOCKER_HOST", None)
+        environment["DOCKER_CONTEXT"] = engine
+    host = environment.get("DOCKER_HOST") or _host_of_context(environment.get("DOCKER_CONTEXT"))
+    through = None
+    if host.startswith(_SSH):
+        through = tunnel_to(host)
+        environment["DOCKER_HOST"] = f"unix://{through.socket}"
+        for name in _CERTIFICATES:
+            environment.pop(name, None)
+    advice = {"advice": f"does it run, and is it reached from here? {_TRY}"} if engine else {}
+    with engine_errors(f"connecting to {engine or host}", **advice), _without(_OTHER_AUTHORITIES):
+        _require_listening(environment.get("DOCKER_HOST") or host)
+        client = docker.from_env(timeout=_TIMEOUT_S, environment=environment)
+        if client.api.base_url.startswith("https://"):
+            client.api.trust_env = False
+        client.ping()
+    return client, _of(through.host) if through else reach(client.api.base_url), host
+
+
+def _require_listening(host: str) -> None:
+    """OSError where nothing listens on a Unix socket: docker-py, which would find that out as well,
+    leaves its own unclosed."""
+    scheme, _, path = host.partition("://")
+    if scheme == "unix":
+        with socket.socket(socket.AF_UNIX) as tried:
+            tried.connect(path)
+
+
+@contextmanager
+def _without(variables: Sequence[str]) -> Iterator[None]:
+    """Takes variables out of the environment: where they are set, requests believes them rather
+    than the authority that has signed the engine's certificate. One block at a time: another would
+    have them put back by the end of the first."""
+    with _ENVIRONMENT:
+        kept = {name: os.environ.pop(name) for name in variables if name in os.environ}
+        try:
+            yield
+        finally:
+            os.environ.update(kept)
+
+
+def _host_of_context(name: str | None) -> str:
+    context = ContextAPI.get_context(name or None)
+    if context is None:
+        raise UsageError(
+            f"there is no Docker context named {name or 'as the current one'}",
+            advice="`docker context ls` lists them; one that it lists is found here when a file "
+            "config.json is beside their folder, which `docker context use default` writes",
+        )
+    return str(context.Host or "")
+
+
+def reach(url: str) -> Reach:
+    """How docker-py's `base_url` is reached. UnavailableError for a name that is not known."""
+    scheme, _, place = url.partition("://")
+    if scheme not in ("http", "https"):
+        return Reach(_LOOPBACK, is_local=True)
+    return _of(place.split("/")[0].rpartition(":")[0].strip("[]"))
+
+
+def _of(host: str) -> Reach:
+    try:
+        address = socket.gethostbyname(host)
+    except OSError as error:
+        raise UnavailableError(f"the Docker engine's machine {host}: {error}") from error
+    return Reach(address, is_local=ipaddress.ip_address(address).is_loopback)
+
+
+@contextmanager
+def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
+    """Translates exceptions of the block. `doing` begins the message, as in "starting node-1";
+    `advice` is for an engine that does not answer."""
+    try:
+        yield
+    except ImageNotFound as error:
+        raise UnavailableError(
+            f"{doing}: the image is not here ({error.explanation})", advice="run `make setup`"
+        ) from error
+    except APIError as error:
+        text = str(error.explanation or error)
+        if "port is already allocated" in text or "address already in use" in text:
+            raise UnavailableError(
+                f"{doing}: a port is taken ({text})",
+                advice="free the port, or leave `port` out of the profile to use any free one",
+            ) from error
+        if "is not running" in text:
+            raise NodeError(f"{doing}: {text}") from error
+        raise RunError(f"{doing}: Docker refused: {text}") from error
+    except (DockerException, OSError) as error:
+        raise UnavailableError(
+            f"{doing}: the Docker engine does not answer ({error})", advice=advice
+        ) from error
+
+
+class Engine:
+    """The engine `address` (a context or an address, None for the environment's), for `campaign`.
+    `known_as`: how errors name it, "" if it is the only one. UnavailableError if it does not
+    answer."""
+
+    def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
+        self.clock, self.campaign, self.known_as = clock, campaign, known_as
+        with self._named():
+            self.client, self.reach, self.host = connect(address)
+
+    @contextmanager
+    def errors(self, doing: str) -> Iterator[None]:
+        """Translates the engine's errors in the block; those of one that fails say which it is."""
+        with self._named(), engine_errors(doing):
+            yield
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except UnavailableError as error:
+            if self.known_as in error.what:
+                raise
+            what = f"{self.known_as}: {error.what}"
+            raise UnavailableError(what, error.advice, error.evidence) from error
+
+    def patiently(self, call: Callable[[], Answer]) -> Answer:
+        return lifecycle.patiently(call, self.clock, _may_pass)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {LABEL: "1", CAMPAIGN: self.campaign}
+
+
+def _may_pass(error: Exception) -> bool:
+    """A refusal is an answer too, so it is not asked again."""
+    if isinstance(error, APIError):
+        return error.status_code in _PASSING
+    return isinstance(error, DockerException | OSError)
