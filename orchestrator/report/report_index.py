@@ -5,8 +5,7 @@ The report never computes a figure of its own: what is shown comes from `Verdict
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +15,11 @@ from orchestrator.analysis.loads import overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.planning import load_points
-from orchestrator.report.blocks import Footnote
+from orchestrator.report import wording
+from orchestrator.report.blocks import Cell, Footnote
+from orchestrator.report.wording import closed, ranges, sentence, some, spanning
 
 NEW_ORDER = "new_order"
-_TEXTS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,33 @@ class ReportIndex:
     def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
         return self._deltas.get((contender, workload, metric, self._scope(workload, metric)))
 
+    # -------------------------------------------------------------- cells of tables
+
+    def value_cell(
+        self,
+        profile: str,
+        workload: str,
+        summary: CellSummary | None,
+        words: Callable[[CellSummary], str] = wording.value,
+    ) -> Cell:
+        """A value with its spread. What finished runs did not measure is told from lost runs."""
+        if summary is None:
+            return Cell(self.absence(profile, workload), missing=True)
+        return Cell(words(summary), detail=wording.spread(summary))
+
+    def absence(self, profile: str, workload: str) -> str:
+        absent = "not published" if self.published else "not measured"
+        return absent if self.finished(profile, workload) else "missing"
+
+    def metric_cells(
+        self, profile: str, workload: str, titles: Mapping[str, str]
+    ) -> dict[str, Cell]:
+        """Column's title → value, of metric → column's title."""
+        return {
+            title: self.value_cell(profile, workload, self.cell(profile, workload, metric))
+            for metric, title in titles.items()
+        }
+
     # -------------------------------------------------------------- runs
 
     @cached_property
@@ -181,6 +208,11 @@ class ReportIndex:
             if (loss := self.loss(run)) is not None:
                 lost.setdefault(loss, []).append(run)
         return tuple(_lost(of_it, loss) for loss, of_it in lost.items())
+
+    @property
+    def tiers_with_figures(self) -> tuple[str, ...]:
+        left = {run.profile for run in self.campaign.plan.runs if self.loss(run) is None}
+        return tuple(tier for tier in self.tiers if tier in left)
 
     @cached_property
     def lost_runs(self) -> tuple[Run, ...]:
@@ -248,39 +280,6 @@ def _footnote(number: int, doubts: tuple[Doubt, ...], finished: frozenset[int]) 
     return Footnote(number, some(texts), advice, _where(doubts, finished))
 
 
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
-
-
-def spanning(texts: Sequence[str]) -> tuple[str, ...]:
-    """Texts alike but for their numbers become one: `92 % busy`, `97 % busy` → `92–97 % busy`."""
-    alike: dict[str, list[str]] = {}
-    for text in texts:
-        alike.setdefault(_NUMBER.sub("#", text), []).append(text)
-    return tuple(_span(group) for group in alike.values())
-
-
-def _span(texts: Sequence[str]) -> str:
-    columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ends = iter([(min(c, key=_as_float), max(c, key=_as_float)) for c in columns])
-
-    def put(_: re.Match[str]) -> str:
-        low, high = next(ends)
-        return low if low == high else f"{low}–{high}"
-
-    return _NUMBER.sub(put, texts[0])
-
-
-def _as_float(number: str) -> float:
-    return float(number.replace(",", ""))
-
-
-def some(sentences: Sequence[str]) -> str:
-    """The first few, one after the other, and how many more there are."""
-    shown = " ".join(sentences[:_TEXTS_SHOWN])
-    more = len(sentences) - _TEXTS_SHOWN
-    return f"{shown} And {more} more like this, in verdict.json." if more > 0 else shown
-
-
 def _touched(doubts: tuple[Doubt, ...]) -> frozenset[int]:
     return frozenset(doubt.run for doubt in doubts if doubt.run is not None)
 
@@ -290,24 +289,3 @@ def _where(doubts: tuple[Doubt, ...], finished: frozenset[int]) -> str:
     if touched >= finished and len(finished) > 1:
         return "every finished run"
     return f"run {min(touched)}" if len(touched) == 1 else f"runs {ranges(touched)}"
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """`1, 2, 3, 7` → `1–3, 7`."""
-    spans: list[list[int]] = []
-    for number in sorted(numbers):
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)
-
-
-def sentence(text: str) -> str:
-    """The text with a capital at the start and a full stop at the end."""
-    return closed(text[:1].upper() + text[1:])
-
-
-def closed(text: str) -> str:
-    """The text with a full stop. For texts that begin with a name, which keeps its letter."""
-    return text if not text or text[-1] in ".!?" else f"{text}."

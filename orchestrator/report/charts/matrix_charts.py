@@ -10,9 +10,8 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.planning import disk_matrix
-from orchestrator.report.blocks import Chart
+from orchestrator.report.blocks import Chart, Measure
 from orchestrator.report.charts import charts
-from orchestrator.report.charts.charts import Measure
 
 _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
 _PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]

@@ -11,8 +11,9 @@ from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
-from orchestrator.report.report_index import ReportIndex, sentence
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import found_disks
+from orchestrator.report.wording import sentence
 from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, Tier
 from orchestrator.units import format_change, format_number
 
