@@ -19,11 +19,11 @@ _ON_PALE, _ON_DEEP = "#222222", "#ffffff"
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
 
 
-def in_words(row: pd.Series) -> str:
+def in_words(pattern: str, read_pct: float) -> str:
     """What a cell does: `random reads`, `sequential I/O, 30 % reads`."""
-    read_pct = int(row["read_pct"])
+    read_pct = int(read_pct)
     mix = {100: "reads", 0: "writes"}.get(read_pct, f"I/O, {read_pct} % reads")
-    return f"{row['pattern']} {mix}"
+    return f"{pattern} {mix}"
 
 
 # ------------------------------------------------------------------ heat maps
@@ -96,7 +96,7 @@ def _heat_cell(row: pd.Series, heat: Measure) -> dict[str, Any]:
     value = float(row[heat.metric]) * heat.factor
     depth, threads, block = (int(row[key]) for key in ("depth", "threads", "block_bytes"))
     return {
-        "panel": in_words(row),
+        "panel": in_words(row["pattern"], row["read_pct"]),
         "flight": str(depth) if threads == 1 else f"{depth}×{threads}",
         "flight_rank": depth * threads,
         "block": disk_matrix.block_name(block),
@@ -126,7 +126,8 @@ def depth_chart(measured: Mapping[str, pd.DataFrame], tiers: Sequence[str], work
         for tier, rows in measured.items()
         for flight, latency_s in _latencies(rows, longest)
     ]
-    load = f"{in_words(longest)} of {disk_matrix.block_name(int(longest['block_bytes']))}"
+    block = disk_matrix.block_name(int(longest["block_bytes"]))
+    load = f"{in_words(longest['pattern'], longest['read_pct'])} of {block}"
     name = f"{workload}-depth"
     title = f"Median latency of {load} against what is in flight, ms"
     return charts.figure(name, title, _lines(tiers, load), {"points": points})

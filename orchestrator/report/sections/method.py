@@ -12,17 +12,7 @@ from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
 from orchestrator.planning import slo
 from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Code,
-    Items,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    numbers,
-    texts,
-)
+from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, Table, table_of
 from orchestrator.report.report_index import ReportIndex
 
 _DISCLAIMER = (
@@ -138,33 +128,25 @@ def analyze(campaign: Results) -> str:
 
 
 def _runs(index: ReportIndex) -> Table:
-    columns = (
-        *numbers("Run"),
-        *texts("Tier", "Workload"),
-        *numbers("Repetition"),
-        *texts("Measured from", "Outcome", "Files"),
-    )
-    return Table(columns, tuple(_run_row(index, run) for run in index.campaign.plan.runs))
+    words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
+    return table_of([_run_row(index, run) for run in index.campaign.plan.runs], words)
 
 
-def _run_row(index: ReportIndex, run: Run) -> tuple[Cell, ...]:
+def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.run(run.number)
     window = data.record.phase("measure") if data is not None else None
+    unknown = Cell("not published" if index.published else "never measured", missing=True)
     loss = index.loss(run)
     folder = f"runs/{run.slug}/"
-    return (
-        Cell(str(run.number)),
-        Cell(run.profile, tier=run.profile),
-        Cell(run.workload),
-        Cell(str(run.repetition)),
-        Cell(wording.moment(window.start_s)) if window else _unknown_time(index),
-        Cell(loss or "done", missing=loss is not None),
-        Cell(folder, href=folder) if data is not None else Cell("none"),
-    )
-
-
-def _unknown_time(index: ReportIndex) -> Cell:
-    return Cell("not published" if index.published else "never measured", missing=True)
+    return {
+        "Run": str(run.number),
+        "Tier": Cell(run.profile, tier=run.profile),
+        "Workload": run.workload,
+        "Repetition": str(run.repetition),
+        "Measured from": wording.moment(window.start_s) if window else unknown,
+        "Outcome": Cell(loss or "done", missing=loss is not None),
+        "Files": Cell(folder, href=folder) if data is not None else "none",
+    }
 
 
 def _files(index: ReportIndex) -> Items:
