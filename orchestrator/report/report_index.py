@@ -180,18 +180,16 @@ class ReportIndex:
         return self._of_cell[profile, workload].planned
 
     @cached_property
-    def _runs(self) -> Mapping[int, RunData]:
+    def runs(self) -> Mapping[int, RunData]:
+        """By number, those that left a record."""
         return {data.record.run.number: data for data in self.campaign.runs}
-
-    def run(self, number: int) -> RunData | None:
-        return self._runs.get(number)
 
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
         return self._of_cell[profile, workload].finished
 
     def loss(self, run: Run) -> str | None:
         """Why a planned run left no figures; None if it left some."""
-        data = self._runs.get(run.number)
+        data = self.runs.get(run.number)
         if data is None:
             return "not published" if self.published else "not carried out"
         if doubts := self.campaign.excluded.get(run.number):
@@ -218,11 +216,6 @@ class ReportIndex:
     def lost_runs(self) -> tuple[Run, ...]:
         return tuple(run for run in self.campaign.plan.runs if self.loss(run) is not None)
 
-    @property
-    def excluded(self) -> int:
-        """How many of the lost runs finished, and do not count by the validity rule."""
-        return len(self.verdict.excluded)
-
     # -------------------------------------------------------------- doubts
 
     @cached_property
@@ -235,8 +228,7 @@ class ReportIndex:
 
     @cached_property
     def _finished(self) -> frozenset[int]:
-        runs = self._runs.values()
-        return frozenset(d.record.run.number for d in runs if d.record.outcome == "done")
+        return frozenset(n for n, data in self.runs.items() if data.record.outcome == "done")
 
     @cached_property
     def _doubts_by_kind(self) -> Mapping[tuple[str, str], tuple[Doubt, ...]]:

@@ -10,7 +10,6 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
@@ -70,29 +69,22 @@ def _inline(chart: Chart) -> Markup:
 _LOOK = {**charts.LOOK, "background": "transparent"}  # that of the page, light or dark
 
 
-@dataclass(frozen=True)
-class Scripts:
-    """`drawings`: JSON. `policy`: what the page may do, for its Content-Security-Policy."""
+def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
+    """drawings: JSON. code: the scripts. policy: what the page may do, for its
+    Content-Security-Policy.
 
-    drawings: Markup
-    code: tuple[Markup, ...]
-    policy: str
-
-
-def scripts_of(document: Document, cache: Path | None = None) -> Scripts:
-    """Without code and drawings if the document has no chart that can be drawn anew. `cache`: a
-    folder that keeps Vega's code for the next page."""
+    Without code and drawings if the document has no chart that can be drawn anew. `cache`: a folder
+    that keeps Vega's code for the next page.
+    """
     drawn = {chart.name: _packed(chart.live) for chart in charts_of(document) if chart.live}
     code = (_vega(cache), _own()) if drawn else ()
     sums = " ".join(f"'sha256-{_sum(text)}'" for text in code) or "'none'"
-    return Scripts(
-        drawings=_inside({"config": _LOOK, "charts": drawn}),
-        code=tuple(Markup(text) for text in code),
-        policy=(
-            f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
-            "base-uri 'none'; form-action 'none'"
-        ),
+    policy = (
+        f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
+    drawings = _inside({"config": _LOOK, "charts": drawn})
+    return {"drawings": drawings, "code": [Markup(text) for text in code], "policy": policy}
 
 
 def _vega(cache: Path | None) -> str:

@@ -17,7 +17,17 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.planning import load_points, published_study
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Chart, Charts, Part, Section, Table, numbers, texts
+from orchestrator.report.blocks import (
+    Cell,
+    Chart,
+    Charts,
+    Measure,
+    Part,
+    Section,
+    Table,
+    numbers,
+    texts,
+)
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
@@ -194,25 +204,25 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
 
 
 def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
-    nopm = index.throughput_metric(workload) == "nopm"
-    tails = index.has_p99((offer.tier, workload) for offer in offers)
-    latency = ("latency_p99_s", "p99") if tails else ("latency_avg_s", "latency")
-    kind = "p99" if tails else "average"
-    of_new_order = index.latency_scope(workload) == NEW_ORDER
-    rate = ("NOPM", "NOPM") if nopm else ("Throughput", "transactions/s")
-    figures = (
-        (index.throughput_metric(workload), "throughput", *rate, 1.0),
-        (*latency, f"New-Order {kind}" if of_new_order else f"{kind} latency", "ms", 1e3),
+    rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
+    if index.throughput_metric(workload) == "nopm":
+        rate = Measure("nopm", "throughput", "NOPM", "NOPM")
+    new_order = index.latency_scope(workload) == NEW_ORDER
+    latency = Measure(
+        "latency_avg_s",
+        "latency",
+        "New-Order average" if new_order else "average latency",
+        "ms",
+        1e3,
     )
-    for metric, file, what, unit, factor in figures:
-        cells = [(offer, index.cell(offer.tier, workload, metric)) for offer in offers]
-        rows = [_price_row(offer, cell, factor) for offer, cell in cells if cell is not None]
-        if len(rows) < 2:
-            continue
-        axis = unit if unit == what else f"{what}, {unit}"
-        yield _price_chart(
-            f"{workload}-price-{file}", what, axis, offers[0].currency, rows, index.tiers
-        )
+    if index.has_p99((offer.tier, workload) for offer in offers):
+        title = "New-Order p99" if new_order else "p99 latency"
+        latency = Measure("latency_p99_s", "p99", title, "ms", 1e3)
+    for shown in (rate, latency):
+        cells = [(offer, index.cell(offer.tier, workload, shown.metric)) for offer in offers]
+        rows = [_price_row(offer, cell, shown.factor) for offer, cell in cells if cell is not None]
+        if len(rows) > 1:
+            yield _price_chart(workload, shown, offers[0].currency, rows, index.tiers)
 
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
@@ -240,9 +250,8 @@ def _unit(cell: CellSummary) -> str:
 
 
 def _price_chart(
-    name: str,
-    what: str,
-    axis: str,
+    workload: str,
+    shown: Measure,
     currency: str,
     rows: Sequence[dict[str, Any]],
     tiers: Sequence[str],
@@ -252,6 +261,8 @@ def _price_chart(
 
     from orchestrator.report.charts import charts
 
+    what, unit = shown.title, shown.unit
+    axis = unit if unit == what else f"{what}, {unit}"
     tooltips = [
         alt.Tooltip("tier:N"),
         alt.Tooltip("price:N", title="a month"),
@@ -280,4 +291,5 @@ def _price_chart(
     heading = f"{what} against price"
     chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
     told = f"{heading}: {axis} against cost a month, {currency}"
+    name = f"{workload}-price-{shown.file}"
     return charts.figure(name, told, chart.to_dict(), {"offers": rows})

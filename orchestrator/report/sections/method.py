@@ -133,7 +133,7 @@ def _runs(index: ReportIndex) -> Table:
 
 
 def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
-    data = index.run(run.number)
+    data = index.runs.get(run.number)
     window = data.record.phase("measure") if data is not None else None
     unknown = Cell("not published" if index.published else "never measured", missing=True)
     loss = index.loss(run)

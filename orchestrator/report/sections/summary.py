@@ -99,9 +99,9 @@ def _lost_text(index: ReportIndex) -> str:
         return f" {len(lost)} of {len(index.campaign.plan.runs)} cells {verb} not published."
     planned = units.counted(len(index.campaign.plan.runs), "planned run")
     text = f" {len(lost)} of {planned} left no figures"
-    if index.excluded:
-        were = "was" if index.excluded == 1 else "were"
-        text += f" that count: {index.excluded} {were} excluded as invalid"
+    if excluded := len(index.verdict.excluded):  # they finished, and do not count as valid
+        were = "was" if excluded == 1 else "were"
+        text += f" that count: {excluded} {were} excluded as invalid"
     return f"{text}."
 
 
