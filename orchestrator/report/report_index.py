@@ -100,32 +100,28 @@ class ReportIndex:
     def _scope(self, workload: str, metric: str) -> str:
         return self.latency_scope(workload) if metric.startswith("latency_") else "all"
 
-    def cell(self, profile: str, workload: str, metric: str) -> CellSummary | None:
-        """The value that a report shows for a metric: New-Order's latency if there is one."""
-        return self._cells.get((profile, workload, metric, self._scope(workload, metric)))
+    def cell(
+        self, profile: str, workload: str, metric: str, transaction_type: str = ""
+    ) -> CellSummary | None:
+        """The value that a report shows for a metric: that of a type of transactions, if one is
+        given, else New-Order's latency if there is one."""
+        scope = transaction_type or self._scope(workload, metric)
+        return self._cells.get((profile, workload, metric, scope))
 
     def has_p99(self, cells: Iterable[tuple[str, str]]) -> bool:
         """Whether each of these cells (tier, workload) that has a latency has its p99. Runs of too
         few transactions have none; a chart of all tiers then shows the average."""
         return all(
-            self.cell(*one, "latency_p99_s") is not None
-            for one in cells
-            if self.cell(*one, "latency_avg_s") is not None
+            self.cell(tier, workload, "latency_p99_s") is not None
+            for tier, workload in cells
+            if self.cell(tier, workload, "latency_avg_s") is not None
         )
 
     def transaction_types(self, workload: str) -> tuple[str, ...]:
         """Those that were counted apart; none if all transactions are of one type."""
-        counted = (
-            cell.scope
-            for cell in self.verdict.cells
-            if (cell.workload, cell.metric) == (workload, "transactions")
-        )
+        names = (workload, "transactions")
+        counted = (c.scope for c in self.verdict.cells if (c.workload, c.metric) == names)
         return tuple(dict.fromkeys(scope for scope in counted if scope != "all"))
-
-    def cell_of_type(
-        self, profile: str, workload: str, metric: str, transaction_type: str
-    ) -> CellSummary | None:
-        return self._cells.get((profile, workload, metric, transaction_type))
 
     def busiest(self, profile: str, workload: str, metric: str) -> CellSummary | None:
         """The value of the node where it is highest; None if no node has its own."""

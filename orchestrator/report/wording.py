@@ -16,10 +16,10 @@ _TEXTS_SHOWN = 3
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
 
-def value(cell: CellSummary) -> str:
-    """The mean, without a unit that the column's title gives."""
+def value(cell: CellSummary, figure: float | None = None) -> str:
+    """The mean, or another figure of its unit; without a unit that the column's title gives."""
     unit = "" if cell.unit in _AFTER_NUMBER else cell.unit
-    return units.format_quantity(cell.mean, unit)
+    return units.format_quantity(cell.mean if figure is None else figure, unit)
 
 
 def value_with_unit(cell: CellSummary) -> str:
@@ -50,7 +50,7 @@ def interval(delta: Delta | Change) -> str:
 
 def margins(margin_pct: float, p99_margin_pct: float) -> str:
     """`±5 % (p99: ±20 %)`."""
-    usual, tail = (units.format_quantity(one, "%") for one in (margin_pct, p99_margin_pct))
+    usual, tail = (units.format_quantity(pct, "%") for pct in (margin_pct, p99_margin_pct))
     return f"±{usual}" if usual == tail else f"±{usual} (p99: ±{tail})"
 
 

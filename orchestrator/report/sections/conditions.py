@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.results import database
 from orchestrator.model import Profile, Workload
-from orchestrator.report.blocks import Block, Cell, Paragraph, Part, Section, Table, table_of, texts
+from orchestrator.report.blocks import Block, Cell, Paragraph, Part, Section, Table, table_of
 from orchestrator.report.report_index import ReportIndex
 
 # ------------------------------------------------------------------ data set against cache
@@ -73,9 +73,9 @@ def _size(size_bytes: float | None) -> Cell:
 
 def environment(index: ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
-    machine = Table(texts("Fact", "Value"), tuple(_pairs(index.campaign.fingerprint)))
+    machine = list(_pairs(index.campaign.fingerprint))
     parts = (
-        Part("Machine", (machine if machine.rows else Paragraph("Not recorded."),)),
+        Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
         Part("Clusters", (_clusters(index),)),
         Part("Workloads", (*_overrides(index), _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
@@ -83,14 +83,19 @@ def environment(index: ReportIndex) -> Section:
     return Section("environment", "Environment and settings", parts)
 
 
-def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[Cell, Cell]]:
-    """Nested facts as rows `outer.inner: value`."""
+def _facts(facts: Iterable[tuple[str, str]]) -> Table:
+    rows = ({"Fact": name, "Value": value} for name, value in facts)
+    return table_of(rows, ("Fact", "Value"))
+
+
+def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested facts as `outer.inner` and value."""
     for key, value in facts.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             yield from _pairs(value, f"{name}.")
         elif value is not None and value != "" and value != []:
-            yield Cell(name.removesuffix("_bytes")), Cell(_value(name, value))
+            yield name.removesuffix("_bytes"), _value(name, value)
 
 
 def _value(name: str, value: Any) -> str:
@@ -175,11 +180,10 @@ def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
         why = "others ran it" if index.published else "no run was finished"
         return (Paragraph(f"Nothing: {why}."),)
     names = dict.fromkeys(name for facts in known.values() for name in facts)
-    rows = tuple(
-        (Cell(name), Cell(_shared({tier: facts.get(name) for tier, facts in known.items()})))
-        for name in names
-    )
-    return (Table(texts("Fact", "Value"), rows),)
+    shared = {
+        name: _shared({tier: facts.get(name) for tier, facts in known.items()}) for name in names
+    }
+    return (_facts(shared.items()),)
 
 
 def _warm_up(workload: Workload) -> str:
@@ -192,7 +196,7 @@ def _warm_up(workload: Workload) -> str:
 def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
     """Facts that changed from run to run are left out: they stand in the runs' records."""
     runs = [
-        {name.text: value.text for name, value in _pairs(data.record.facts)}
+        dict(_pairs(data.record.facts))
         for data in index.campaign.runs
         if data.record.outcome == "done" and data.record.run.profile == tier
     ]

@@ -64,10 +64,10 @@ def _table(index: ReportIndex, decision: Decision) -> Table:
         rows.append((Cell("enough if this may be lost"), *map(_least_margin, offers)))
     if decision.slo:
         judged = zip(*(offer.slo for offer in offers), strict=True)
-        rows += [(Cell(one[0].objective), *(_slo_cell(each) for each in one)) for one in judged]
+        rows += [(Cell(clause[0].objective), *map(_slo_cell, clause)) for clause in judged]
     else:
-        changes = zip(*(offer.worst for offer in offers), strict=True)
-        rows += [(Cell(one[0].title), *(_change_cell(each) for each in one)) for one in changes]
+        compared_by = zip(*(offer.worst for offer in offers), strict=True)
+        rows += [(Cell(changes[0].title), *map(_change_cell, changes)) for changes in compared_by]
     return Table(columns, tuple(rows), remarks=tuple(_remarks(index, decision)))
 
 
@@ -107,10 +107,8 @@ def _slo_cell(result: ObjectiveResult) -> Cell:
 
 def _change_cell(change: Change) -> Cell:
     interval, against = wording.interval(change), f"against {change.against}"
-    return Cell(
-        units.format_change(change.change_pct),
-        detail=f"{interval}\n{against}" if interval else against,
-    )
+    detail = f"{interval}\n{against}" if interval else against
+    return Cell(units.format_change(change.change_pct), detail=detail)
 
 
 def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
@@ -192,7 +190,7 @@ _PRICE_CAPTION = (
 def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     """Empty unless two tiers or more have prices of one list, and for a sweep's decision, whose
     figures are those of two loads."""
-    if decision.workload not in {one.name for one in index.workloads}:
+    if decision.workload not in {workload.name for workload in index.workloads}:
         return ()
     offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
     if len(offers) < 2:
@@ -230,7 +228,7 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
     ends, interval = (cell.mean, cell.mean), "none: not repeated"
     if low is not None and high is not None:
         ends = (max(low, 0.0), high)
-        interval = " to ".join(units.format_quantity(end, _unit(cell)) for end in ends)
+        interval = " to ".join(wording.value(cell, end) for end in ends)
     return {
         "tier": offer.tier,
         "cost": offer.monthly_cost,
@@ -243,10 +241,6 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
         "interval": interval,
         "price": wording.money(offer.monthly_cost or 0.0, offer.currency),
     }
-
-
-def _unit(cell: CellSummary) -> str:
-    return "" if cell.unit in ("1/s", "1/min") else cell.unit
 
 
 def _price_chart(

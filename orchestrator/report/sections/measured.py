@@ -147,16 +147,14 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
     shown = {
         metric: title
         for metric, title in _OF_TYPE.items()
-        if any(index.cell_of_type(tier, workload, metric, t) for tier in index.tiers for t in types)
+        if any(index.cell(tier, workload, metric, name) for tier in index.tiers for name in types)
     }
     rows: list[str | dict[str, Cell]] = []
     for name in types:
         rows.append(name.replace("_", " "))
         for tier in index.tiers:
             values = {
-                title: index.value_cell(
-                    tier, workload, index.cell_of_type(tier, workload, metric, name)
-                )
+                title: index.value_cell(tier, workload, index.cell(tier, workload, metric, name))
                 for metric, title in shown.items()
             }
             slo = {"SLO": Cell(judged.get((tier, name), ""))} if judged else {}

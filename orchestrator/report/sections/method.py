@@ -22,11 +22,17 @@ _DISCLAIMER = (
     "committed per minute of the measured window. TPC-C is a trademark of the Transaction "
     "Processing Performance Council."
 )
+_METHOD_PUBLISHED = (
+    "Others measured and published these figures; their own text says how. A change is the ratio "
+    "of the contender's figure to the baseline's. One value on a side has no interval, so every "
+    "change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
+    "docs/STUDY.md."
+)
 
 
 def section(index: ReportIndex) -> Section:
-    method = _method_published if index.published else _method
-    parts = [Part("Method", (method(index.campaign.plan),))]
+    method = _METHOD_PUBLISHED if index.published else _method(index.campaign.plan)
+    parts = [Part("Method", (Paragraph(method),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
     parts.append(Part("To do it again", _again(index.campaign)))
@@ -35,9 +41,9 @@ def section(index: ReportIndex) -> Section:
     return Section("method", "Method, and how to reproduce", tuple(parts))
 
 
-def _method(plan: Plan) -> Paragraph:
+def _method(plan: Plan) -> str:
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-    return Paragraph(
+    return (
         f"Every tier ran {_times(plan)}, round by round in balanced orders, so that neither a "
         "tier's place nor a slow drift favours one; the warm-up is recorded and not counted. "
         f"{_clients(plan)}"
@@ -67,9 +73,9 @@ def _times(plan: Plan) -> str:
         times = "once" if plan.repetitions == 1 else f"{plan.repetitions} times"
         return f"every workload {times}"
     names = [load.name for load in plan.workloads]
-    made = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
+    times = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
     return (
-        f"{made} (from {min(plan.looks)} on, repetitions were added where the decision was open, "
+        f"{times} (from {min(plan.looks)} on, repetitions were added where the decision was open, "
         f"to {max(plan.looks)} at most)"
     )
 
@@ -82,15 +88,6 @@ def _levels(plan: Plan) -> str:
     return (
         f"{levels} (95 % if it were judged once: as it was judged again after each repetition, "
         "each judgement has a share of the 5 % chance of a false answer)"
-    )
-
-
-def _method_published(_: Plan) -> Paragraph:
-    return Paragraph(
-        "Others measured and published these figures; their own text says how. A change is the "
-        "ratio of the contender's figure to the baseline's. One value on a side has no interval, "
-        "so every change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
-        "docs/STUDY.md."
     )
 
 
