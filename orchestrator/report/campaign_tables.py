@@ -165,12 +165,7 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 _USED = {"cpu_pct": "CPU", "disk_iops": "IOPS"}
-_FIGURES = {
-    "throughput_per_s": "throughput",
-    "nopm": "NOPM",
-    "latency_avg_s": "average latency",
-    "latency_p99_s": "p99 latency",
-}
+_FIGURES = {**wording.METRICS, "throughput_per_s": "throughput"}
 
 
 def beside_changes(study: Verdict, campaign: Verdict) -> Table:

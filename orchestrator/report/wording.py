@@ -12,6 +12,12 @@ from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Del
 from orchestrator.tier import Price
 
 FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
+METRICS = {
+    "throughput_per_s": "transactions/s",
+    "nopm": "NOPM",
+    "latency_avg_s": "average latency",
+    "latency_p99_s": "p99 latency",
+}
 _TEXTS_SHOWN = 3
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 

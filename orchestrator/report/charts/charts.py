@@ -41,6 +41,14 @@ def colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
     return alt.Color("tier:N", scale=scale, legend=shown if legend else None)
 
 
+def tooltips(**titles: str) -> list[alt.Tooltip]:
+    """What is shown under the pointer: a field of texts → its title, or empty for its own name."""
+    return [
+        alt.Tooltip(f"{name}:N", title=title) if title else alt.Tooltip(f"{name}:N")
+        for name, title in titles.items()
+    ]
+
+
 def panel_header() -> alt.Header:
     """The name of a panel above its upper left corner."""
     return alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")

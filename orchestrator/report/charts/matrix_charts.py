@@ -62,9 +62,7 @@ def _heat_map(
         x=_axis("flight", _in_order(cells, "flight", "flight_rank")),
         y=_axis("block", _in_order(cells, "block", "block_bytes")),
         tooltip=[
-            alt.Tooltip("panel:N", title="load"),
-            alt.Tooltip("block:N"),
-            alt.Tooltip("flight:N", title="in flight"),
+            *charts.tooltips(panel="load", block="", flight="in flight"),
             alt.Tooltip("value:Q", title=heat.unit, format=",.4~r"),
         ],
     )

@@ -257,13 +257,9 @@ def _price_chart(
 
     what, unit = shown.title, shown.unit
     axis = unit if unit == what else f"{what}, {unit}"
-    tooltips = [
-        alt.Tooltip("tier:N"),
-        alt.Tooltip("price:N", title="a month"),
-        alt.Tooltip("told:N", title=what),
-        alt.Tooltip("interval:N", title="95 % interval"),
-        alt.Tooltip("front:N", title="Pareto front"),
-    ]
+    told = charts.tooltips(
+        tier="", price="a month", told=what, interval="95 % interval", front="Pareto front"
+    )
     most = max(row["cost"] for row in rows)
     x = alt.X(
         "cost:Q",
@@ -272,7 +268,7 @@ def _price_chart(
     )
     y = alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
     hue = charts.colour(tiers, legend=False)
-    base = alt.Chart(alt.NamedData("offers")).encode(x=x, color=hue, tooltip=tooltips)
+    base = alt.Chart(alt.NamedData("offers")).encode(x=x, color=hue, tooltip=told)
     layers = alt.layer(
         base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=axis), y2="high:Q"),
         base.mark_point(size=70, filled=False, strokeWidth=2, opacity=1).encode(
@@ -284,6 +280,6 @@ def _price_chart(
     )
     heading = f"{what} against price"
     chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
-    told = f"{heading}: {axis} against cost a month, {currency}"
+    title = f"{heading}: {axis} against cost a month, {currency}"
     name = f"{workload}-price-{shown.file}"
-    return charts.figure(name, told, chart.to_dict(), {"offers": rows})
+    return charts.figure(name, title, chart.to_dict(), {"offers": rows})

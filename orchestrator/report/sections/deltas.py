@@ -27,13 +27,6 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.summary import change_cell, has_intervals, levels
 from orchestrator.report.wording import sentence
 
-_METRIC_WORDS = {
-    "throughput_per_s": "transactions/s",
-    "nopm": "NOPM",
-    "latency_avg_s": "average latency",
-    "latency_p99_s": "p99 latency",
-}
-
 
 def section(index: ReportIndex) -> Section:
     """Tables, the same as charts, and why some comparisons are open."""
@@ -82,7 +75,7 @@ def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
         if delta.verdict == "inconclusive":
             cells = reasons.setdefault(delta.reason, {})
             metrics = cells.setdefault(f"{delta.contender}, {delta.workload}", [])
-            word = _METRIC_WORDS.get(delta.metric, delta.metric)
+            word = wording.METRICS.get(delta.metric, delta.metric)
             metrics.extend([word] * (word not in metrics))
     if not reasons:
         return ()
@@ -132,28 +125,25 @@ def _drawn(index: ReportIndex) -> Iterator[Chart]:
             and not delta.overloaded
         ]
         if deltas:
-            spec = _spec(index, deltas, title, better)
+            rows = [_change_row(delta) for delta in deltas]
             told = f"Change of {title.lower()} by tier"
-            rows = {"changes": [_change_row(delta) for delta in deltas]}
-            yield charts.figure(f"changes-{name}", told, spec, rows)
+            spec = _spec(index, rows, title, better)
+            yield charts.figure(f"changes-{name}", told, spec, {"changes": rows})
 
 
-def _spec(index: ReportIndex, deltas: Sequence[Delta], title: str, better: str) -> dict[str, Any]:
+def _spec(
+    index: ReportIndex, rows: Sequence[Mapping[str, Any]], title: str, better: str
+) -> dict[str, Any]:
     """A dot per contender and workload with its interval; within the margin is shaded."""
     margin_pct = index.campaign.plan.margin_pct
-    scale = alt.Scale(domain=list(_domain(deltas, margin_pct)), nice=False)
+    scale = alt.Scale(domain=_domain(rows, margin_pct), nice=False)
     x = alt.X("change:Q", title="change against the baseline, %", scale=scale)
     y = alt.Y(
         "tier:N", title=None, sort=list(index.tiers), axis=alt.Axis(domain=False, ticks=False)
     )
-    tooltips = [
-        alt.Tooltip("tier:N"),
-        alt.Tooltip("told:N", title=title.lower()),
-        alt.Tooltip("interval:N", title="95 % interval"),
-        alt.Tooltip("verdict:N"),
-    ]
+    told = charts.tooltips(tier="", told=title.lower(), interval="95 % interval", verdict="")
     hue = charts.colour(index.tiers, legend=False)
-    base = alt.Chart().encode(y=y, color=hue, tooltip=tooltips)
+    base = alt.Chart().encode(y=y, color=hue, tooltip=told)
     shade = alt.Chart().mark_rect(color=charts.SHADE, opacity=0.14)
     layers = (
         shade.encode(x=alt.datum(-margin_pct), x2=alt.datum(margin_pct)),
@@ -161,7 +151,7 @@ def _spec(index: ReportIndex, deltas: Sequence[Delta], title: str, better: str) 
         base.mark_rule(strokeWidth=2, clip=True).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
         base.mark_point(size=55, filled=True, opacity=1).encode(x=x),
     )
-    workloads = list(dict.fromkeys(delta.workload for delta in deltas))
+    workloads = list(dict.fromkeys(row["workload"] for row in rows))
     chart = (
         alt.layer(*layers, data=alt.NamedData("changes"))
         .properties(width=charts.WIDTH - 30, height=alt.Step(18))
@@ -185,12 +175,11 @@ def _change_row(delta: Delta) -> dict[str, Any]:
     }
 
 
-def _domain(deltas: Sequence[Delta], margin_pct: float) -> tuple[float, float]:
+def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]:
     """All dots and the margin; intervals too, but cut if they are much wider than both."""
-    rows = [_change_row(delta) for delta in deltas]
     reach = max(margin_pct, *(abs(row["change"]) for row in rows)) * 2
     low = max(min(row["low"] for row in rows), -reach, -100.0)
     high = min(max(row["high"] for row in rows), reach)
     low, high = min(low, -margin_pct), max(high, margin_pct)
     room = (high - low) * 0.05
-    return low - room, high + room
+    return [low - room, high + room]
