@@ -19,7 +19,7 @@ from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.campaigns.trend import Trend
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report import beside, stored_campaigns
+from orchestrator.report import campaign_tables
 from orchestrator.report.blocks import charts_of
 from orchestrator.report.rendering import terminal
 from orchestrator.report.report_index import ReportIndex
@@ -101,27 +101,30 @@ def gate_table(gate: Gate) -> RenderableType:
 
 def campaign_list(entries: Sequence[Entry]) -> RenderableType:
     """Stored campaigns, for a terminal."""
-    return terminal.table(stored_campaigns.campaign_list(entries))
+    return terminal.table(campaign_tables.campaign_list(entries))
 
 
 def comparison_table(made: CampaignComparison) -> RenderableType:
     """One stored campaign against another, for a terminal."""
-    return terminal.table(stored_campaigns.comparison(made))
+    return terminal.table(campaign_tables.comparison(made))
 
 
 def comparison_markdown(made: CampaignComparison) -> str:
     """The same as Markdown."""
     from orchestrator.report.rendering import markdown
 
-    return markdown.table(stored_campaigns.comparison(made))
+    return markdown.table(campaign_tables.comparison(made))
 
 
 def trend_table(found: Trend) -> RenderableType:
     """A profile × workload over stored campaigns, for a terminal."""
-    return terminal.table(stored_campaigns.trend(found))
+    return terminal.table(campaign_tables.trend(found))
 
 
 def beside_tables(study: Verdict, campaign: Verdict) -> tuple[RenderableType, ...]:
     """A published study beside a campaign with its tiers and workloads, for a terminal."""
-    tables = beside.changes(study, campaign), beside.used(study, campaign)
+    tables = (
+        campaign_tables.beside_changes(study, campaign),
+        campaign_tables.beside_used(study, campaign),
+    )
     return tuple(terminal.table(table) for table in tables)

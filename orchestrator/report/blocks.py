@@ -6,7 +6,7 @@ fields, so that each medium draws them in its own way and escapes everything els
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -64,6 +64,29 @@ class Table:
     remarks: tuple[str, ...] = ()
 
 
+def table_of(
+    rows: Iterable[str | Mapping[str, Cell | str]],
+    words: Collection[str],
+    remarks: tuple[str, ...] = (),
+) -> Table:
+    """A table of rows that name their columns: column's title → what stands there.
+
+    A text among the rows is a heading over those that follow. All rows have the columns of the
+    first, of which there must be one (else StopIteration); those not named in `words` are numbers.
+    """
+    every = list(rows)
+    titles = list(next(row for row in every if not isinstance(row, str)))
+
+    def drawn(row: str | Mapping[str, Cell | str]) -> tuple[Cell, ...]:
+        if isinstance(row, str):
+            return (Cell(row, strong=True),)
+        values = (row[title] for title in titles)
+        return tuple(Cell(value) if isinstance(value, str) else value for value in values)
+
+    columns = tuple(Column(title, numeric=title not in words) for title in titles)
+    return Table(columns, tuple(map(drawn, every)), remarks)
+
+
 @dataclass(frozen=True)
 class Paragraph:
     text: str
@@ -80,6 +103,18 @@ class Items:
 @dataclass(frozen=True)
 class Code:
     text: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a chart draws: a metric, or a column of a table; `file` is the end of the drawing's
+    name, and `factor` makes `unit` of the base unit."""
+
+    metric: str
+    file: str
+    title: str
+    unit: str
+    factor: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ The report never computes a figure of its own: what is shown comes from `Verdict
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +15,11 @@ from orchestrator.analysis.loads import overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.planning import load_points
-from orchestrator.report.blocks import Footnote
+from orchestrator.report import wording
+from orchestrator.report.blocks import Cell, Footnote
+from orchestrator.report.wording import closed, ranges, sentence, some, spanning
 
 NEW_ORDER = "new_order"
-_TEXTS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -100,32 +100,28 @@ class ReportIndex:
     def _scope(self, workload: str, metric: str) -> str:
         return self.latency_scope(workload) if metric.startswith("latency_") else "all"
 
-    def cell(self, profile: str, workload: str, metric: str) -> CellSummary | None:
-        """The value that a report shows for a metric: New-Order's latency if there is one."""
-        return self._cells.get((profile, workload, metric, self._scope(workload, metric)))
+    def cell(
+        self, profile: str, workload: str, metric: str, transaction_type: str = ""
+    ) -> CellSummary | None:
+        """The value that a report shows for a metric: that of a type of transactions, if one is
+        given, else New-Order's latency if there is one."""
+        scope = transaction_type or self._scope(workload, metric)
+        return self._cells.get((profile, workload, metric, scope))
 
     def has_p99(self, cells: Iterable[tuple[str, str]]) -> bool:
         """Whether each of these cells (tier, workload) that has a latency has its p99. Runs of too
         few transactions have none; a chart of all tiers then shows the average."""
         return all(
-            self.cell(*one, "latency_p99_s") is not None
-            for one in cells
-            if self.cell(*one, "latency_avg_s") is not None
+            self.cell(tier, workload, "latency_p99_s") is not None
+            for tier, workload in cells
+            if self.cell(tier, workload, "latency_avg_s") is not None
         )
 
     def transaction_types(self, workload: str) -> tuple[str, ...]:
         """Those that were counted apart; none if all transactions are of one type."""
-        counted = (
-            cell.scope
-            for cell in self.verdict.cells
-            if (cell.workload, cell.metric) == (workload, "transactions")
-        )
+        names = (workload, "transactions")
+        counted = (c.scope for c in self.verdict.cells if (c.workload, c.metric) == names)
         return tuple(dict.fromkeys(scope for scope in counted if scope != "all"))
-
-    def cell_of_type(
-        self, profile: str, workload: str, metric: str, transaction_type: str
-    ) -> CellSummary | None:
-        return self._cells.get((profile, workload, metric, transaction_type))
 
     def busiest(self, profile: str, workload: str, metric: str) -> CellSummary | None:
         """The value of the node where it is highest; None if no node has its own."""
@@ -143,6 +139,33 @@ class ReportIndex:
     def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
         return self._deltas.get((contender, workload, metric, self._scope(workload, metric)))
 
+    # -------------------------------------------------------------- cells of tables
+
+    def value_cell(
+        self,
+        profile: str,
+        workload: str,
+        summary: CellSummary | None,
+        words: Callable[[CellSummary], str] = wording.value,
+    ) -> Cell:
+        """A value with its spread. What finished runs did not measure is told from lost runs."""
+        if summary is None:
+            return Cell(self.absence(profile, workload), missing=True)
+        return Cell(words(summary), detail=wording.spread(summary))
+
+    def absence(self, profile: str, workload: str) -> str:
+        absent = "not published" if self.published else "not measured"
+        return absent if self.finished(profile, workload) else "missing"
+
+    def metric_cells(
+        self, profile: str, workload: str, titles: Mapping[str, str]
+    ) -> dict[str, Cell]:
+        """Column's title → value, of metric → column's title."""
+        return {
+            title: self.value_cell(profile, workload, self.cell(profile, workload, metric))
+            for metric, title in titles.items()
+        }
+
     # -------------------------------------------------------------- runs
 
     @cached_property
@@ -153,18 +176,16 @@ class ReportIndex:
         return self._of_cell[profile, workload].planned
 
     @cached_property
-    def _runs(self) -> Mapping[int, RunData]:
+    def runs(self) -> Mapping[int, RunData]:
+        """By number, those that left a record."""
         return {data.record.run.number: data for data in self.campaign.runs}
-
-    def run(self, number: int) -> RunData | None:
-        return self._runs.get(number)
 
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
         return self._of_cell[profile, workload].finished
 
     def loss(self, run: Run) -> str | None:
         """Why a planned run left no figures; None if it left some."""
-        data = self._runs.get(run.number)
+        data = self.runs.get(run.number)
         if data is None:
             return "not published" if self.published else "not carried out"
         if doubts := self.campaign.excluded.get(run.number):
@@ -182,14 +203,14 @@ class ReportIndex:
                 lost.setdefault(loss, []).append(run)
         return tuple(_lost(of_it, loss) for loss, of_it in lost.items())
 
+    @property
+    def tiers_with_figures(self) -> tuple[str, ...]:
+        left = {run.profile for run in self.campaign.plan.runs if self.loss(run) is None}
+        return tuple(tier for tier in self.tiers if tier in left)
+
     @cached_property
     def lost_runs(self) -> tuple[Run, ...]:
         return tuple(run for run in self.campaign.plan.runs if self.loss(run) is not None)
-
-    @property
-    def excluded(self) -> int:
-        """How many of the lost runs finished, and do not count by the validity rule."""
-        return len(self.verdict.excluded)
 
     # -------------------------------------------------------------- doubts
 
@@ -203,8 +224,7 @@ class ReportIndex:
 
     @cached_property
     def _finished(self) -> frozenset[int]:
-        runs = self._runs.values()
-        return frozenset(d.record.run.number for d in runs if d.record.outcome == "done")
+        return frozenset(n for n, data in self.runs.items() if data.record.outcome == "done")
 
     @cached_property
     def _doubts_by_kind(self) -> Mapping[tuple[str, str], tuple[Doubt, ...]]:
@@ -248,39 +268,6 @@ def _footnote(number: int, doubts: tuple[Doubt, ...], finished: frozenset[int]) 
     return Footnote(number, some(texts), advice, _where(doubts, finished))
 
 
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
-
-
-def spanning(texts: Sequence[str]) -> tuple[str, ...]:
-    """Texts alike but for their numbers become one: `92 % busy`, `97 % busy` → `92–97 % busy`."""
-    alike: dict[str, list[str]] = {}
-    for text in texts:
-        alike.setdefault(_NUMBER.sub("#", text), []).append(text)
-    return tuple(_span(group) for group in alike.values())
-
-
-def _span(texts: Sequence[str]) -> str:
-    columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ends = iter([(min(c, key=_as_float), max(c, key=_as_float)) for c in columns])
-
-    def put(_: re.Match[str]) -> str:
-        low, high = next(ends)
-        return low if low == high else f"{low}–{high}"
-
-    return _NUMBER.sub(put, texts[0])
-
-
-def _as_float(number: str) -> float:
-    return float(number.replace(",", ""))
-
-
-def some(sentences: Sequence[str]) -> str:
-    """The first few, one after the other, and how many more there are."""
-    shown = " ".join(sentences[:_TEXTS_SHOWN])
-    more = len(sentences) - _TEXTS_SHOWN
-    return f"{shown} And {more} more like this, in verdict.json." if more > 0 else shown
-
-
 def _touched(doubts: tuple[Doubt, ...]) -> frozenset[int]:
     return frozenset(doubt.run for doubt in doubts if doubt.run is not None)
 
@@ -290,24 +277,3 @@ def _where(doubts: tuple[Doubt, ...], finished: frozenset[int]) -> str:
     if touched >= finished and len(finished) > 1:
         return "every finished run"
     return f"run {min(touched)}" if len(touched) == 1 else f"runs {ranges(touched)}"
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """`1, 2, 3, 7` → `1–3, 7`."""
-    spans: list[list[int]] = []
-    for number in sorted(numbers):
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)
-
-
-def sentence(text: str) -> str:
-    """The text with a capital at the start and a full stop at the end."""
-    return closed(text[:1].upper() + text[1:])
-
-
-def closed(text: str) -> str:
-    """The text with a full stop. For texts that begin with a name, which keeps its letter."""
-    return text if not text or text[-1] in ".!?" else f"{text}."

@@ -1,24 +1,31 @@
-"""Values, spreads, changes and prices in words, the same in every table."""
+"""Values, spreads, changes, prices and sentences in words, the same in every table."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import CellSummary, Decision, Delta
+from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Delta
 from orchestrator.tier import Price
 
 FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
+METRICS = {
+    "throughput_per_s": "transactions/s",
+    "nopm": "NOPM",
+    "latency_avg_s": "average latency",
+    "latency_p99_s": "p99 latency",
+}
+_TEXTS_SHOWN = 3
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
 
-def value(cell: CellSummary) -> str:
-    """The mean, without a unit that the column's title gives."""
+def value(cell: CellSummary, figure: float | None = None) -> str:
+    """The mean, or another figure of its unit; without a unit that the column's title gives."""
     unit = "" if cell.unit in _AFTER_NUMBER else cell.unit
-    return units.format_quantity(cell.mean, unit)
+    return units.format_quantity(cell.mean if figure is None else figure, unit)
 
 
 def value_with_unit(cell: CellSummary) -> str:
@@ -39,7 +46,7 @@ def spread(cell: CellSummary) -> str:
     return f"± {half_pct:.0f} %" if half_pct >= 9.95 else f"± {max(half_pct, 0.1):.1f} %"
 
 
-def interval(delta: Delta) -> str:
+def interval(delta: Delta | Change) -> str:
     """`+5.1 to +9.8 %`; empty if one run on a side leaves no interval."""
     if delta.ci_low_pct is None or delta.ci_high_pct is None:
         return ""
@@ -49,7 +56,7 @@ def interval(delta: Delta) -> str:
 
 def margins(margin_pct: float, p99_margin_pct: float) -> str:
     """`±5 % (p99: ±20 %)`."""
-    usual, tail = (units.format_quantity(one, "%") for one in (margin_pct, p99_margin_pct))
+    usual, tail = (units.format_quantity(pct, "%") for pct in (margin_pct, p99_margin_pct))
     return f"±{usual}" if usual == tail else f"±{usual} (p99: ±{tail})"
 
 
@@ -96,3 +103,60 @@ def unbroken(text: str) -> str:
 def moment(time_s: float) -> str:
     """`2026-11-21 01:20 UTC`."""
     return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+# ------------------------------------------------------------------ sentences
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`1, 2, 3, 7` → `1–3, 7`."""
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at the start and a full stop at the end."""
+    return closed(text[:1].upper() + text[1:])
+
+
+def closed(text: str) -> str:
+    """The text with a full stop. For texts that begin with a name, which keeps its letter."""
+    return text if not text or text[-1] in ".!?" else f"{text}."
+
+
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
+
+
+def spanning(texts: Sequence[str]) -> tuple[str, ...]:
+    """Texts alike but for their numbers become one: `92 % busy`, `97 % busy` → `92–97 % busy`."""
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(_NUMBER.sub("#", text), []).append(text)
+    return tuple(_span(group) for group in alike.values())
+
+
+def _span(texts: Sequence[str]) -> str:
+    columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    ends = iter([(min(c, key=_as_float), max(c, key=_as_float)) for c in columns])
+
+    def put(_: re.Match[str]) -> str:
+        low, high = next(ends)
+        return low if low == high else f"{low}–{high}"
+
+    return _NUMBER.sub(put, texts[0])
+
+
+def _as_float(number: str) -> float:
+    return float(number.replace(",", ""))
+
+
+def some(sentences: Sequence[str]) -> str:
+    """The first few, one after the other, and how many more there are."""
+    shown = " ".join(sentences[:_TEXTS_SHOWN])
+    more = len(sentences) - _TEXTS_SHOWN
+    return f"{shown} And {more} more like this, in verdict.json." if more > 0 else shown

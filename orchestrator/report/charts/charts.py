@@ -2,7 +2,7 @@
 
 `figure` is the way to add one: a Vega-Lite drawing and its data become a static SVG (drawn by
 vl-convert: no browser, no network) for Markdown, print and readers without scripts, and the same
-drawing with `live` additions for the page's script.
+drawing with what makes it live for the page's script.
 
 A tier has one colour in all charts and tables. The colours are those of Okabe and Ito (Color
 Universal Design, 2008), chosen to stay apart for every common kind of colour blindness; yellow,
@@ -11,16 +11,15 @@ unreadable on white, gives way to grey.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import vl_convert
 
 from orchestrator.report.blocks import Chart
-from orchestrator.report.charts import live
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 WIDTH, HEIGHT = 320, 150
@@ -28,18 +27,6 @@ SHADE = "#808080"
 INK, QUIET = "#444444", "#666666"
 _GRID = "#dddddd"
 _DIGITS = 6  # significant ones of every number drawn
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What a chart draws: a metric, or a column of a table; `file` is the end of the drawing's
-    name, and `factor` makes `unit` of the base unit."""
-
-    metric: str
-    file: str
-    title: str
-    unit: str
-    factor: float = 1.0
 
 
 def colours(tiers: Sequence[str]) -> dict[str, str]:
@@ -52,6 +39,19 @@ def colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
     scale = alt.Scale(domain=list(tiers), range=list(colours(tiers).values()))
     shown = alt.Legend(orient="bottom", columns=4, title=None, symbolType="stroke")
     return alt.Color("tier:N", scale=scale, legend=shown if legend else None)
+
+
+def tooltips(**titles: str) -> list[alt.Tooltip]:
+    """What is shown under the pointer: a field of texts → its title, or empty for its own name."""
+    return [
+        alt.Tooltip(f"{name}:N", title=title) if title else alt.Tooltip(f"{name}:N")
+        for name, title in titles.items()
+    ]
+
+
+def panel_header() -> alt.Header:
+    """The name of a panel above its upper left corner."""
+    return alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")
 
 
 def figure(
@@ -67,11 +67,11 @@ def figure(
     name: of its file, unlike those of others. title: what is drawn, with unit. spec: a Vega-Lite
     drawing (altair's `to_dict()`) whose `NamedData` are in `tables`; its marks may have tooltips,
     and rows with a field `tier` can be hidden by the page's legend. hover: layers and selections
-    for the page alone (see `live`). remark: what a reader of this chart must know.
+    for the page alone (see `readings`). remark: what a reader of this chart must know.
     """
     short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
     svg = with_own_ids(rendered(dict(spec), **short), name)
-    return Chart(name, title, svg, remark, live.drawing(spec, short, hover, title))
+    return Chart(name, title, svg, remark, _live(spec, short, hover, title))
 
 
 def _short(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -136,3 +136,143 @@ def with_own_ids(svg: str, prefix: str) -> str:
         return match[1] + ids.setdefault(match[2], f"{prefix}-{len(ids)}")
 
     return _ID.sub(renamed, svg)
+
+
+# ------------------------------------------------------------------ live on the page
+
+# The parts of Vega-Lite in which the page's drawing differs from the static one: values under the
+# pointer, tiers to hide, time to zoom. The page's script (`page.js`) sets the parameter `hidden` to
+# the tiers that the reader has switched off in a legend, and keeps the `zoom` of charts over the
+# same time together.
+
+_HIDDEN = "hidden"
+_ONLY_SHOWN = {"filter": f"indexof({_HIDDEN}, datum.tier) < 0"}
+# Without a modifier the wheel scrolls the page.
+_WHEEL = "wheel![event.ctrlKey || event.metaKey]"
+
+
+def _live(
+    spec: Mapping[str, Any],
+    tables: Mapping[str, Sequence[Mapping[Any, Any]]],
+    hover: Sequence[Mapping[str, Any]],
+    title: str,
+) -> dict[str, Any]:
+    """The page's drawing, complete with its data. `hover` layers come last, above all others."""
+    with_tiers = {name for name, rows in tables.items() if any("tier" in row for row in rows)}
+    shown: dict[str, Any] = _for_page(_with_layers(spec, hover), with_tiers)
+    return shown | {
+        "description": title,
+        "params": [*shown.get("params", ()), {"name": _HIDDEN, "value": []}],
+        "datasets": {name: list(rows) for name, rows in tables.items()},
+    }
+
+
+def _with_layers(spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Above the layers of the drawing, or of each panel."""
+    if "spec" in spec:
+        return {**spec, "spec": _with_layers(spec["spec"], more)}
+    return {**spec, "layer": [*spec["layer"], *more]} if more else spec
+
+
+def _for_page(part: Any, with_tiers: set[str]) -> Any:
+    """The drawing with a filter wherever data that know their tier come in, and without legends:
+    the page has one that works."""
+    if isinstance(part, list):
+        return [_for_page(one, with_tiers) for one in part]
+    if not isinstance(part, Mapping):
+        return part
+    made = {key: _for_page(value, with_tiers) for key, value in part.items()}
+    if "legend" in part:
+        made["legend"] = None
+    data = part.get("data")
+    if isinstance(data, Mapping) and data.get("name") in with_tiers:
+        made["transform"] = [_ONLY_SHOWN, *made.get("transform", ())]
+    return made
+
+
+def zoom(*axes: str) -> dict[str, Any]:
+    """A selection for a layer's `params`: drag to move, wheel with Ctrl or ⌘ to come closer,
+    double click to see all again."""
+    select = {"type": "interval", "encodings": list(axes), "zoom": _WHEEL}
+    return {"name": "zoom", "select": select, "bind": "scales"}
+
+
+def readings(
+    data: str,
+    place: str,
+    lines: Mapping[str, str],
+    unit: str,
+    shown_place: str,
+    more: Sequence[Mapping[str, Any]] = (),
+    panel: str = "",
+) -> dict[str, Any]:
+    """A layer that shows all lines' values at the place under the pointer, and marks the place.
+
+    place: the field of the x axis, of which points of all lines have the same values. lines: label
+    → expression that says whether a `datum` belongs to the line, whose values there are averaged.
+    shown_place: expression for the place in words. more: selections of the chart. panel: the field
+    by which the chart is cut into panels, if it is.
+
+    Each place has an unseen strip that reaches half way to its neighbours: a point or a line would
+    be too thin to be hit.
+    """
+    panels = [panel] if panel else []
+    strips = [
+        {"calculate": _which(list(lines.values())), "as": "line"},
+        {"pivot": "line", "value": "value", "groupby": [place, *panels], "op": "mean"},
+        {
+            "window": [
+                {"op": "lag", "field": place, "as": "before"},
+                {"op": "lead", "field": place, "as": "after"},
+            ],
+            "groupby": panels,
+            "sort": [{"field": place}],
+        },
+        {"calculate": _half_way("before", place), "as": "left"},
+        {"calculate": _half_way("after", place), "as": "right"},
+        {"calculate": shown_place, "as": "place"},
+        *(
+            {"calculate": _in_words(f"datum.l{number}", unit), "as": f"text{number}"}
+            for number in range(len(lines))
+        ),
+    ]
+    texts = [
+        {"field": f"text{number}", "type": "nominal", "title": label}
+        for number, label in enumerate(lines)
+    ]
+    here = {"type": "point", "fields": [place], "on": "pointerover", "clear": "pointerout"}
+    return {
+        **({} if panel else {"data": {"name": data}}),  # a panel has its part of the table
+        "transform": strips,
+        "mark": {"type": "rect", "color": "#808080"},
+        "encoding": {
+            "x": {"field": "left", "type": "quantitative"},
+            "x2": {"field": "right"},
+            "opacity": {"condition": {"param": "here", "value": 0.4, "empty": False}, "value": 0},
+            "tooltip": [{"field": "place", "type": "nominal", "title": "at"}, *texts],
+        },
+        "params": [{"name": "here", "select": here}, *more],
+    }
+
+
+def _half_way(neighbour: str, place: str) -> str:
+    both = f"(datum.{neighbour} + datum.{place}) / 2"
+    return f"isValid(datum.{neighbour}) ? {both} : datum.{place}"
+
+
+def of_tier(tier: str) -> str:
+    """The expression for `readings` that a datum is of a tier."""
+    return f"datum.tier === {json.dumps(tier)}"
+
+
+def _which(tests: Sequence[str]) -> str:
+    """Expression: `l` and the number of the first test that holds."""
+    text = "'none'"
+    for number in reversed(range(len(tests))):
+        text = f"({tests[number]}) ? 'l{number}' : {text}"
+    return text
+
+
+def _in_words(value: str, unit: str) -> str:
+    digits = f"{value} >= 1000 ? format({value}, ',.0f') : format({value}, '.3~r')"
+    return f"isValid({value}) ? ({digits}) + {json.dumps(f' {unit}')} : '–'"

@@ -10,9 +10,8 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.planning import disk_matrix
-from orchestrator.report.blocks import Chart
+from orchestrator.report.blocks import Chart, Measure
 from orchestrator.report.charts import charts
-from orchestrator.report.charts.charts import Measure
 
 _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
 _PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
@@ -20,11 +19,11 @@ _ON_PALE, _ON_DEEP = "#222222", "#ffffff"
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
 
 
-def in_words(row: pd.Series) -> str:
+def in_words(pattern: str, read_pct: float) -> str:
     """What a cell does: `random reads`, `sequential I/O, 30 % reads`."""
-    read_pct = int(row["read_pct"])
+    read_pct = int(read_pct)
     mix = {100: "reads", 0: "writes"}.get(read_pct, f"I/O, {read_pct} % reads")
-    return f"{row['pattern']} {mix}"
+    return f"{pattern} {mix}"
 
 
 # ------------------------------------------------------------------ heat maps
@@ -63,9 +62,7 @@ def _heat_map(
         x=_axis("flight", _in_order(cells, "flight", "flight_rank")),
         y=_axis("block", _in_order(cells, "block", "block_bytes")),
         tooltip=[
-            alt.Tooltip("panel:N", title="load"),
-            alt.Tooltip("block:N"),
-            alt.Tooltip("flight:N", title="in flight"),
+            *charts.tooltips(panel="load", block="", flight="in flight"),
             alt.Tooltip("value:Q", title=heat.unit, format=",.4~r"),
         ],
     )
@@ -97,7 +94,7 @@ def _heat_cell(row: pd.Series, heat: Measure) -> dict[str, Any]:
     value = float(row[heat.metric]) * heat.factor
     depth, threads, block = (int(row[key]) for key in ("depth", "threads", "block_bytes"))
     return {
-        "panel": in_words(row),
+        "panel": in_words(row["pattern"], row["read_pct"]),
         "flight": str(depth) if threads == 1 else f"{depth}×{threads}",
         "flight_rank": depth * threads,
         "block": disk_matrix.block_name(block),
@@ -127,7 +124,8 @@ def depth_chart(measured: Mapping[str, pd.DataFrame], tiers: Sequence[str], work
         for tier, rows in measured.items()
         for flight, latency_s in _latencies(rows, longest)
     ]
-    load = f"{in_words(longest)} of {disk_matrix.block_name(int(longest['block_bytes']))}"
+    block = disk_matrix.block_name(int(longest["block_bytes"]))
+    load = f"{in_words(longest['pattern'], longest['read_pct'])} of {block}"
     name = f"{workload}-depth"
     title = f"Median latency of {load} against what is in flight, ms"
     return charts.figure(name, title, _lines(tiers, load), {"points": points})

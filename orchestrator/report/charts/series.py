@@ -48,8 +48,8 @@ def of_interval(index: ReportIndex, workload: str, column: str) -> Series:
     """A column of intervals.csv for every run of a workload that left one."""
     pieces = []
     for tier, data, start_s in _runs(index, workload):
-        rows = data.intervals[data.intervals["phase"].isin(_COUNTED)]
-        pieces.append(_piece(rows["time_s"] - start_s, rows[column], tier, data))
+        rows = data.intervals[data.intervals["phase"].isin(_COUNTED)].set_index("time_s")
+        pieces.append(_piece(rows[column], start_s, tier, data))
     return _thinned(pieces)
 
 
@@ -57,8 +57,7 @@ def of_disk(index: ReportIndex, workload: str, metric: str) -> Series:
     """Reads and writes together, per second, of the busiest database node's disk in each run."""
     pieces = []
     for tier, data, start_s in _runs(index, workload):
-        rate = _busiest(_node_rates(index, data, metric))
-        pieces.append(_piece(rate.index.to_series() - start_s, rate, tier, data))
+        pieces.append(_piece(_busiest(_node_rates(index, data, metric)), start_s, tier, data))
     return _thinned(pieces)
 
 
@@ -71,10 +70,9 @@ def of_cpu(index: ReportIndex, workload: str) -> Series:
         nodes = sum(node.role == "database" for node in data.record.nodes)
         by_time = rates.groupby("time_s")["value"].agg(["mean", "count"])
         mean = by_time["mean"][by_time["count"] == nodes]
-        pieces.append(_piece(mean.index.to_series() - start_s, mean, tier, data, of=MEAN))
+        pieces.append(_piece(mean, start_s, tier, data, of=MEAN))
         if nodes > 1:
-            rate = _busiest(rates)
-            pieces.append(_piece(rate.index.to_series() - start_s, rate, tier, data, of=BUSIEST))
+            pieces.append(_piece(_busiest(rates), start_s, tier, data, of=BUSIEST))
     return _thinned(pieces)
 
 
@@ -84,8 +82,8 @@ def of_nodes(index: ReportIndex, workload: str, metric: str) -> Series:
     for tier, data, start_s in _runs(index, workload):
         rates = _node_rates(index, data, metric)
         for node, rate in rates.groupby("node", sort=False, observed=True):
-            seconds = rate["time_s"] - start_s
-            piece = _piece(seconds, rate["value"], tier, data, node=str(node))
+            values = rate.set_index("time_s")["value"]
+            piece = _piece(values, start_s, tier, data, node=str(node))
             pieces.append(piece.assign(run=tier))
     return _thinned(pieces)
 
@@ -100,12 +98,13 @@ def _runs(index: ReportIndex, workload: str) -> list[tuple[str, RunData, float]]
 
 
 def _piece(
-    seconds: pd.Series, value: pd.Series, tier: str, data: RunData, **more: str
+    values: pd.Series, start_s: float, tier: str, data: RunData, **more: str
 ) -> pd.DataFrame:
+    """`values` by Unix time."""
     return pd.DataFrame(
         {
-            "seconds": seconds.to_numpy(dtype=float),
-            "value": value.to_numpy(dtype=float),
+            "seconds": values.index.to_numpy(dtype=float) - start_s,
+            "value": values.to_numpy(dtype=float),
             "tier": tier,
             "run": data.record.run.slug,
             **more,

@@ -1,4 +1,4 @@
-"""A judged campaign in the formats of other programs: one module and one line here for each.
+"""A judged campaign in the formats of other programs: a function and one line here for each.
 
 Every member is a pure function from a campaign and its verdict to text. Figures keep their base
 units and all their digits.
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report.exports import csv_rows, junit, openmetrics
+from orchestrator.report.exports import junit, openmetrics, run_figures
 
 FORMATS: Mapping[str, Callable[[Results, Verdict], str]] = {
-    "csv": csv_rows.text,
+    "csv": run_figures.as_csv,
     "junit": junit.text,
     "openmetrics": openmetrics.text,
 }

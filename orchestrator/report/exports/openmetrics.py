@@ -9,7 +9,7 @@ all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import get_args
 
 from prometheus_client.core import Metric
@@ -35,16 +35,6 @@ _UNITS = (
 _OUTCOMES = (*get_args(Outcome), MISSING)
 
 
-@dataclass(frozen=True)
-class _Collected:
-    """What the library's writer asks for."""
-
-    families: tuple[Metric, ...]
-
-    def collect(self) -> tuple[Metric, ...]:
-        return self.families
-
-
 def text(campaign: Results, verdict: Verdict) -> str:
     """Metric families in the order of METRICS, then outcomes, changes, verdicts, decisions and
     the doubts about the whole campaign."""
@@ -57,8 +47,9 @@ def text(campaign: Results, verdict: Verdict) -> str:
         _decisions(campaign, verdict, last_s),
         _doubts(campaign, verdict, last_s),
     )
-    collected = _Collected(tuple(family for family in families if family.samples))
-    written: bytes = generate_latest(collected)  # type: ignore[no-untyped-call]
+    known = [family for family in families if family.samples]
+    registry = SimpleNamespace(collect=lambda: known)  # what the library's writer asks for
+    written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return written.decode("utf-8")
 
 
@@ -141,15 +132,18 @@ def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Itera
 
 def _decisions(campaign: Results, verdict: Verdict, last_s: float | None) -> Metric:
     family = Metric(f"{_PREFIX}decision", "The tier to buy; empty if none could be named", "info")
-    for one in verdict.decisions:
-        labels = {"campaign": campaign.name, "workload": one.workload, "tier": one.tier or ""}
-        family.add_sample(f"{family.name}_info", labels, 1.0, last_s)
+    for decision in verdict.decisions:
+        _add_info(family, last_s, campaign, workload=decision.workload, tier=decision.tier or "")
     return family
 
 
 def _doubts(campaign: Results, verdict: Verdict, last_s: float | None) -> Metric:
     family = Metric(f"{_PREFIX}doubt", "A reason to distrust every figure of a campaign", "info")
     for kind in dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None):
-        labels = {"campaign": campaign.name, "kind": kind}
-        family.add_sample(f"{family.name}_info", labels, 1.0, last_s)
+        _add_info(family, last_s, campaign, kind=kind)
     return family
+
+
+def _add_info(family: Metric, time_s: float | None, campaign: Results, **labels: str) -> None:
+    every = {"campaign": campaign.name, **labels}
+    family.add_sample(f"{family.name}_info", every, 1.0, time_s)

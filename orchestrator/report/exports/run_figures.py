@@ -1,11 +1,14 @@
-"""Every planned run with what it left: what the exports write, before any format."""
+"""Every planned run with what it left, which all exports write; and as CSV, in long form."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.model import Measurement, Run
@@ -56,3 +59,43 @@ def _figures(data: RunData, cpus: float | None) -> tuple[Measurement, ...]:
     known = {(one.metric, one.scope) for one in stored}
     sampled = resources.telemetry_of(data, cpus)
     return (*stored, *(one for one in sampled if (one.metric, one.scope) not in known))
+
+
+# ------------------------------------------------------------------ CSV
+
+
+COLUMNS = (
+    "run",
+    "profile",
+    "disk",
+    "workload",
+    "repetition",
+    "outcome",
+    "excluded",
+    "metric",
+    "scope",
+    "unit",
+    "direction",
+    "value",
+)
+
+
+def as_csv(campaign: Results, _: Verdict) -> str:
+    """A row for each figure of each run; a run without figures has one row without a metric, so
+    that it is not overlooked.
+
+    `disk` is the kind of the tier's disks, `excluded` is yes or no; numbers have all their digits.
+    """
+    disks = {profile.name: profile.tier.kind for profile in campaign.plan.profiles}
+    page = io.StringIO()
+    writer = csv.writer(page, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for of_run in runs(campaign):
+        run, excluded = of_run.run, "yes" if of_run.excluded else "no"
+        what = (run.number, run.profile, disks[run.profile], run.workload, run.repetition)
+        own = (*what, of_run.outcome, excluded)
+        for m in of_run.figures:
+            writer.writerow((*own, m.metric, m.scope, m.unit, m.direction, repr(m.value)))
+        if not of_run.figures:
+            writer.writerow((*own, "", "", "", "", ""))
+    return page.getvalue()

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import functools
+import hashlib
+import json
+import os
 import re
-from importlib import resources
+from collections.abc import Mapping, Sequence
+from importlib import metadata, resources
 from pathlib import Path
+from typing import Any
 
+import vl_convert
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from orchestrator.report import wording
-from orchestrator.report.blocks import Block, Chart, Document
+from orchestrator.report.blocks import Block, Chart, Document, charts_of
 from orchestrator.report.charts import charts
-from orchestrator.report.rendering import page_scripts
 
 
 def draw(document: Document, cache: Path | None = None) -> str:
     """The whole page. All text is escaped; the charts are our own SVG and stand as they are.
-    `cache`: as of `page_scripts.of`."""
+    `cache`: as of `scripts_of`."""
     here = resources.files(__package__)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -28,7 +36,7 @@ def draw(document: Document, cache: Path | None = None) -> str:
     template = environment.from_string((here / "page.html.jinja").read_text(encoding="utf-8"))
     style = Markup((here / "page.css").read_text(encoding="utf-8"))
     colour = charts.colours(document.tiers)
-    scripts = page_scripts.of(document, cache)
+    scripts = scripts_of(document, cache)
     page = template.render(document=document, style=style, colour=colour, scripts=scripts)
     return page + "\n"
 
@@ -50,3 +58,96 @@ def _inline(chart: Chart) -> Markup:
     """A chart inside the page, with a name for those who hear the page."""
     named = Markup('<svg role="img" aria-label="{}" ').format(chart.title)
     return Markup(chart.svg.replace("<svg ", str(named), 1))
+
+
+# ------------------------------------------------------------------ scripts
+
+# Vega with all that it needs, the page's own script, and the drawings as data. vl-convert carries
+# Vega, so that nothing is loaded from anywhere; the page's policy forbids it too, and runs these
+# two scripts alone, which it knows by their checksums.
+
+_LOOK = {**charts.LOOK, "background": "transparent"}  # that of the page, light or dark
+
+
+def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
+    """drawings: JSON. code: the scripts. policy: what the page may do, for its
+    Content-Security-Policy.
+
+    Without code and drawings if the document has no chart that can be drawn anew. `cache`: a folder
+    that keeps Vega's code for the next page.
+    """
+    drawn = {chart.name: _packed(chart.live) for chart in charts_of(document) if chart.live}
+    code = (_vega(cache), _own()) if drawn else ()
+    sums = " ".join(f"'sha256-{_sum(text)}'" for text in code) or "'none'"
+    policy = (
+        f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    drawings = _inside({"config": _LOOK, "charts": drawn})
+    return {"drawings": drawings, "code": [Markup(text) for text in code], "policy": policy}
+
+
+def _vega(cache: Path | None) -> str:
+    """Vega's code, made once for each of its versions."""
+    kept = cache / f"vega-{metadata.version('vl-convert-python')}.js" if cache else None
+    if kept is not None and kept.is_file():
+        return _closed(kept.read_text(encoding="utf-8"))
+    bundle = _bundle()
+    if kept is not None:
+        with contextlib.suppress(OSError):  # then it is made again
+            new = kept.with_suffix(f".{os.getpid()}")
+            new.write_text(bundle, encoding="utf-8")
+            new.replace(kept)
+    return _closed(bundle)
+
+
+@functools.cache
+def _bundle() -> str:
+    """It takes two seconds."""
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+
+
+@functools.cache
+def _own() -> str:
+    return _closed((resources.files(__package__) / "page.js").read_text(encoding="utf-8"))
+
+
+def _closed(code: str) -> str:
+    """The code, which must not end the element that it stands in."""
+    if "</script" in code.lower() or "<!--" in code:
+        raise ValueError("a script of the page holds `</script` or `<!--`")
+    return code
+
+
+def _sum(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _inside(content: Mapping[str, Any]) -> Markup:
+    """JSON in which no text can end its element."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _packed(live: Mapping[str, Any]) -> dict[str, Any]:
+    """The drawing with its tables by column: the names of fields would take most of their room."""
+    tables = {name: _columns(rows) for name, rows in live["datasets"].items()}
+    return {key: value for key, value in live.items() if key != "$schema"} | {"datasets": tables}
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Field → its values in order; texts as numbers of `words`, since they come again and again."""
+    columns: dict[str, Any] = {}
+    for name in rows[0] if rows else ():
+        values = [row[name] for row in rows]
+        if all(isinstance(value, str) for value in values):
+            words = {word: place for place, word in enumerate(dict.fromkeys(values))}
+            columns[name] = {"words": list(words), "at": [words[value] for value in values]}
+        else:
+            columns[name] = [_short(value) for value in values]
+    return columns
+
+
+def _short(value: Any) -> Any:
+    """12.0 as 12."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

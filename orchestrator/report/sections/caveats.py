@@ -1,4 +1,5 @@
-"""Stamps that belong to every figure: doubts about the campaign, notes of the plan, scale."""
+"""Stamps that belong to every figure: doubts about the campaign, notes of the plan, scale, and
+what is known of a cluster that others run."""
 
 from __future__ import annotations
 
@@ -6,10 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.analysis import results
 from orchestrator.facts import DoubtKind, NoteKind
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Profile, Record
 from orchestrator.planning import published_study
 from orchestrator.report.blocks import Stamp
-from orchestrator.report.report_index import ReportIndex, closed, sentence, some
-from orchestrator.report.sections import existing_clusters
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.wording import closed, sentence, some
 from orchestrator.units import listed
 
 STUDY_NODES = 3
@@ -33,7 +35,7 @@ _LABELS: dict[DoubtKind, str] = {
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     return (
         *_stand_in(index),
-        *existing_clusters.stamps(index),
+        *existing_clusters(index),
         *_doubts(index),
         *_notes(index),
         *_nodes(index),
@@ -114,3 +116,56 @@ def _scale(index: ReportIndex) -> Iterator[Stamp]:
             "under these conditions, not for sizing."
         )
         yield Stamp(f"Scale “{scale}”", text, "")
+
+
+# ------------------------------------------------------------------ clusters that others run
+
+
+_VERIFIED = ("verify-full", "verify-ca")
+_OF_MACHINES = (NODE_EXPORTER, DISK_DEVICE, PRESSURE)
+
+
+def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
+    """One for each such cluster, and one more if nobody checked who it is."""
+    for profile in index.profiles:
+        if profile.cluster.database != "existing":
+            continue
+        records = [data.record for data in index.campaign.runs]
+        done = [r for r in records if r.run.profile == profile.name and r.outcome == "done"]
+        if not done:
+            continue
+        yield Stamp(f"{profile.name}: others run it", _known(profile, done[-1]), "")
+        mode = results.database(done[-1]).more.get("tls")
+        if isinstance(mode, str) and mode not in _VERIFIED:
+            open_to_all = " and passwords and data went in the clear" * (mode == "off")
+            text = f"With `tls: {mode}` nothing proves that it was this cluster which answered"
+            yield Stamp(f"{profile.name}: not verified", closed(f"{text}{open_to_all}"), "")
+
+
+def _known(profile: Profile, record: Record) -> str:
+    read, declared, unknown = ["release"], list[str](), list[str]()
+    facts, tier, size = results.database(record), profile.tier, profile.cluster.node
+    nodes = [node for node in record.nodes if node.role == "database"]
+    sources = {name for node in nodes for name in node.sources}
+    if facts.durability:
+        read.append("settings of durability")
+    if facts.settings:
+        read.append("other settings")
+    (read if "replication_factor" in facts.more else declared).append("number of copies")
+    if any(node.cpus for node in nodes):
+        read.append("processors and memory of the nodes")
+    elif size is not None:
+        declared.append("size of the nodes")
+    else:
+        unknown.append("size of the nodes")
+    (declared if tier.iops or tier.bytes_per_s else unknown).append("limits of the disks")
+    for name, what in (
+        (NODE_EXPORTER, "CPU, memory and network of the nodes"),
+        (DISK_DEVICE, "load of the disks"),
+        (PRESSURE, "time for which the nodes' tasks waited"),
+    ):
+        (read if name in sources else unknown).append(what)
+    servers = "counters of the storage engine"
+    (read if sources - set(_OF_MACHINES) else unknown).append(servers)
+    parts = (("read", read), ("only declared", declared), ("not known", unknown))
+    return " ".join(closed(sentence(f"{word}: {listed(what)}")) for word, what in parts if what)

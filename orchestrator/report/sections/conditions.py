@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.results import database
-from orchestrator.model import NodeSize, Profile, Workload
-from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, numbers, texts
+from orchestrator.model import Profile, Workload
+from orchestrator.report.blocks import Block, Cell, Paragraph, Part, Section, Table, table_of
 from orchestrator.report.report_index import ReportIndex
 
 # ------------------------------------------------------------------ data set against cache
@@ -17,52 +17,55 @@ from orchestrator.report.report_index import ReportIndex
 def cache(index: ReportIndex) -> Section:
     """Whether each data set fits in the database's cache: if so, its reads need no disk."""
     loads = [workload.name for workload in index.workloads if workload.database is None]
+    blocks: tuple[Block, ...]
     if not loads:
-        nothing = Paragraph("No database was measured, and so no cache of one.")
-        return Section("cache", "Data set against cache", (Part("", (nothing,)),))
-    if index.published:
-        unknown = Paragraph("Neither the size of the data nor that of a cache was published.")
-        return Section("cache", "Data set against cache", (Part("", (unknown,)),))
-    rows = tuple(row for workload in loads for row in _cache_rows(index, workload))
-    columns = (
-        *texts("Workload", "Tier"),
-        *numbers("Data set", "Cache", "Data : cache"),
-        *texts("What follows"),
-    )
-    about = Paragraph(
-        "Data and cache of one database node, as read back from the running server. A data set "
-        "that fits in the cache is read from memory, whatever the disk."
-    )
-    return Section("cache", "Data set against cache", (Part("", (about, Table(columns, rows))),))
+        blocks = (Paragraph("No database was measured, and so no cache of one."),)
+    elif index.published:
+        blocks = (Paragraph("Neither the size of the data nor that of a cache was published."),)
+    else:
+        about = Paragraph(
+            "Data and cache of one database node, as read back from the running server. A data set "
+            "that fits in the cache is read from memory, whatever the disk."
+        )
+        rows = [row for workload in loads for row in _cache_rows(index, workload)]
+        blocks = (about, table_of(rows, ("Workload", "Tier", "What follows")))
+    return Section("cache", "Data set against cache", (Part("", blocks),))
 
 
-def _cache_rows(index: ReportIndex, workload: str) -> Iterator[tuple[Cell, ...]]:
+def _cache_rows(index: ReportIndex, workload: str) -> Iterator[dict[str, Cell]]:
     """One row if all tiers agree, else one each."""
     rows = {tier: _cache_cells(index, tier, workload) for tier in index.tiers}
-    if len(rows) > 1 and len(set(rows.values())) == 1:
-        yield (Cell(workload), Cell("all tiers"), *next(iter(rows.values())))
+    first, *others = rows.values()
+    if others and all(other == first for other in others):
+        yield {"Workload": Cell(workload), "Tier": Cell("all tiers"), **first}
         return
     for tier, cells in rows.items():
-        yield (Cell(workload), Cell(tier, tier=tier), *cells)
+        yield {"Workload": Cell(workload), "Tier": Cell(tier, tier=tier), **cells}
 
 
-def _cache_cells(index: ReportIndex, tier: str, workload: str) -> tuple[Cell, ...]:
+def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell]:
     facts = [database(run.record) for run in index.finished(tier, workload)]
     data = next((f.data_bytes for f in facts if f.data_bytes is not None), None)
     cached = next((f.cache_bytes for f in facts if f.cache_bytes is not None), None)
-    sizes = [
-        Cell("missing", missing=True) if size is None else Cell(units.format_bytes(size))
-        for size in (data, cached)
-    ]
+    ratio = ""
     if data is None or not cached:
-        text = "not recorded" if facts else "missing: no finished run"
-        return (*sizes, Cell(""), Cell(text, missing=True))
-    ratio = data / cached
-    return (
-        *sizes,
-        Cell(f"{ratio:.1f}"),
-        Cell("exceeds the cache" if ratio > 1 else "fits in the cache: reads need no disk"),
-    )
+        follows = Cell("not recorded" if facts else "missing: no finished run", missing=True)
+    else:
+        ratio = f"{data / cached:.1f}"
+        fits = data <= cached
+        follows = Cell("fits in the cache: reads need no disk" if fits else "exceeds the cache")
+    return {
+        "Data set": _size(data),
+        "Cache": _size(cached),
+        "Data : cache": Cell(ratio),
+        "What follows": follows,
+    }
+
+
+def _size(size_bytes: float | None) -> Cell:
+    if size_bytes is None:
+        return Cell("missing", missing=True)
+    return Cell(units.format_bytes(size_bytes))
 
 
 # ------------------------------------------------------------------ environment and settings
@@ -70,9 +73,9 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> tuple[Cell, ..
 
 def environment(index: ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
-    machine = Table(texts("Fact", "Value"), tuple(_pairs(index.campaign.fingerprint)))
+    machine = list(_pairs(index.campaign.fingerprint))
     parts = (
-        Part("Machine", (machine if machine.rows else Paragraph("Not recorded."),)),
+        Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
         Part("Clusters", (_clusters(index),)),
         Part("Workloads", (*_overrides(index), _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
@@ -80,14 +83,19 @@ def environment(index: ReportIndex) -> Section:
     return Section("environment", "Environment and settings", parts)
 
 
-def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[Cell, Cell]]:
-    """Nested facts as rows `outer.inner: value`."""
+def _facts(facts: Iterable[tuple[str, str]]) -> Table:
+    rows = ({"Fact": name, "Value": value} for name, value in facts)
+    return table_of(rows, ("Fact", "Value"))
+
+
+def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested facts as `outer.inner` and value."""
     for key, value in facts.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             yield from _pairs(value, f"{name}.")
         elif value is not None and value != "" and value != []:
-            yield Cell(name.removesuffix("_bytes")), Cell(_value(name, value))
+            yield name.removesuffix("_bytes"), _value(name, value)
 
 
 def _value(name: str, value: Any) -> str:
@@ -106,38 +114,26 @@ def _value(name: str, value: Any) -> str:
 
 def _clusters(index: ReportIndex) -> Table:
     several = any(profile.cluster.clients > 1 for profile in index.profiles)
-    columns = (
-        *texts("Tier", "Database"),
-        *numbers("Nodes", "Copies", "CPUs per node", "Memory per node", "Disk per node"),
-        *texts("Settings"),
-        *(numbers("Load clients") if several else ()),
-    )
-    return Table(columns, tuple(_cluster_row(profile, several) for profile in index.profiles))
+    rows = [_cluster_row(profile, several) for profile in index.profiles]
+    return table_of(rows, ("Tier", "Database", "Settings"))
 
 
-def _cluster_row(profile: Profile, several: bool) -> tuple[Cell, ...]:
+def _cluster_row(profile: Profile, several: bool) -> dict[str, Cell | str]:
     """`several`: the load of some of the profiles comes from more than one client."""
-    cluster = profile.cluster
+    cluster, size = profile.cluster, profile.cluster.node
     settings = ", ".join(f"{key} = {value}" for key, value in cluster.settings.items())
-    return (
-        Cell(profile.name, tier=profile.name),
-        Cell(f"{cluster.database} {cluster.version or ''}".strip()),
-        Cell(str(cluster.nodes)),
-        Cell(str(cluster.replication_factor)),
-        *_node_cells(cluster.node),
-        Cell(settings or "the defaults of this tool"),
-        *((Cell(str(cluster.clients)),) if several else ()),
-    )
-
-
-def _node_cells(node: NodeSize | None) -> tuple[Cell, ...]:
-    if node is None:
-        return 3 * (Cell("not declared", missing=True),)
-    return (
-        Cell(f"{node.cpus:g}"),
-        Cell(units.format_bytes(node.memory_bytes)),
-        Cell(units.format_bytes(node.disk_bytes)),
-    )
+    undeclared = Cell("not declared", missing=True)
+    return {
+        "Tier": Cell(profile.name, tier=profile.name),
+        "Database": f"{cluster.database} {cluster.version or ''}".strip(),
+        "Nodes": str(cluster.nodes),
+        "Copies": str(cluster.replication_factor),
+        "CPUs per node": f"{size.cpus:g}" if size else undeclared,
+        "Memory per node": units.format_bytes(size.memory_bytes) if size else undeclared,
+        "Disk per node": units.format_bytes(size.disk_bytes) if size else undeclared,
+        "Settings": settings or "the defaults of this tool",
+        **({"Load clients": str(cluster.clients)} if several else {}),
+    }
 
 
 def _overrides(index: ReportIndex) -> tuple[Paragraph, ...]:
@@ -147,25 +143,20 @@ def _overrides(index: ReportIndex) -> tuple[Paragraph, ...]:
 
 
 def _workloads(index: ReportIndex) -> Table:
-    columns = (
-        *texts("Workload", "Generator", "Data set"),
-        *numbers("Threads", "Loaders", "Warm-up", "Measured"),
-        *texts("Options"),
-    )
-    rows = tuple(
-        (
-            Cell(w.name),
-            Cell(w.generator, detail=w.script),
-            Cell(_named(w.dataset.parameters)),
-            Cell(str(w.threads)),
-            Cell(str(w.loader_threads)),
-            Cell(_warm_up(w)),
-            Cell(units.format_seconds(w.measure_s)),
-            Cell(_named(w.options) or "none"),
-        )
-        for w in index.workloads
-    )
-    return Table(columns, rows)
+    rows: list[dict[str, Cell | str]] = [
+        {
+            "Workload": load.name,
+            "Generator": Cell(load.generator, detail=load.script),
+            "Data set": _named(load.dataset.parameters),
+            "Threads": str(load.threads),
+            "Loaders": str(load.loader_threads),
+            "Warm-up": _warm_up(load),
+            "Measured": units.format_seconds(load.measure_s),
+            "Options": _named(load.options) or "none",
+        }
+        for load in index.workloads
+    ]
+    return table_of(rows, ("Workload", "Generator", "Data set", "Options"))
 
 
 def _named(values: Mapping[str, int | float | str]) -> str:
@@ -189,11 +180,10 @@ def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
         why = "others ran it" if index.published else "no run was finished"
         return (Paragraph(f"Nothing: {why}."),)
     names = dict.fromkeys(name for facts in known.values() for name in facts)
-    rows = tuple(
-        (Cell(name), Cell(_shared({tier: facts.get(name) for tier, facts in known.items()})))
-        for name in names
-    )
-    return (Table(texts("Fact", "Value"), rows),)
+    shared = {
+        name: _shared({tier: facts.get(name) for tier, facts in known.items()}) for name in names
+    }
+    return (_facts(shared.items()),)
 
 
 def _warm_up(workload: Workload) -> str:
@@ -206,7 +196,7 @@ def _warm_up(workload: Workload) -> str:
 def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
     """Facts that changed from run to run are left out: they stand in the runs' records."""
     runs = [
-        {name.text: value.text for name, value in _pairs(data.record.facts)}
+        dict(_pairs(data.record.facts))
         for data in index.campaign.runs
         if data.record.outcome == "done" and data.record.run.profile == tier
     ]

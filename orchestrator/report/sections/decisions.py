@@ -1,11 +1,14 @@
-"""What each tier costs and gives, per workload: the table that a decision was taken from."""
+"""What each tier costs and gives, per workload: the table that a decision was taken from, and
+throughput and tail latency against cost per month."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import (
+    CellSummary,
     Change,
     Decision,
     NeighbourTier,
@@ -14,15 +17,29 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.planning import load_points, published_study
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Part, Section, Table, numbers, texts
-from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.blocks import (
+    Cell,
+    Chart,
+    Charts,
+    Measure,
+    Part,
+    Section,
+    Table,
+    numbers,
+    texts,
+)
+from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
 
 
 def section(index: ReportIndex) -> tuple[Section, ...]:
     """Empty where tiers were not compared."""
-    parts = tuple(Part(workload, (table,)) for workload, table in tables(index))
+    parts = tuple(
+        Part(decision.workload, (_table(index, decision), *price_charts(index, decision)))
+        for decision in index.verdict.decisions
+        if decision.offers
+    )
     return (Section("decision", "What each tier costs and gives", parts),) if parts else ()
 
 
@@ -47,10 +64,10 @@ def _table(index: ReportIndex, decision: Decision) -> Table:
         rows.append((Cell("enough if this may be lost"), *map(_least_margin, offers)))
     if decision.slo:
         judged = zip(*(offer.slo for offer in offers), strict=True)
-        rows += [(Cell(one[0].objective), *(_slo_cell(each) for each in one)) for one in judged]
+        rows += [(Cell(clause[0].objective), *map(_slo_cell, clause)) for clause in judged]
     else:
-        changes = zip(*(offer.worst for offer in offers), strict=True)
-        rows += [(Cell(one[0].title), *(_change_cell(each) for each in one)) for one in changes]
+        compared_by = zip(*(offer.worst for offer in offers), strict=True)
+        rows += [(Cell(changes[0].title), *map(_change_cell, changes)) for changes in compared_by]
     return Table(columns, tuple(rows), remarks=tuple(_remarks(index, decision)))
 
 
@@ -89,18 +106,9 @@ def _slo_cell(result: ObjectiveResult) -> Cell:
 
 
 def _change_cell(change: Change) -> Cell:
-    interval, against = _interval(change), f"against {change.against}"
-    return Cell(
-        units.format_change(change.change_pct),
-        detail=f"{interval}\n{against}" if interval else against,
-    )
-
-
-def _interval(change: Change) -> str:
-    if change.ci_low_pct is None or change.ci_high_pct is None:
-        return ""
-    low = units.format_change(change.ci_low_pct).removesuffix(" %")
-    return f"{low} to {units.format_change(change.ci_high_pct)}"
+    interval, against = wording.interval(change), f"against {change.against}"
+    detail = f"{interval}\n{against}" if interval else against
+    return Cell(units.format_change(change.change_pct), detail=detail)
 
 
 def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
@@ -164,5 +172,114 @@ def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
 
 
 def _told(change: Change) -> str:
-    text, interval = units.format_change(change.change_pct), _interval(change)
+    text, interval = units.format_change(change.change_pct), wording.interval(change)
     return f"{text} ({interval})" if interval else text
+
+
+# ------------------------------------------------------------------ what it gives for its price
+
+
+_PRICE_CAPTION = (
+    "Cost of the disks of all nodes at list price, VM not included; dots are means, bars their "
+    "95 % interval where runs were repeated. Filled: on the Pareto front, as each tier as cheap is "
+    "proven worse in a criterion of the decision. Hollow: another is proven to beat it, or it is "
+    "open."
+)
+
+
+def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
+    """Empty unless two tiers or more have prices of one list, and for a sweep's decision, whose
+    figures are those of two loads."""
+    if decision.workload not in {workload.name for workload in index.workloads}:
+        return ()
+    offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
+    if len(offers) < 2:
+        return ()
+    drawn = tuple(_drawn(index, decision.workload, offers))
+    named = {offer.tier for offer in offers}
+    tiers = tuple(tier for tier in index.tiers if tier in named)
+    return (Charts(drawn, tiers, _PRICE_CAPTION),) if drawn else ()
+
+
+def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
+    rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
+    if index.throughput_metric(workload) == "nopm":
+        rate = Measure("nopm", "throughput", "NOPM", "NOPM")
+    new_order = index.latency_scope(workload) == NEW_ORDER
+    latency = Measure(
+        "latency_avg_s",
+        "latency",
+        "New-Order average" if new_order else "average latency",
+        "ms",
+        1e3,
+    )
+    if index.has_p99((offer.tier, workload) for offer in offers):
+        title = "New-Order p99" if new_order else "p99 latency"
+        latency = Measure("latency_p99_s", "p99", title, "ms", 1e3)
+    for shown in (rate, latency):
+        cells = [(offer, index.cell(offer.tier, workload, shown.metric)) for offer in offers]
+        rows = [_price_row(offer, cell, shown.factor) for offer, cell in cells if cell is not None]
+        if len(rows) > 1:
+            yield _price_chart(workload, shown, offers[0].currency, rows, index.tiers)
+
+
+def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
+    low, high = cell.ci_low, cell.ci_high
+    ends, interval = (cell.mean, cell.mean), "none: not repeated"
+    if low is not None and high is not None:
+        ends = (max(low, 0.0), high)
+        interval = " to ".join(wording.value(cell, end) for end in ends)
+    return {
+        "tier": offer.tier,
+        "cost": offer.monthly_cost,
+        "value": cell.mean * factor,
+        "low": ends[0] * factor,
+        "high": ends[1] * factor,
+        "filled": 1.0 if offer.on_front else 0.0,
+        "front": wording.FRONT[offer.on_front],
+        "told": wording.value_with_unit(cell),
+        "interval": interval,
+        "price": wording.money(offer.monthly_cost or 0.0, offer.currency),
+    }
+
+
+def _price_chart(
+    workload: str,
+    shown: Measure,
+    currency: str,
+    rows: Sequence[dict[str, Any]],
+    tiers: Sequence[str],
+) -> Chart:
+    # Here, because what draws charts takes half a second to import: a terminal does not need it.
+    import altair as alt
+
+    from orchestrator.report.charts import charts
+
+    what, unit = shown.title, shown.unit
+    axis = unit if unit == what else f"{what}, {unit}"
+    told = charts.tooltips(
+        tier="", price="a month", told=what, interval="95 % interval", front="Pareto front"
+    )
+    most = max(row["cost"] for row in rows)
+    x = alt.X(
+        "cost:Q",
+        title=f"disks of all nodes, {currency} a month",
+        scale=alt.Scale(domain=[0, most * 1.2], nice=False),
+    )
+    y = alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
+    hue = charts.colour(tiers, legend=False)
+    base = alt.Chart(alt.NamedData("offers")).encode(x=x, color=hue, tooltip=told)
+    layers = alt.layer(
+        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=axis), y2="high:Q"),
+        base.mark_point(size=70, filled=False, strokeWidth=2, opacity=1).encode(
+            y=y, fill=hue, fillOpacity=alt.FillOpacity("filled:Q", scale=None, legend=None)
+        ),
+        alt.Chart(alt.NamedData("offers"))
+        .mark_text(align="left", dx=8, dy=-8, fontSize=10, color=charts.QUIET)
+        .encode(x=x, y=y, text="tier:N"),
+    )
+    heading = f"{what} against price"
+    chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
+    title = f"{heading}: {axis} against cost a month, {currency}"
+    name = f"{workload}-price-{shown.file}"
+    return charts.figure(name, title, chart.to_dict(), {"offers": rows})

@@ -24,8 +24,7 @@ from orchestrator.report.blocks import (
     Part,
     Section,
     Table,
-    numbers,
-    texts,
+    table_of,
 )
 from orchestrator.report.charts import matrix_charts
 from orchestrator.report.report_index import ReportIndex
@@ -85,35 +84,42 @@ def _about(workload: Workload, cells: Sequence[MatrixCell]) -> Paragraph:
 
 
 def _ceilings(profiles: Sequence[Profile], measured: Mapping[str, pd.DataFrame]) -> Table:
-    limits = ("IOPS", "IOPS declared", "Reading", "Writing", "Bandwidth declared")
-    columns = (*texts("Tier"), *numbers(*limits, "Native I/O size", "One I/O alone"))
-    rows = tuple(_ceiling_row(profile, measured[profile.name]) for profile in profiles)
     remark = (
         "A ceiling is the median of the cells on the highest plateau; it was reached where half as "
         "much again in flight gave no more, and the other limit was not what held it back. The "
         "native I/O size is the block at which the two ceilings meet: a smaller one costs the disk "
         "as much, a larger one in proportion."
     )
-    return Table(columns, rows, remarks=(remark,))
+    rows = [_ceiling_row(profile, measured[profile.name]) for profile in profiles]
+    return table_of(rows, ("Tier",), (remark,))
 
 
-def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> tuple[Cell, ...]:
-    head, tier = Cell(profile.name, tier=profile.name), profile.tier
+def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell | str]:
+    tier, missing = profile.tier, Cell("missing", missing=True)
+    row: dict[str, Cell | str] = {
+        "Tier": Cell(profile.name, tier=profile.name),
+        "IOPS": missing,
+        "IOPS declared": missing,
+        "Reading": missing,
+        "Writing": missing,
+        "Bandwidth declared": missing,
+        "Native I/O size": missing,
+        "One I/O alone": missing,
+    }
     if rows.empty:
-        return (head, *[Cell("missing", missing=True)] * 7)
+        return row
     iops, rate = (disk_matrix.ceilings(rows, metric) for metric in ("iops", "bytes_per_s"))
     native = disk_matrix.native_io_bytes(rows)
     alone = disk_matrix.lightest(rows)
-    return (
-        head,
-        _ceiling(iops.get("all"), tier.iops, ""),
-        Cell(wording.declared(tier.iops, "")),
-        _ceiling(rate.get("read"), tier.bytes_per_s, "bytes/s"),
-        _ceiling(rate.get("write"), tier.bytes_per_s, "bytes/s"),
-        Cell(wording.declared(tier.bytes_per_s, "bytes/s")),
-        Cell(units.format_bytes(native)) if native else Cell(_NOT_REACHED),
-        Cell(units.format_seconds(float(alone["latency_avg_s"])), detail=_load(alone)),
-    )
+    return row | {
+        "IOPS": _ceiling(iops.get("all"), tier.iops, ""),
+        "IOPS declared": wording.declared(tier.iops, ""),
+        "Reading": _ceiling(rate.get("read"), tier.bytes_per_s, "bytes/s"),
+        "Writing": _ceiling(rate.get("write"), tier.bytes_per_s, "bytes/s"),
+        "Bandwidth declared": wording.declared(tier.bytes_per_s, "bytes/s"),
+        "Native I/O size": units.format_bytes(native) if native else _NOT_REACHED,
+        "One I/O alone": Cell(_seconds(alone["latency_avg_s"]), detail=_load(alone)),
+    }
 
 
 def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell:
@@ -128,7 +134,8 @@ def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell
 
 def _load(row: pd.Series) -> str:
     block = disk_matrix.block_name(int(row["block_bytes"]))
-    return f"{matrix_charts.in_words(row)} of {block}, {int(row['in_flight'])} in flight"
+    words = matrix_charts.in_words(row["pattern"], row["read_pct"])
+    return f"{words} of {block}, {int(row['in_flight'])} in flight"
 
 
 # ------------------------------------------------------------------ latency against depth
@@ -150,55 +157,49 @@ def _depth(
 
 
 def _laws(laws: Sequence[tuple[str, DepthLaw]]) -> Table:
-    columns = (
-        *texts("Tier", "Asked for"),
-        *numbers("Alone", "Saturated from", "Added by each in flight"),
-        *numbers("1 / IOPS", "Off the line at most"),
-    )
     remark = (
         "Where the disk is saturated, median latency is fitted by a straight line against what is "
         "in flight; by Little's law its slope is 1 / IOPS."
     )
-    return Table(columns, tuple(_law_row(tier, law) for tier, law in laws), remarks=(remark,))
+    return table_of([_law_row(*law) for law in laws], ("Tier", "Asked for"), (remark,))
 
 
-def _law_row(tier: str, law: DepthLaw) -> tuple[Cell, ...]:
-    words = matrix_charts.in_words(pd.Series({"pattern": law.pattern, "read_pct": law.read_pct}))
-    alone = Cell("") if law.alone_s is None else Cell(units.format_seconds(law.alone_s))
-    return (
-        Cell(tier, tier=tier),
-        Cell(f"{words} of {disk_matrix.block_name(law.block_bytes)}"),
-        alone,
-        Cell(f"{law.saturated_from} in flight"),
-        Cell(units.format_seconds(law.slope_s)),
-        Cell(units.format_seconds(1 / law.iops)),
-        Cell(units.format_quantity(round(law.off_pct, 2), "%"), detail=f"{law.points} depths"),
-    )
+def _law_row(tier: str, law: DepthLaw) -> dict[str, Cell | str]:
+    words = matrix_charts.in_words(law.pattern, law.read_pct)
+    off = units.format_quantity(round(law.off_pct, 2), "%")
+    return {
+        "Tier": Cell(tier, tier=tier),
+        "Asked for": f"{words} of {disk_matrix.block_name(law.block_bytes)}",
+        "Alone": "" if law.alone_s is None else units.format_seconds(law.alone_s),
+        "Saturated from": f"{law.saturated_from} in flight",
+        "Added by each in flight": units.format_seconds(law.slope_s),
+        "1 / IOPS": units.format_seconds(1 / law.iops),
+        "Off the line at most": Cell(off, detail=f"{law.points} depths"),
+    }
 
 
 # ------------------------------------------------------------------ blocks
 
 
 def _steps(measured: Mapping[str, pd.DataFrame]) -> Table | Paragraph:
-    rows = tuple(
-        (
-            Cell(tier, tier=tier),
-            Cell(disk_matrix.block_name(step.small_bytes)),
-            Cell(disk_matrix.block_name(step.large_bytes)),
-            Cell(f"× {units.format_number(step.bytes_ratio)}"),
-            Cell(
+    rows: list[dict[str, Cell | str]] = [
+        {
+            "Tier": Cell(tier, tier=tier),
+            "From": disk_matrix.block_name(step.small_bytes),
+            "To": disk_matrix.block_name(step.large_bytes),
+            "Bytes": f"× {units.format_number(step.bytes_ratio)}",
+            "Latency": Cell(
                 f"× {units.format_number(step.latency_ratio)}",
                 detail=units.counted(step.cells, "load"),
             ),
-        )
+        }
         for tier, table in measured.items()
         for step in disk_matrix.block_steps(table)
-    )
+    ]
     if not rows:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")
-    columns = (*texts("Tier"), *numbers("From", "To", "Bytes", "Latency"))
     remark = "Median latencies, and their median over the loads that saturate the disk with both."
-    return Table(columns, rows, remarks=(remark,))
+    return table_of(rows, ("Tier",), (remark,))
 
 
 # ------------------------------------------------------------------ every cell
@@ -221,28 +222,24 @@ _LATENCIES = {
 
 
 def _table(rows: pd.DataFrame) -> Table:
-    columns = (
-        *texts("Asked for"),
-        *numbers("Block", "Depth × threads", "IOPS", "Bandwidth", *_LATENCIES.values()),
-    )
     remark = (
         "Latency. A percentile stands where ten I/Os lie beyond it besides those in flight at the "
         "end, which fio collects all at once; they lengthen the mean by latency / (2 × measured "
         "time)."
     )
-    return Table(columns, tuple(_row(row) for _, row in rows.iterrows()), remarks=(remark,))
+    return table_of([_row(row) for _, row in rows.iterrows()], ("Asked for",), (remark,))
 
 
-def _row(row: pd.Series) -> tuple[Cell, ...]:
-    return (
-        Cell(matrix_charts.in_words(row)),
-        Cell(disk_matrix.block_name(int(row["block_bytes"]))),
-        Cell(f"{int(row['depth'])} × {int(row['threads'])}"),
-        Cell(units.format_number(float(row["iops"]))),
-        Cell(units.format_bytes_per_s(float(row["bytes_per_s"]))),
-        *(_latency(float(row[metric])) for metric in _LATENCIES),
-    )
+def _row(row: pd.Series) -> dict[str, str]:
+    return {
+        "Asked for": matrix_charts.in_words(row["pattern"], row["read_pct"]),
+        "Block": disk_matrix.block_name(int(row["block_bytes"])),
+        "Depth × threads": f"{int(row['depth'])} × {int(row['threads'])}",
+        "IOPS": units.format_number(float(row["iops"])),
+        "Bandwidth": units.format_bytes_per_s(float(row["bytes_per_s"])),
+        **{title: _seconds(row[metric]) for metric, title in _LATENCIES.items()},
+    }
 
 
-def _latency(value_s: float) -> Cell:
-    return Cell("") if math.isnan(value_s) else Cell(units.format_seconds(value_s))
+def _seconds(value_s: float) -> str:
+    return "" if math.isnan(value_s) else units.format_seconds(float(value_s))

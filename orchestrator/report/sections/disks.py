@@ -1,20 +1,32 @@
-"""The tiers as declared, as fio measured them before they were used, and what they cost."""
+"""The tiers as declared, as found, as fio measured them before they were used, and what they
+cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from orchestrator import units
+from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.overheads import Overhead, overheads, queue_depth
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
-from orchestrator.report.report_index import ReportIndex, sentence
-from orchestrator.report.sections import found_disks
+from orchestrator.report.blocks import (
+    Cell,
+    Items,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    numbers,
+    table_of,
+    texts,
+)
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.wording import sentence
 from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, Tier
-from orchestrator.units import format_change, format_number
 
 _HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",
@@ -33,30 +45,26 @@ def section(index: ReportIndex) -> Section:
     return Section(
         "disks",
         "The disk tiers",
-        (declared, *found_disks.parts(index), _gates(index), *_overhead_parts(index), sources),
+        (declared, *_as_found(index), _gates(index), *_overhead_parts(index), sources),
     )
 
 
 def _declared(index: ReportIndex) -> Table:
-    columns = (
-        *texts("Tier"),
-        *numbers("IOPS", "Bandwidth", "Read latency", "Write latency"),
-        *texts("Burst", "Held to it by"),
-    )
-    rows = tuple(_declared_row(profile.name, profile.tier) for profile in index.profiles)
-    return Table(columns, rows)
+    rows = [_declared_row(profile.name, profile.tier) for profile in index.profiles]
+    return table_of(rows, ("Tier", "Burst", "Held to it by"))
 
 
-def _declared_row(name: str, tier: Tier) -> tuple[Cell, ...]:
-    return (
-        Cell(name, detail=tier.title, tier=name),
-        Cell(wording.declared(tier.iops, "")),
-        Cell(wording.declared(tier.bytes_per_s, "bytes/s")),
-        Cell(wording.declared(tier.read_latency_s, "s")),
-        Cell(wording.declared(tier.write_latency_s, "s")),
-        Cell("not modelled" if tier.kind == "existing" and not tier.burst else _burst(tier.burst)),
-        Cell(_HELD_BY[tier.kind] + (f" ({tier.enforcement})" if tier.like else "")),
-    )
+def _declared_row(name: str, tier: Tier) -> dict[str, Cell | str]:
+    unmodelled = tier.kind == "existing" and not tier.burst
+    return {
+        "Tier": Cell(name, detail=tier.title, tier=name),
+        "IOPS": wording.declared(tier.iops, ""),
+        "Bandwidth": wording.declared(tier.bytes_per_s, "bytes/s"),
+        "Read latency": wording.declared(tier.read_latency_s, "s"),
+        "Write latency": wording.declared(tier.write_latency_s, "s"),
+        "Burst": "not modelled" if unmodelled else _burst(tier.burst),
+        "Held to it by": _HELD_BY[tier.kind] + (f" ({tier.enforcement})" if tier.like else ""),
+    }
 
 
 def _burst(burst: Burst | None) -> str:
@@ -71,13 +79,13 @@ def _burst(burst: Burst | None) -> str:
     return f"up to {most} for {units.format_seconds(burst.duration_s)}, credit {start} at the start"
 
 
+def _runs(index: ReportIndex, profile: str) -> Iterator[RunData]:
+    return (run for run in index.campaign.runs if run.record.run.profile == profile)
+
+
 def _gate(index: ReportIndex, profile: str) -> Gate | None:
     """The last gate taken for a profile; one that failed is shown before any that passed."""
-    gates = [
-        data.record.gate
-        for data in index.campaign.runs
-        if data.record.run.profile == profile and data.record.gate is not None
-    ]
+    gates = [gate for run in _runs(index, profile) if (gate := run.record.gate) is not None]
     return max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
 
 
@@ -109,11 +117,8 @@ def _gates(index: ReportIndex) -> Part:
 
 def _age_s(index: ReportIndex, profile: str, gate: Gate) -> float:
     """Age of the gate when the profile's first run began."""
-    began = [
-        data.record.phases[0].start_s
-        for data in index.campaign.runs
-        if data.record.run.profile == profile and data.record.phases
-    ]
+    phases = (run.record.phases for run in _runs(index, profile))
+    began = [of_run[0].start_s for of_run in phases if of_run]
     return max(0.0, min(began, default=gate.taken_s) - gate.taken_s)
 
 
@@ -176,12 +181,6 @@ def _sources(index: ReportIndex) -> Items:
 # ------------------------------------------------------------------ overheads
 
 
-_OVERHEAD_COLUMNS = (
-    *texts("Tier", "Requests"),
-    *numbers(
-        "Taken off, µs", "In the windows, µs", "Change in a request's time, at most", "In flight"
-    ),
-)
 _OVERHEAD_TEXT = (
     "The latency of an emulated disk is shortened by what loop device and FUSE cost, measured when "
     "the device starts. In the windows: how much longer requests took for the kernel than for the "
@@ -191,38 +190,101 @@ _OVERHEAD_TEXT = (
 
 def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
     """One row of each tier for its reads, and one for its writes; nothing without counters."""
-    rows = tuple(row for profile in index.profiles for row in _overhead_rows(index, profile.name))
+    rows = [row for profile in index.profiles for row in _overhead_rows(index, profile.name)]
     if not rows:
         return ()
-    table = Table(_OVERHEAD_COLUMNS, rows)
+    table = table_of(rows, ("Tier", "Requests"))
     return (Part("Overhead of emulation", (Paragraph(_OVERHEAD_TEXT), table)),)
 
 
-def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[tuple[Cell, ...]]:
-    found: dict[str, list[tuple[Overhead, float]]] = {"read": [], "write": []}
-    for run in index.campaign.runs:
-        if run.record.run.profile != profile:
-            continue
+def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
+    windows: dict[str, list[tuple[Overhead, float]]] = {"read": [], "write": []}
+    for run in _runs(index, profile):
         for disk in group(run.record.facts, "disks"):
-            for way, one in overheads(run, disk).items():
-                found[way].append((one, queue_depth(run, disk)))
-    for way, windows in found.items():
-        if not windows:
+            for way, overhead in overheads(run, disk).items():
+                windows[way].append((overhead, queue_depth(run, disk)))
+    for way, of_way in windows.items():
+        if not of_way:
             continue
-        costs = [one for one, _ in windows]
-        off = [one.off_pct for one in costs if one.off_pct is not None]
-        yield (
-            Cell(profile, tier=profile),
-            Cell(f"{way}s"),
-            Cell(_range([one.taken_off_us for one in costs if one.taken_off_us is not None])),
-            Cell(_range([one.overhead_us for one in costs])),
-            Cell(format_change(max(off, key=abs)) if off else ""),
-            Cell(_range([depth for _, depth in windows])),
-        )
+        costs = [overhead for overhead, _ in of_way]
+        off = [cost.off_pct for cost in costs if cost.off_pct is not None]
+        yield {
+            "Tier": Cell(profile, tier=profile),
+            "Requests": f"{way}s",
+            "Taken off, µs": _range([c.taken_off_us for c in costs if c.taken_off_us is not None]),
+            "In the windows, µs": _range([cost.overhead_us for cost in costs]),
+            "Change in a request's time, at most": units.format_change(max(off, key=abs))
+            if off
+            else "",
+            "In flight": _range([depth for _, depth in of_way]),
+        }
 
 
 def _range(values: Sequence[float]) -> str:
-    texts = (
-        [format_number(round(value, 1)) for value in (min(values), max(values))] if values else []
-    )
-    return " to ".join(dict.fromkeys(texts))
+    ends = (min(values), max(values)) if values else ()
+    return " to ".join(dict.fromkeys(units.format_number(round(end, 1)) for end in ends))
+
+
+# ------------------------------------------------------------------ real disks as found
+
+
+def _as_found(index: ReportIndex) -> tuple[Part, ...]:
+    """Device, queue, file system and identity of all real disks; nothing if there are none."""
+    rows = [row for profile in index.profiles for row in _found_rows(index, profile.name)]
+    if not rows:
+        return ()
+    failures = [
+        Paragraph(str(failure), lead=profile.name)
+        for profile in index.profiles
+        if (failure := _recorded(index, profile.name, "cloud").get("failure"))
+    ]
+    numeric = ("Size", "Read-ahead")
+    table = table_of(rows, [title for title in rows[0] if title not in numeric])
+    return (Part("As found", (table, *failures)),)
+
+
+def _recorded(index: ReportIndex, profile: str, name: str) -> Mapping[str, Any]:
+    """A group of the facts about the tier, as the first of its runs recorded them."""
+    facts = (run.record.facts.get("tier") for run in _runs(index, profile))
+    return next((group(tier, name) for tier in facts if isinstance(tier, Mapping)), {})
+
+
+def _found_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
+    told = group(_recorded(index, profile, "cloud"), "disks")
+    gates = (run.record.gate for run in _runs(index, profile))
+    measured = next((group(gate.device, "disks") for gate in gates if gate), {})
+    for path, facts in _recorded(index, profile, "disks").items():
+        rotational = facts.get("rotational")
+        identity = [str(facts[name]) for name in ("serial", "firmware") if facts.get(name)]
+        yield {
+            "Tier": Cell(profile, tier=profile),
+            "Used by": Cell(", ".join(facts.get("used_by", ())), detail=path),
+            "Device": _fact(facts, "device", "made_of"),
+            "Size": _bytes(facts.get("size_bytes")),
+            "File system": _fact(facts, "file_system", "mount_options"),
+            "Scheduler": _fact(facts, "scheduler"),
+            "Read-ahead": _bytes(facts.get("read_ahead_bytes")),
+            "Write cache": _fact(facts, "write_cache"),
+            "Rotational": "" if rotational is None else "yes" if rotational else "no",
+            "Model": Cell(str(facts.get("model", "")), detail=", ".join(identity)),
+            "Host cache": _fact(group(measured, path), "host_cache"),
+            "The cloud says": _told(told.get(path)),
+        }
+
+
+def _fact(facts: Mapping[str, Any], name: str, detail: str = "") -> Cell:
+    return Cell(str(facts.get(name, "")), detail=str(facts.get(detail, "")))
+
+
+def _bytes(value: object) -> str:
+    return units.format_bytes(value) if isinstance(value, int) else ""
+
+
+def _told(devices: object) -> Cell:
+    """What the metadata service said of the devices under a path."""
+    if not isinstance(devices, Mapping):
+        return Cell("")
+    types = dict.fromkeys(str(told.get("type", "")) for told in devices.values())
+    caching = dict.fromkeys(str(told["caching"]) for told in devices.values() if "caching" in told)
+    detail = f"host caching {', '.join(caching)}" if caching else ""
+    return Cell(", ".join(types), detail=detail)

@@ -12,17 +12,7 @@ from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
 from orchestrator.planning import slo
 from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Code,
-    Items,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    numbers,
-    texts,
-)
+from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, Table, table_of
 from orchestrator.report.report_index import ReportIndex
 
 _DISCLAIMER = (
@@ -32,11 +22,17 @@ _DISCLAIMER = (
     "committed per minute of the measured window. TPC-C is a trademark of the Transaction "
     "Processing Performance Council."
 )
+_METHOD_PUBLISHED = (
+    "Others measured and published these figures; their own text says how. A change is the ratio "
+    "of the contender's figure to the baseline's. One value on a side has no interval, so every "
+    "change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
+    "docs/STUDY.md."
+)
 
 
 def section(index: ReportIndex) -> Section:
-    method = _method_published if index.published else _method
-    parts = [Part("Method", (method(index.campaign.plan),))]
+    method = _METHOD_PUBLISHED if index.published else _method(index.campaign.plan)
+    parts = [Part("Method", (Paragraph(method),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
     parts.append(Part("To do it again", _again(index.campaign)))
@@ -45,9 +41,9 @@ def section(index: ReportIndex) -> Section:
     return Section("method", "Method, and how to reproduce", tuple(parts))
 
 
-def _method(plan: Plan) -> Paragraph:
+def _method(plan: Plan) -> str:
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-    return Paragraph(
+    return (
         f"Every tier ran {_times(plan)}, round by round in balanced orders, so that neither a "
         "tier's place nor a slow drift favours one; the warm-up is recorded and not counted. "
         f"{_clients(plan)}"
@@ -77,9 +73,9 @@ def _times(plan: Plan) -> str:
         times = "once" if plan.repetitions == 1 else f"{plan.repetitions} times"
         return f"every workload {times}"
     names = [load.name for load in plan.workloads]
-    made = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
+    times = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
     return (
-        f"{made} (from {min(plan.looks)} on, repetitions were added where the decision was open, "
+        f"{times} (from {min(plan.looks)} on, repetitions were added where the decision was open, "
         f"to {max(plan.looks)} at most)"
     )
 
@@ -92,15 +88,6 @@ def _levels(plan: Plan) -> str:
     return (
         f"{levels} (95 % if it were judged once: as it was judged again after each repetition, "
         "each judgement has a share of the 5 % chance of a false answer)"
-    )
-
-
-def _method_published(_: Plan) -> Paragraph:
-    return Paragraph(
-        "Others measured and published these figures; their own text says how. A change is the "
-        "ratio of the contender's figure to the baseline's. One value on a side has no interval, "
-        "so every change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
-        "docs/STUDY.md."
     )
 
 
@@ -138,33 +125,25 @@ def analyze(campaign: Results) -> str:
 
 
 def _runs(index: ReportIndex) -> Table:
-    columns = (
-        *numbers("Run"),
-        *texts("Tier", "Workload"),
-        *numbers("Repetition"),
-        *texts("Measured from", "Outcome", "Files"),
-    )
-    return Table(columns, tuple(_run_row(index, run) for run in index.campaign.plan.runs))
+    words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
+    return table_of([_run_row(index, run) for run in index.campaign.plan.runs], words)
 
 
-def _run_row(index: ReportIndex, run: Run) -> tuple[Cell, ...]:
-    data = index.run(run.number)
+def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
+    data = index.runs.get(run.number)
     window = data.record.phase("measure") if data is not None else None
+    unknown = Cell("not published" if index.published else "never measured", missing=True)
     loss = index.loss(run)
     folder = f"runs/{run.slug}/"
-    return (
-        Cell(str(run.number)),
-        Cell(run.profile, tier=run.profile),
-        Cell(run.workload),
-        Cell(str(run.repetition)),
-        Cell(wording.moment(window.start_s)) if window else _unknown_time(index),
-        Cell(loss or "done", missing=loss is not None),
-        Cell(folder, href=folder) if data is not None else Cell("none"),
-    )
-
-
-def _unknown_time(index: ReportIndex) -> Cell:
-    return Cell("not published" if index.published else "never measured", missing=True)
+    return {
+        "Run": str(run.number),
+        "Tier": Cell(run.profile, tier=run.profile),
+        "Workload": run.workload,
+        "Repetition": str(run.repetition),
+        "Measured from": wording.moment(window.start_s) if window else unknown,
+        "Outcome": Cell(loss or "done", missing=loss is not None),
+        "Files": Cell(folder, href=folder) if data is not None else "none",
+    }
 
 
 def _files(index: ReportIndex) -> Items:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import CellSummary, Decision, Sweep
+from orchestrator.analysis.conclusions import Decision, Sweep
 from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.model import Plan
@@ -99,9 +99,9 @@ def _lost_text(index: ReportIndex) -> str:
         return f" {len(lost)} of {len(index.campaign.plan.runs)} cells {verb} not published."
     planned = units.counted(len(index.campaign.plan.runs), "planned run")
     text = f" {len(lost)} of {planned} left no figures"
-    if index.excluded:
-        were = "was" if index.excluded == 1 else "were"
-        text += f" that count: {index.excluded} {were} excluded as invalid"
+    if excluded := len(index.verdict.excluded):  # they finished, and do not count as valid
+        were = "was" if excluded == 1 else "were"
+        text += f" that count: {excluded} {were} excluded as invalid"
     return f"{text}."
 
 
@@ -219,26 +219,8 @@ def _baseline_row(index: ReportIndex, workload: str) -> tuple[Cell, ...]:
     label = f"baseline, n = {n}" if index.contenders else f"n = {n}"
     return (
         Cell(name, detail=label, tier=name, notes=notes),
-        *(value_cell(index, name, workload, cell, wording.value_with_unit) for cell in cells),
+        *(index.value_cell(name, workload, cell, wording.value_with_unit) for cell in cells),
     )
-
-
-def value_cell(
-    index: ReportIndex,
-    profile: str,
-    workload: str,
-    cell: CellSummary | None,
-    words: Callable[[CellSummary], str],
-) -> Cell:
-    """A value with its spread. What finished runs did not measure is told from lost runs."""
-    if cell is None:
-        return Cell(_absence(index, profile, workload), missing=True)
-    return Cell(words(cell), detail=wording.spread(cell))
-
-
-def _absence(index: ReportIndex, profile: str, workload: str) -> str:
-    absent = "not published" if index.published else "not measured"
-    return absent if index.finished(profile, workload) else "missing"
 
 
 def _contender_row(index: ReportIndex, contender: str, workload: str) -> tuple[Cell, ...]:
@@ -260,7 +242,7 @@ def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) 
     if delta is None:
         baseline = index.cell(index.verdict.baseline, workload, metric)
         own = index.cell(contender, workload, metric)
-        lacks = _absence(index, contender, workload) if own is None else "no baseline"
+        lacks = index.absence(contender, workload) if own is None else "no baseline"
         return Cell("no change" if own and baseline else lacks, missing=True)
     no_figure = f"overloaded: {', '.join(delta.overloaded)}" if delta.overloaded else ""
     return Cell(

@@ -1,16 +1,25 @@
-"""Load sweeps: the loads of each tier as a table, its knee, and its capacity at the SLO."""
+"""Load sweeps: the loads of each tier as tables and charts, its knee, its capacity at the SLO."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Sweep, TierSweep
+from orchestrator.analysis.conclusions import CellSummary, Sweep, TierSweep
 from orchestrator.planning.load_points import load_in_words
-from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, numbers, texts
+from orchestrator.report.blocks import (
+    Cell,
+    Chart,
+    Charts,
+    Measure,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    table_of,
+)
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections.summary import value_cell
 
 _KNEE = (
     "The knee is the least load with at least 95 % of the tier's highest throughput, if a higher "
@@ -25,18 +34,15 @@ _CAPACITY = (
 def tables(index: ReportIndex) -> Iterator[tuple[str, tuple[Table, ...]]]:
     """Sweep by sweep: what was found of each tier, then the figures at each load."""
     for sweep in index.verdict.sweeps:
-        yield sweep.workload, (_found(sweep), *_loads(index, sweep))
+        loads = (_loads(index, sweep, tier) for tier in index.tiers)
+        yield sweep.workload, (_overview(sweep), *loads)
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
     """One for each sweep, its charts first."""
-    # Here, because what draws charts takes half a second to import: a terminal does not need it.
-    from orchestrator.report.blocks import Charts
-    from orchestrator.report.charts import sweep_charts
-
     made = []
-    for sweep, (_, (found, *loads)) in zip(index.verdict.sweeps, tables(index), strict=True):
-        drawn = sweep_charts.drawn(index, sweep)
+    for sweep, (_, (overview, *loads)) in zip(index.verdict.sweeps, tables(index), strict=True):
+        drawn = charts_of_sweep(index, sweep)
         caption = (
             "Means over the repetitions with their 95 % interval. The latency of a tier that is "
             "overloaded at a rate is not drawn."
@@ -44,7 +50,7 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
         blocks = (Charts(drawn, index.tiers, caption),) if drawn else ()
         text = f"{_KNEE} {_CAPACITY}" if sweep.slo else _KNEE
         parts = (
-            Part("", (Paragraph(text), found, *blocks)),
+            Part("", (Paragraph(text), overview, *blocks)),
             *(Part(tier, (table,)) for tier, table in zip(index.tiers, loads, strict=True)),
         )
         title = f"{sweep.workload} under several loads"
@@ -52,61 +58,124 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
     return tuple(made)
 
 
-def _found(sweep: Sweep) -> Table:
-    slo = ("Capacity at the SLO",) if sweep.slo else ()
-    columns = (*texts("Tier"), *numbers("Highest throughput", "Knee", *slo))
-    rows = tuple(_tier_row(sweep, one) for one in sweep.tiers)
-    stops = [f"{one.tier}: {one.stopped}" for one in sweep.tiers if one.stopped]
+def _overview(sweep: Sweep) -> Table:
+    stops = [f"{tier.tier}: {tier.stopped}." for tier in sweep.tiers if tier.stopped]
     remarks = (f"SLO: {', '.join(sweep.slo)}.",) if sweep.slo else ()
-    return Table(columns, rows, remarks=(*remarks, *(f"{stop}." for stop in stops)))
+    rows = [_overview_row(sweep, tier) for tier in sweep.tiers]
+    return table_of(rows, ("Tier",), (*remarks, *stops))
 
 
-def _tier_row(sweep: Sweep, found: TierSweep) -> tuple[Cell, ...]:
-    if found.peak_per_s is None:
-        lost = Cell("missing", missing=True)
-        return (Cell(found.tier, tier=found.tier), lost, Cell("–"), *_slo(sweep, found))
-    return (
-        Cell(found.tier, tier=found.tier),
-        Cell(units.format_quantity(found.peak_per_s, "1/s")),
-        Cell("not reached" if found.knee is None else load_in_words(sweep.axis, found.knee)),
-        *_slo(sweep, found),
-    )
+def _overview_row(sweep: Sweep, tier: TierSweep) -> dict[str, Cell]:
+    peak, knee = Cell("missing", missing=True), "–"
+    if tier.peak_per_s is not None:
+        peak = Cell(units.format_quantity(tier.peak_per_s, "1/s"))
+        knee = "not reached" if tier.knee is None else load_in_words(sweep.axis, tier.knee)
+    capacity = Cell("none proven")
+    if tier.at_slo is not None and tier.at_slo_per_s is not None:
+        rate = units.format_quantity(tier.at_slo_per_s, "1/s")
+        capacity = Cell(load_in_words(sweep.axis, tier.at_slo), detail=rate)
+    return {
+        "Tier": Cell(tier.tier, tier=tier.tier),
+        "Highest throughput": peak,
+        "Knee": Cell(knee),
+        **({"Capacity at the SLO": capacity} if sweep.slo else {}),
+    }
 
 
-def _slo(sweep: Sweep, found: TierSweep) -> tuple[Cell, ...]:
-    if not sweep.slo:
-        return ()
-    if found.at_slo is None or found.at_slo_per_s is None:
-        return (Cell("none proven"),)
-    rate = units.format_quantity(found.at_slo_per_s, "1/s")
-    return (Cell(load_in_words(sweep.axis, found.at_slo), detail=rate),)
-
-
-def _loads(index: ReportIndex, sweep: Sweep) -> Iterator[Table]:
-    """A table for each tier, its loads as rows."""
+def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> Table:
+    """A tier's figures, its loads as rows."""
     of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
-    average = "New-Order average latency" if of_new_order else "Average latency"
-    asked = ("Offered", "Served") if sweep.axis == "rate" else ()
-    orders = ("NOPM",) if index.is_tpcc_derived(sweep.workloads[0]) else ()
-    columns = (*texts("Load"), *numbers(*asked, *orders, "Transactions/s", average, "p99"))
-    flows = ("offered_per_s", "served_per_s") if asked else ()
-    counted = ("nopm",) if orders else ()
-    metrics = (*flows, *counted, "throughput_per_s", "latency_avg_s", "latency_p99_s")
+    titles = {
+        **({"offered_per_s": "Offered", "served_per_s": "Served"} if sweep.axis == "rate" else {}),
+        **({"nopm": "NOPM"} if index.is_tpcc_derived(sweep.workloads[0]) else {}),
+        "throughput_per_s": "Transactions/s",
+        "latency_avg_s": "New-Order average latency" if of_new_order else "Average latency",
+        "latency_p99_s": "p99",
+    }
+    rows = [
+        {
+            "Load": Cell(
+                load_in_words(sweep.axis, value),
+                detail="overloaded" if index.overloaded(tier, workload) else "",
+                notes=index.notes(workload, tier),
+            ),
+            **index.metric_cells(tier, workload, titles),
+        }
+        for value, workload in zip(sweep.values, sweep.workloads, strict=True)
+    ]
+    return table_of(rows, ("Load",))
+
+
+# ------------------------------------------------------------------ charts
+
+
+_WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
+_THROUGHPUT = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
+_P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
+_AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
+
+
+def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
+    """Throughput and latency against load, a line for each tier; those of which there are
+    figures."""
+    tails = index.has_p99(
+        (tier, workload)
+        for tier in index.tiers
+        for workload in sweep.workloads
+        if not index.overloaded(tier, workload)
+    )
+    drawn = (_chart(index, sweep, shown) for shown in (_THROUGHPUT, _P99 if tails else _AVERAGE))
+    return tuple(chart for chart in drawn if chart is not None)
+
+
+def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[str, Any]]:
+    """One per tier and load, with the ends of its interval. Latency under overload is left out."""
     for tier in index.tiers:
-        rows = tuple(
-            (
-                Cell(
-                    load_in_words(sweep.axis, value),
-                    detail="overloaded" if index.overloaded(tier, workload) else "",
-                    notes=index.notes(workload, tier),
-                ),
-                *(
-                    value_cell(
-                        index, tier, workload, index.cell(tier, workload, metric), wording.value
-                    )
-                    for metric in metrics
-                ),
-            )
-            for value, workload in zip(sweep.values, sweep.workloads, strict=True)
-        )
-        yield Table(columns, rows)
+        for value, workload in zip(sweep.values, sweep.workloads, strict=True):
+            cell = index.cell(tier, workload, shown.metric)
+            latency = shown.metric.startswith("latency")
+            if cell is not None and not (latency and index.overloaded(tier, workload)):
+                yield {"tier": tier, "load": value, **_ends(cell, shown.factor)}
+
+
+def _ends(cell: CellSummary, factor: float) -> dict[str, float]:
+    low = cell.mean if cell.ci_low is None else max(cell.ci_low, 0.0)
+    high = cell.mean if cell.ci_high is None else cell.ci_high
+    return {"value": cell.mean * factor, "low": low * factor, "high": high * factor}
+
+
+def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
+    # Here, because what draws charts takes half a second to import: a terminal does not need it.
+    import altair as alt
+
+    from orchestrator.report.charts import charts
+
+    points = list(_points(index, sweep, shown))
+    if not points:
+        return None
+    of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
+    whose = sweep.workload
+    if of_new_order and shown.metric.startswith("latency"):
+        whose = f"New-Order, {sweep.workload}"
+    what = f"{shown.title} of {whose}"
+    load = "threads" if sweep.axis == "threads" else "transactions/s asked for"
+    wide = sweep.values[-1] >= _WIDE * sweep.values[0]
+    scale = alt.Scale(type="log", base=2, nice=False) if wide else alt.Scale(zero=False)
+    axis = alt.Axis(values=list(sweep.values), labelOverlap=True, format="~r")
+    tooltips = [alt.Tooltip("tier:N"), alt.Tooltip("load:Q", title=load)]
+    for key, word in (("value", "mean"), ("low", "interval from"), ("high", "to")):
+        title = f"{word}, {shown.unit}"
+        tooltips.append(alt.Tooltip(f"{key}:Q", title=title, format=",.4~r"))
+    base = alt.Chart(alt.NamedData("points")).encode(
+        x=alt.X("load:Q", title=load, scale=scale, axis=axis),
+        color=charts.colour(index.tiers, legend=False),
+    )
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
+    layers = alt.layer(
+        base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_line(strokeWidth=1.2).encode(y=y),
+        base.mark_point(size=30, filled=True, opacity=1).encode(y=y, tooltip=tooltips),
+    ).properties(width=charts.WIDTH, height=charts.HEIGHT)
+    spec = layers.properties(title=alt.Title(what, subtitle=shown.unit)).to_dict()
+    told = f"{what} against {load}, {shown.unit}"
+    return charts.figure(f"{sweep.workload}-load-{shown.file}", told, spec, {"points": points})

@@ -16,7 +16,7 @@ import pytest
 from orchestrator.analysis.campaigns.trend import Trend, trend
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import change_points
-from orchestrator.report import stored_campaigns
+from orchestrator.report import campaign_tables
 from orchestrator.report.blocks import Table
 from tests.campaigns import build_campaign, later
 
@@ -109,7 +109,7 @@ RATES = (100 * np.exp(steady(12))).tolist()
 
 
 def drawn(found: Trend) -> str:
-    table: Table = stored_campaigns.trend(found)
+    table: Table = campaign_tables.trend(found)
     return "\n".join((*(row[0].text for row in table.rows if len(row) == 1), *table.remarks))
 
 
@@ -172,6 +172,6 @@ def test_without_that_cell_there_is_no_trend() -> None:
 
 
 def test_a_sparkline_goes_from_the_lowest_to_the_highest() -> None:
-    assert stored_campaigns.sparkline([1.0, 2.0, 8.0]) == "▁▂█"
-    assert stored_campaigns.sparkline([3.0, 3.0]) == "▁▁"
-    assert stored_campaigns.sparkline([]) == ""
+    assert campaign_tables.sparkline([1.0, 2.0, 8.0]) == "▁▂█"
+    assert campaign_tables.sparkline([3.0, 3.0]) == "▁▁"
+    assert campaign_tables.sparkline([]) == ""

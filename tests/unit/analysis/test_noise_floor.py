@@ -10,7 +10,7 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import summary, tables
+from orchestrator.report.sections import deltas, summary
 from tests.campaigns import build_campaign, build_profile
 
 PREMIUM, ULTRA = [1500, 1512, 1488, 1505], [1600, 1613, 1588, 1606]
@@ -110,5 +110,5 @@ def test_the_floor_stands_beside_the_changes() -> None:
     assert table.rows[-1][0].detail == "noise floor, n = 4"
     assert table.rows[-1][1].word == "same"
     assert any("what two equal tiers differed by" in remark for remark in table.remarks)
-    changes = tables.deltas(index).parts[1].blocks[0]
+    changes = deltas.section(index).parts[1].blocks[0]
     assert isinstance(changes, Table) and TWIN in {row[0].text for row in changes.rows}

@@ -28,7 +28,7 @@ from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import DoubtKind
 from orchestrator.planning import published_study
 from orchestrator.planning.published_study import STATEMENT, Study
-from orchestrator.report import beside
+from orchestrator.report import campaign_tables
 from orchestrator.report.rendering import markdown
 from orchestrator.system import store
 from tests import ROOT, golden
@@ -196,7 +196,10 @@ def test_a_campaign_stands_beside_the_study(imported: Imported, tmp_path: Path) 
     )
     folder = rehearsal.carry_out(request, ROOT, tmp_path, QuietProgress())
     campaign = judge(store.load(folder))
-    rows = [[cell.text for cell in row] for row in beside.changes(imported.verdict, campaign).rows]
+    rows = [
+        [cell.text for cell in row]
+        for row in campaign_tables.beside_changes(imported.verdict, campaign).rows
+    ]
     assert [row[:4] for row in rows] == [
         ["insert", "throughput", "ultra", "not published"],
         ["insert", "average latency", "ultra", "not published"],
@@ -206,7 +209,10 @@ def test_a_campaign_stands_beside_the_study(imported: Imported, tmp_path: Path) 
     ours = {(d.workload, d.metric, d.scope): d for d in campaign.deltas}
     assert rows[2][4] == units.format_change(ours["tpcc", "nopm", "all"].change_pct)
     assert {row[6] for row in rows} <= {"same", "better", "worse", "inconclusive"}
-    used = [[cell.text for cell in row] for row in beside.used(imported.verdict, campaign).rows]
+    used = [
+        [cell.text for cell in row]
+        for row in campaign_tables.beside_used(imported.verdict, campaign).rows
+    ]
     assert used[0][:3] == ["insert", "premium", "not published"]
     assert used[3][:3] == ["tpcc", "ultra", "85.5 %"]
 
@@ -394,13 +400,16 @@ def test_the_documented_changes_are_the_programs(imported: Imported) -> None:
 def test_the_rehearsal_s_tables_are_those_of_its_verdict(imported: Imported) -> None:
     """`make golden` writes them, from the verdict that is kept."""
     rehearsed = TypeAdapter(Verdict).validate_json(REHEARSED.read_bytes())
-    tables = beside.changes(imported.verdict, rehearsed), beside.used(imported.verdict, rehearsed)
+    tables = (
+        campaign_tables.beside_changes(imported.verdict, rehearsed),
+        campaign_tables.beside_used(imported.verdict, rehearsed),
+    )
     drawn = "\n\n".join(markdown.table(one) for one in tables)
     golden.compare_section(DOCUMENT, "rehearsal", f"\n{drawn}\n")
 
 
 def _line(one: Reproduced) -> str:
-    figure = beside.figure(one.printed.metric, one.printed.scope)
+    figure = campaign_tables.figure(one.printed.metric, one.printed.scope)
     cells = (one.printed.workload, figure, one.printed.tier)
     return f"| {' | '.join(cells)} | {one.printed.change_pct:+} % | {one.change_pct:+} % |"
 

@@ -49,7 +49,7 @@ from orchestrator.planning import project_files
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network, World
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import existing_clusters
+from orchestrator.report.sections import caveats
 from orchestrator.run import checks, experiment
 from orchestrator.system import sql, store
 from orchestrator.tier import Gate
@@ -476,7 +476,7 @@ def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page
         profiles = tuple(attached(profile) for profile in finished.plan.profiles)
         finished = replace(finished, plan=replace(finished.plan, profiles=profiles))
         index = ReportIndex(finished, judge(finished))
-        return {stamp.label: stamp.text for stamp in existing_clusters.stamps(index)}
+        return {stamp.label: stamp.text for stamp in caveats.existing_clusters(index)}
 
     bare = stamps("verify-full")
     assert list(bare) == ["premium: others run it"]

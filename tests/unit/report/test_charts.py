@@ -13,11 +13,10 @@ import pytest
 from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record
-from orchestrator.report.blocks import Chart, Charts
-from orchestrator.report.charts import charts, latency_charts, price_charts, series, time_charts
-from orchestrator.report.charts.charts import Measure
+from orchestrator.report.blocks import Chart, Charts, Measure
+from orchestrator.report.charts import charts, series
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import chart_sections
+from orchestrator.report.sections import decisions, latency, over_time
 from orchestrator.tier import Burst
 from tests import report_verdicts
 from tests.campaigns import START_S, build_campaign, build_tier
@@ -81,13 +80,13 @@ def test_caps_stand_where_their_tier_came_near() -> None:
     tiers = {name: build_tier(name) for name in ("premium", "premium-v2", "ultra")}
     tiers["premium"] = replace(tiers["premium"], burst=burst)
     highest = {"premium": 2500.0, "premium-v2": 5400.0, "ultra": 5100.0}
-    assert [(cap.label, cap.value) for cap in time_charts.caps(tiers, "disk_iops", highest)] == [
-        ("cap of premium: 1,100", 1100.0),
-        ("cap of premium burst: 3,500", 3500.0),
-        ("cap of premium-v2, ultra: 10,000", 10000.0),
-    ]
-    far = time_charts.caps(tiers, "disk_bytes_per_s", {"premium": 18e6, "ultra": 200e6})
-    assert [cap.label for cap in far] == ["cap of ultra: 250 MB/s"]
+    assert over_time.caps(tiers, "disk_iops", highest) == {
+        1100.0: "cap of premium: 1,100",
+        3500.0: "cap of premium burst: 3,500",
+        10000.0: "cap of premium-v2, ultra: 10,000",
+    }
+    far = over_time.caps(tiers, "disk_bytes_per_s", {"premium": 18e6, "ultra": 200e6})
+    assert list(far.values()) == ["cap of ultra: 250 MB/s"]
 
 
 def test_chart_draws_each_run_with_its_cap_and_warm_up() -> None:
@@ -99,9 +98,9 @@ def test_chart_draws_each_run_with_its_cap_and_warm_up() -> None:
             "run": ["a"] * 4 + ["b"] * 4,
         }
     )
-    limits = (time_charts.CapLine("cap of premium: 1,100", 1100.0),)
+    limits = {1100.0: "cap of premium: 1,100"}
     rates = series.Series(table, 1)
-    svg = time_charts.over_time("iops", "insert", IOPS, rates, ["premium"], limits).svg
+    svg = over_time.over_time("insert", IOPS, rates, ["premium"], limits).svg
     assert svg.count('aria-roledescription="line mark"') == 2
     assert svg.count(f'stroke="{charts.PALETTE[0]}"') == 3  # two runs and the legend
     assert "cap of premium: 1,100" in svg
@@ -169,7 +168,7 @@ def test_each_node_has_a_panel_with_its_own_values() -> None:
         "node-2": pytest.approx(362.5, rel=0.02),
         "node-3": pytest.approx(725.0, rel=0.02),
     }
-    svg = time_charts.by_node("n", "insert", IOPS, iops, ["ultra"]).svg
+    svg = over_time.by_node("insert", IOPS, iops, ["ultra"], {}).svg
     assert svg.count('aria-roledescription="line mark"') == 3
     assert [node for node in ("node-1", "node-2", "node-3") if f">{node}<" not in svg] == []
 
@@ -190,7 +189,7 @@ def test_nodes_are_folded_and_only_where_there_are_several() -> None:
     folded = [
         (block.folded, len(block.rows))
         for nodes in (1, 3)
-        for block in chart_sections.over_time(one_run("ultra", nodes=nodes)).parts[0].blocks
+        for block in over_time.section(one_run("ultra", nodes=nodes)).parts[0].blocks
         if isinstance(block, Charts)
     ]
     assert folded == [("", 7), ("", 7), ("Node by node: CPU, IOPS and bandwidth", 3)]
@@ -209,7 +208,7 @@ def test_latency_is_drawn_for_new_orders_and_for_all_but_delivery() -> None:
         profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=2, measure_s=20.0
     )
     index = ReportIndex(campaign, judge(campaign))
-    orders, every = latency_charts.of_workload(index, "tpcc")
+    orders, every = latency.of_workload(index, "tpcc")
     assert [orders.name, every.name] == [
         "tpcc-latency-distribution-new-order",
         "tpcc-latency-distribution",
@@ -228,7 +227,7 @@ def test_latency_is_drawn_for_new_orders_and_for_all_but_delivery() -> None:
 
 def test_a_run_that_kept_no_transactions_has_no_distribution() -> None:
     index = one_run("ultra", frames=False)
-    assert chart_sections.distributions(index) == ()
+    assert latency.section(index) == ()
 
 
 # ------------------------------------------------------------------ prices
@@ -237,7 +236,7 @@ def test_a_run_that_kept_no_transactions_has_no_distribution() -> None:
 def _priced(**more: Any) -> tuple[ReportIndex, list[Chart]]:
     campaign = build_campaign(workloads=["point-select"], frames=False, **more)
     index = ReportIndex(campaign, judge(campaign))
-    blocks = price_charts.of_decision(index, index.verdict.decisions[0])
+    blocks = decisions.price_charts(index, index.verdict.decisions[0])
     return index, [chart for block in blocks for chart in block.rows]
 
 
@@ -284,7 +283,7 @@ def test_without_prices_of_one_list_there_is_no_chart() -> None:
 def test_tiers_can_be_hidden_wherever_their_data_come_in() -> None:
     """Each table with tiers passes the filter once; what belongs to no tier stays."""
     index = one_run("premium", measure_s=20.0)
-    (part,) = chart_sections.over_time(index).parts
+    (part,) = over_time.section(index).parts
     for block in part.blocks:
         for chart in block.rows if isinstance(block, Charts) else ():
             text = json.dumps(chart.live)
@@ -296,8 +295,8 @@ def test_tiers_can_be_hidden_wherever_their_data_come_in() -> None:
 def test_a_name_cannot_leave_its_expression() -> None:
     name = 'a\'] || "b" </script>'
     table = pd.DataFrame({"seconds": [0.5, 1.5], "value": [1.0, 2.0], "tier": name, "run": "r"})
-    drawn = time_charts.over_time(
-        "x", "w", Measure("m", "f", "T", "u"), series.Series(table, 1), [name]
+    drawn = over_time.over_time(
+        "w", Measure("m", "f", "T", "u"), series.Series(table, 1), [name], {}
     )
     assert drawn.live
     reading = drawn.live["layer"][-1]["transform"][1]["calculate"]

@@ -19,7 +19,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Profile, Run
-from orchestrator.report.exports import FORMATS, csv_rows, junit, openmetrics
+from orchestrator.report.exports import FORMATS, junit, openmetrics, run_figures
 from tests import golden, report_verdicts
 from tests.campaigns import build_campaign
 
@@ -78,8 +78,8 @@ def with_name(old: str, new: str) -> Results:
 
 
 def test_csv_gives_every_stored_figure_back_digit_by_digit() -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_rows.text(CAMPAIGN, VERDICT))))
-    assert tuple(rows[0]) == csv_rows.COLUMNS
+    rows = list(csv.DictReader(io.StringIO(run_figures.as_csv(CAMPAIGN, VERDICT))))
+    assert tuple(rows[0]) == run_figures.COLUMNS
     for number, record in DONE.items():
         read = {
             (row["metric"], row["scope"]): (float(row["value"]), row["unit"])
@@ -93,7 +93,7 @@ def test_csv_gives_every_stored_figure_back_digit_by_digit() -> None:
 
 def test_figures_of_telemetry_are_exported_too() -> None:
     verdict = judge(SAMPLED)
-    rows = csv.DictReader(io.StringIO(csv_rows.text(SAMPLED, verdict)))
+    rows = csv.DictReader(io.StringIO(run_figures.as_csv(SAMPLED, verdict)))
     iops = {row["scope"]: float(row["value"]) for row in rows if row["metric"] == "disk_iops"}
     assert set(iops) == {"all", "node-1", "node-2", "node-3"}
     found = families(openmetrics.text(SAMPLED, verdict))
@@ -105,7 +105,7 @@ def test_figures_of_telemetry_are_exported_too() -> None:
 
 
 def test_csv_has_a_row_for_runs_without_figures_and_says_that_they_are_excluded() -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_rows.text(CAMPAIGN, VERDICT))))
+    rows = list(csv.DictReader(io.StringIO(run_figures.as_csv(CAMPAIGN, VERDICT))))
     empty = {int(row["run"]): row for row in rows if not row["metric"]}
     assert {n: (row["outcome"], row["excluded"], row["value"]) for n, row in empty.items()} == {
         FAILED: ("failed", "yes", ""),

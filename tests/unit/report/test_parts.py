@@ -12,7 +12,8 @@ from orchestrator.report.blocks import Cell, Chart, Column, Document, Table
 from orchestrator.report.document import arrange
 from orchestrator.report.rendering import markdown
 from orchestrator.report.rendering.page import draw
-from orchestrator.report.report_index import ReportIndex, ranges
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.wording import ranges
 from tests import report_verdicts
 from tests.campaigns import build_campaign
 

@@ -16,7 +16,7 @@ from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
 from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import storage_engine as section
+from orchestrator.report.sections import resources
 from orchestrator.yugabyte import counters
 from tests.campaigns import build_campaign
 
@@ -108,9 +108,9 @@ def test_the_report_shows_them_where_they_were_sampled() -> None:
         warmup_s=5.0,
         measure_s=20.0,
     )
-    assert section.section(ReportIndex(plain, judge(plain))) == ()
+    assert resources.storage_engine(ReportIndex(plain, judge(plain))) == ()
     campaign = sampled(plain)
-    (shown,) = section.section(ReportIndex(campaign, judge(campaign)))
+    (shown,) = resources.storage_engine(ReportIndex(campaign, judge(campaign)))
     ((table,),) = (part.blocks for part in shown.parts)
     assert isinstance(table, Table)
     row = {column.title: cell for column, cell in zip(table.columns, table.rows[1], strict=True)}

@@ -11,10 +11,9 @@ from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Measurement, Objective, Run, Workload
-from orchestrator.report.charts import sweep_charts
 from orchestrator.report.exports import junit, openmetrics
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import summary
+from orchestrator.report.sections import summary, sweeps
 from tests import loads
 
 P99 = Objective("latency_p99_s", "all", 0.05)
@@ -50,7 +49,7 @@ def test_a_sweep_is_answered_once_and_drawn_against_load(text: str) -> None:
 
 def test_a_chart_has_every_tier_at_every_load() -> None:
     index = ReportIndex(SWEPT, judge(SWEPT))
-    for chart in sweep_charts.drawn(index, index.verdict.sweeps[0]):
+    for chart in sweeps.charts_of_sweep(index, index.verdict.sweeps[0]):
         assert chart.svg.count('aria-roledescription="point"') == 8
 
 
@@ -64,7 +63,7 @@ def test_where_a_tier_has_no_p99_the_average_is_drawn_of_all() -> None:
 
     campaign = loads.build(loads.swept("threads=1,4,16,64"), some)
     index = ReportIndex(campaign, judge(campaign))
-    _, latency = sweep_charts.drawn(index, index.verdict.sweeps[0])
+    _, latency = sweeps.charts_of_sweep(index, index.verdict.sweeps[0])
     assert "point-select-load-average" in latency.path and "Average latency" in latency.svg
     assert latency.svg.count('aria-roledescription="point"') == 8
 
@@ -77,7 +76,7 @@ def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(tmp_pat
 
     campaign = loads.build(loads.swept("rate=500,1000,2000"), figures)
     index = ReportIndex(campaign, judge(campaign))
-    throughput, p99 = sweep_charts.drawn(index, index.verdict.sweeps[0])
+    throughput, p99 = sweeps.charts_of_sweep(index, index.verdict.sweeps[0])
     assert throughput.svg.count('aria-roledescription="point"') == 6
     assert p99.svg.count('aria-roledescription="point"') == 5
     told = written(campaign, tmp_path)

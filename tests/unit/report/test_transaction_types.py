@@ -7,7 +7,7 @@ from dataclasses import replace
 from orchestrator.analysis.verdicts import judge
 from orchestrator.planning.slo import parse
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import transaction_types
+from orchestrator.report.sections import measured
 from tests.campaigns import build_campaign
 
 TIERS = ("premium", "ultra")
@@ -16,7 +16,7 @@ INDEX = ReportIndex(CAMPAIGN, judge(CAMPAIGN))
 
 
 def test_each_type_has_a_row_for_each_tier_with_the_values_of_that_type() -> None:
-    (table,) = transaction_types.tables(INDEX, "tpcc")
+    (table,) = measured.by_type(INDEX, "tpcc")
     names = INDEX.transaction_types("tpcc")
     assert len(names) > 1 and "all" not in names
     heads = [row[0].text for row in table.rows if len(row) == 1]
@@ -28,7 +28,7 @@ def test_each_type_has_a_row_for_each_tier_with_the_values_of_that_type() -> Non
 
 
 def test_the_p90_of_each_type_is_shown_and_no_column_where_no_run_has_one() -> None:
-    (table,) = transaction_types.tables(INDEX, "tpcc")
+    (table,) = measured.by_type(INDEX, "tpcc")
     column = [head.title for head in table.columns].index("p90")
     shown = [row[column] for row in table.rows if len(row) > 1]
     assert shown and not any(cell.missing for cell in shown)
@@ -37,12 +37,12 @@ def test_the_p90_of_each_type_is_shown_and_no_column_where_no_run_has_one() -> N
         kept = tuple(m for m in run.record.measurements if m.metric != "latency_p90_s")
         runs.append(replace(run, record=replace(run.record, measurements=kept)))
     before = replace(CAMPAIGN, runs=tuple(runs))
-    (table,) = transaction_types.tables(ReportIndex(before, judge(before)), "tpcc")
+    (table,) = measured.by_type(ReportIndex(before, judge(before)), "tpcc")
     assert "p90" not in [head.title for head in table.columns]
 
 
 def test_a_workload_of_one_type_has_no_such_table() -> None:
-    assert transaction_types.tables(INDEX, "insert") == ()
+    assert measured.by_type(INDEX, "insert") == ()
 
 
 def test_a_type_shows_its_own_clauses_of_the_slo_as_the_decision_found_them() -> None:
@@ -51,7 +51,7 @@ def test_a_type_shows_its_own_clauses_of_the_slo_as_the_decision_found_them() ->
         replace(load, slo=slo if load.name == "tpcc" else ()) for load in CAMPAIGN.plan.workloads
     )
     asked = replace(CAMPAIGN, plan=replace(CAMPAIGN.plan, workloads=workloads))
-    (table,) = transaction_types.tables(ReportIndex(asked, judge(asked)), "tpcc")
+    (table,) = measured.by_type(ReportIndex(asked, judge(asked)), "tpcc")
     assert table.columns[-1].title == "SLO"
     premium, ultra = ([row[-1].text for row in table.rows if row[0].tier == t] for t in TIERS)
     assert premium == ultra
@@ -60,5 +60,5 @@ def test_a_type_shows_its_own_clauses_of_the_slo_as_the_decision_found_them() ->
 
 
 def test_without_clauses_about_a_type_there_is_no_such_column() -> None:
-    (table,) = transaction_types.tables(INDEX, "tpcc")
+    (table,) = measured.by_type(INDEX, "tpcc")
     assert "SLO" not in [column.title for column in table.columns]

@@ -1,20 +1,36 @@
-"""Charts over time: one line per run, warm-up shaded, declared limits dashed; and node by node."""
+"""Each workload over time: one line per run, warm-up shaded, caps dashed; and node by node."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
 import altair as alt
 
 from orchestrator import units
-from orchestrator.report.blocks import Chart
-from orchestrator.report.charts import charts, live
-from orchestrator.report.charts.charts import Measure
+from orchestrator.planning import load_points
+from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
+from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import Tier
+
+_INTERVALS = (
+    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
+    Measure("latency_p50_s", "latency-p50", "Median latency", "ms", 1e3),
+    Measure("latency_p95_s", "latency-p95", "95th percentile latency", "ms", 1e3),
+    Measure("latency_p99_s", "latency-p99", "99th percentile latency", "ms", 1e3),
+)
+_CPU = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
+_DISKS = (
+    Measure("disk_iops", "iops", "Disk IOPS", "IOPS"),
+    Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
+)
+
+_BUSIEST = "Disk figures are those of the busiest database node."
+_CAPS = "Dashed: the declared cap of a tier's disk, if the tier came near it."
+_BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
@@ -24,18 +40,75 @@ _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Layers = alt.LayerChart | alt.FacetChart
 
 
-@dataclass(frozen=True)
-class CapLine:
-    """A declared limit to draw across a chart; `label` names every tier that declares it."""
+def section(index: ReportIndex) -> Section:
+    anchor, title = "over-time", "Over time"
+    if all(run.intervals.empty and run.sampled.empty for run in index.campaign.runs):
+        nothing = Paragraph("No charts: no run left figures over time.")
+        return Section(anchor, title, (Part("", (nothing,)),))
+    alone = [load for load in index.workloads if load_points.of_sweep(load) is None]
+    if not alone:
+        swept = Paragraph("The loads of a sweep are drawn against each other, above.")
+        return Section(anchor, title, (Part("", (swept,)),))
+    return Section(anchor, title, tuple(_workload_part(index, load.name) for load in alone))
 
-    label: str
-    value: float
+
+def _workload_part(index: ReportIndex, workload: str) -> Part:
+    drawn = tuple(_drawn(index, workload))
+    if not drawn:
+        nothing = "No charts: no run of this workload left figures over time."
+        return Part(workload, (Paragraph(nothing),))
+    bin_s = series.of_interval(index, workload, "throughput_per_s").bin_s
+    points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
+    remark = max((chart.remark for chart in drawn), key=len)  # that of the caps holds the other
+    caption = f"One line per run, {points}; the shaded warm-up is not counted. {remark}".rstrip()
+    block = Charts(drawn, index.tiers_with_figures, caption)
+    return Part(workload, (block, *_node_charts(index, workload)))
 
 
-def caps(
-    tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]
-) -> tuple[CapLine, ...]:
-    """The limits that a tier came near to; one far above all lines would only flatten them."""
+def _drawn(index: ReportIndex, workload: str) -> Iterator[Chart]:
+    tiers = {profile.name: profile.tier for profile in index.profiles}
+    drawn = [(m, series.of_interval(index, workload, m.metric)) for m in _INTERVALS]
+    drawn += [(m, series.of_disk(index, workload, m.metric)) for m in _DISKS]
+    drawn.append((_CPU, series.of_cpu(index, workload)))
+    for measure, means in drawn:
+        if means.table.empty:
+            continue
+        limits: Mapping[float, str] = {}
+        remark = ""
+        if measure in _DISKS:
+            limits = caps(tiers, measure.metric, means.highest)
+            remark = f"{_BUSIEST} {_CAPS}" if limits else _BUSIEST
+        yield over_time(workload, measure, means, index.tiers, limits, remark)
+
+
+def _node_charts(index: ReportIndex, workload: str) -> Iterator[Block]:
+    """Folded, and only where a cluster has more than one node: else all is drawn already."""
+    nodes = [
+        sum(node.role == "database" for node in data.record.nodes)
+        for tier in index.tiers
+        for data in index.finished(tier, workload)
+    ]
+    tiers = {profile.name: profile.tier for profile in index.profiles}
+    drawn = []
+    bin_s = 1
+    for measure in (_CPU, *_DISKS) if max(nodes, default=0) > 1 else ():
+        rates = series.of_nodes(index, workload, measure.metric)
+        if len(rates.table) and rates.table["node"].nunique() > 1:
+            limits = caps(tiers, measure.metric, rates.highest)
+            drawn.append(by_node(workload, measure, rates, index.tiers, limits))
+            bin_s = rates.bin_s
+    if drawn:
+        points = "second by second" if bin_s == 1 else f"over {bin_s} s"
+        caption = f"A panel for each database node; lines are means of a tier's runs, {points}."
+        yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
+
+
+# ------------------------------------------------------------------ one line per run
+
+
+def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> dict[float, str]:
+    """Declared limit → its label, which names every tier that declares it. Only limits that a tier
+    came near to: one far above all lines would only flatten them."""
     names: dict[float, list[str]] = {}
     for name, tier in tiers.items():
         base, burst = tier.iops, tier.burst.iops if tier.burst else None
@@ -45,10 +118,10 @@ def caps(
             if value is not None and value <= _CAP_IN_VIEW * highest.get(name, 0.0):
                 names.setdefault(float(value), []).append(words)
     unit = "bytes/s" if metric == "disk_bytes_per_s" else ""
-    return tuple(
-        CapLine(f"cap of {_few(words)}: {units.format_quantity(value, unit)}", value)
+    return {
+        value: f"cap of {_few(words)}: {units.format_quantity(value, unit)}"
         for value, words in names.items()
-    )
+    }
 
 
 def _few(names: Sequence[str]) -> str:
@@ -57,12 +130,11 @@ def _few(names: Sequence[str]) -> str:
 
 
 def over_time(
-    name: str,
     workload: str,
     measure: Measure,
     series: Series,
     tiers: Sequence[str],
-    limits: Sequence[CapLine] = (),
+    limits: Mapping[float, str],
     remark: str = "",
 ) -> Chart:
     """One thin line per run in its tier's colour; if the series tells mean from busiest, the
@@ -74,26 +146,29 @@ def over_time(
     spec["title"] = {"text": measure.title, **told}
     title = f"{measure.title} under {workload}, {measure.unit}"
     drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
-    lines = {tier: live.of_tier(tier) for tier in drawn}
+    lines = {tier: charts.of_tier(tier) for tier in drawn}
     if both:
         lines = {
-            f"{tier}, {of}": f"{live.of_tier(tier)} && datum.of === '{of}'"
+            f"{tier}, {of}": f"{charts.of_tier(tier)} && datum.of === '{of}'"
             for tier in drawn
             for of in dict.fromkeys(series.table["of"])
         }
-    reading = live.readings("runs", "seconds", lines, measure.unit, _SECOND, more=[live.zoom("x")])
-    return charts.figure(name, title, spec, _tables(series, measure, limits), remark, [reading])
+    reading = charts.readings(
+        "runs", "seconds", lines, measure.unit, _SECOND, more=[charts.zoom("x")]
+    )
+    tables = _tables(series, measure, limits)
+    return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
 
 
 def _tables(
-    series: Series, measure: Measure, limits: Sequence[CapLine]
+    series: Series, measure: Measure, limits: Mapping[float, str]
 ) -> dict[str, list[dict[Any, Any]]]:
     table = series.table.assign(value=series.table["value"] * measure.factor)
     start_s = min(float(table["seconds"].min()), 0.0)
     return {
         "runs": table.to_dict("records"),
         "warm_up": [{"from": start_s, "to": 0.0, "text": "warm-up" if start_s else ""}],
-        "caps": [{"cap": cap.value * measure.factor, "text": cap.label} for cap in limits],
+        "caps": [{"cap": value * measure.factor, "text": label} for value, label in limits.items()],
     }
 
 
@@ -152,12 +227,11 @@ def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Ch
 
 
 def by_node(
-    name: str,
     workload: str,
     measure: Measure,
     series: Series,
     tiers: Sequence[str],
-    limits: Sequence[CapLine] = (),
+    limits: Mapping[float, str],
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
     # Without data of their own: each panel has its part of the facet's.
@@ -167,16 +241,16 @@ def by_node(
     if limits:
         rule = alt.Chart(alt.NamedData("caps")).mark_rule(strokeDash=[5, 4], color=charts.INK)
         layers.append(rule.encode(y="cap:Q"))
-    header = alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")
     nodes = list(dict.fromkeys(series.table["node"]))
     chart = (
         alt.layer(*layers, data=alt.NamedData("runs"))
         .properties(width=charts.WIDTH - 30, height=_NODE_HEIGHT)
-        .facet(row=alt.Row("node:N", sort=nodes, header=header), spacing=8)
+        .facet(row=alt.Row("node:N", sort=nodes, header=charts.panel_header()), spacing=8)
         .properties(title=f"{measure.title}, node by node")
     )
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
-    each = {tier: live.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
-    reading = live.readings("runs", "seconds", each, measure.unit, _SECOND, panel="node")
+    each = {tier: charts.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
+    reading = charts.readings("runs", "seconds", each, measure.unit, _SECOND, panel="node")
     tables = _tables(series, measure, limits)
+    name = f"{workload}-nodes-{measure.file}"
     return charts.figure(name, title, chart.to_dict(), tables, hover=[reading])

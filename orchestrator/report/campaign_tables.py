@@ -1,4 +1,4 @@
-"""Tables about several stored campaigns: their list, one against another, and a trend."""
+"""Tables about several campaigns: their list, one against another, a trend, a study beside one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from orchestrator.analysis.campaigns.over_time import (
     ProfileDelta,
 )
 from orchestrator.analysis.campaigns.trend import Level, Point, Trend
+from orchestrator.analysis.comparisons import COMPARED
+from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.statistics import change_points
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
@@ -157,3 +159,63 @@ def sparkline(values: Sequence[float]) -> str:
         return _BARS[0] * len(values)
     steps = ((value - low) / (high - low) * (len(_BARS) - 1) for value in values)
     return "".join(_BARS[round(step)] for step in steps)
+
+
+# ------------------------------------------------------------------ a published study beside one
+
+
+_USED = {"cpu_pct": "CPU", "disk_iops": "IOPS"}
+_FIGURES = {**wording.METRICS, "throughput_per_s": "throughput"}
+
+
+def beside_changes(study: Verdict, campaign: Verdict) -> Table:
+    """A row for each figure of the study and contender of the campaign: the change that follows
+    from the study's figures, the campaign's, its interval and its word."""
+    published = {(cell.workload, cell.metric, cell.scope) for cell in study.cells}
+    of_study = {_key(delta): units.format_change(delta.change_pct) for delta in study.deltas}
+    rows = [
+        (
+            delta.workload,
+            figure(delta.metric, delta.scope),
+            delta.contender,
+            of_study.get(_key(delta), "not published"),
+            units.format_change(delta.change_pct),
+            wording.interval(delta) or "none",
+            delta.verdict,
+        )
+        for delta in campaign.deltas
+        if (delta.workload, delta.metric, delta.scope) in published
+        and (delta.metric, delta.scope) in COMPARED
+    ]
+    columns = (*texts("workload", "figure", "tier"), *numbers("the study", "here", "interval"))
+    return Table((*columns, *texts("verdict")), tuple(tuple(map(Cell, row)) for row in rows))
+
+
+def beside_used(study: Verdict, campaign: Verdict) -> Table:
+    """A row for each cell of the campaign: CPU and IOPS of a node, the study's and here."""
+    sides = [
+        {
+            (cell.workload, cell.profile, cell.metric): wording.value_with_unit(cell)
+            for cell in cells
+        }
+        for cells in (study.cells, campaign.cells)
+    ]
+    rows = [
+        (
+            *(workload, profile),
+            *(side.get((workload, profile, m), "not published") for m in _USED for side in sides),
+        )
+        for workload, profile in dict.fromkeys((c.workload, c.profile) for c in campaign.cells)
+    ]
+    titles = [f"{title}, {whose}" for title in _USED.values() for whose in ("the study", "here")]
+    columns = (*texts("workload", "tier"), *numbers(*titles))
+    return Table(columns, tuple(tuple(map(Cell, row)) for row in rows))
+
+
+def figure(metric: str, scope: str) -> str:
+    """A compared metric in words."""
+    return ("New-Order's " if scope == "new_order" else "") + _FIGURES[metric]
+
+
+def _key(delta: Delta) -> tuple[str, str, str, str]:
+    return delta.workload, delta.contender, delta.metric, delta.scope

@@ -11,13 +11,31 @@ import altair as alt
 from orchestrator import units
 from orchestrator.analysis.figures import distributions
 from orchestrator.analysis.figures.distributions import Distribution
-from orchestrator.report.blocks import Chart
-from orchestrator.report.charts import charts, live
-from orchestrator.report.report_index import NEW_ORDER, ReportIndex, sentence
+from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
+from orchestrator.report.charts import charts
+from orchestrator.report.report_index import NEW_ORDER, ReportIndex
+from orchestrator.report.wording import sentence
 
 _P50 = -math.log10(0.5)
 _HEIGHT, _MOST_LABELS = 190, 12
 _LEAST_MS = 1e-3  # what generators write down
+_ABOUT = Paragraph(
+    "Each curve is made of every transaction of a tier's measured windows, all runs together, and "
+    "ends where ten transactions are slower; tables and verdicts take the mean of each run's own "
+    "percentile instead. Percentiles stand further apart the closer they come to 100 %."
+)
+
+
+def section(index: ReportIndex) -> tuple[Section, ...]:
+    """Empty if no run kept its transactions."""
+    parts = []
+    for workload in index.workloads:
+        drawn = tuple(of_workload(index, workload.name))
+        if drawn:
+            counted = " ".join(chart.remark for chart in drawn)
+            parts.append(Part(workload.name, (Charts(drawn, index.tiers_with_figures, counted),)))
+    title = "Latency of every transaction"
+    return (Section("latency", title, (Part("", (_ABOUT,)), *parts)),) if parts else ()
 
 
 def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
@@ -58,8 +76,8 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
     title = alt.Title("Latency by percentile", subtitle=what)
     chart = alt.layer(lines).properties(width=charts.WIDTH, height=_HEIGHT, title=title)
     shown = f"({_percent('datum.nines')}) + ' %'"
-    each = {tier: live.of_tier(tier) for tier in curves}
-    reading = live.readings("curves", "nines", each, "ms", shown, more=[live.zoom("x")])
+    each = {tier: charts.of_tier(tier) for tier in curves}
+    reading = charts.readings("curves", "nines", each, "ms", shown, more=[charts.zoom("x")])
     tables = {"curves": [row for tier, curve in curves.items() for row in _rows(tier, curve)]}
     told = f"Latency of {what} by percentile, ms on a log scale"
     return charts.figure(name, told, chart.to_dict(), tables, _counts(what, curves), [reading])

@@ -1,0 +1,185 @@
+"""Changes against the baseline: latency, then throughput, as tables and as dots with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import Delta
+from orchestrator.report import wording
+from orchestrator.report.blocks import (
+    Cell,
+    Chart,
+    Charts,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    numbers,
+    table_of,
+    texts,
+)
+from orchestrator.report.charts import charts
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections.summary import change_cell, has_intervals, levels
+from orchestrator.report.wording import sentence
+
+
+def section(index: ReportIndex) -> Section:
+    """Tables, the same as charts, and why some comparisons are open."""
+    charts_title = "As intervals" if has_intervals(index) else "As a chart"
+    drawn = tuple(Part(charts_title, (block,)) for block in _charts(index))
+    anchor, title = "deltas", f"Against {index.verdict.baseline}"
+    if not index.contenders and not index.twin:
+        title = "Against another tier"
+        nothing = Paragraph(
+            f"Only {index.verdict.baseline} was measured, so there are no differences to show. "
+            "Compare it with another profile to get them."
+        )
+        tables: tuple[Part, ...] = (Part("", (nothing,)),)
+    else:
+        p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
+        latency = _table(index, {"latency_avg_s": "average", **p99})
+        tables = (
+            Part("Latency (negative is better)", (latency,)),
+            Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
+        )
+    return Section(anchor, title, (*tables, *drawn, *_open_questions(index)))
+
+
+def _table(index: ReportIndex, metrics: Mapping[str, str]) -> Table:
+    """Tiers down, workloads across. `metrics`: metric → its word; an empty metric is the
+    workload's own one of throughput."""
+    loads = [workload.name for workload in index.workloads]
+    rows = tuple(
+        (
+            Cell(contender, detail=word, tier=contender),
+            *(
+                change_cell(index, contender, load, metric or index.throughput_metric(load))
+                for load in loads
+            ),
+        )
+        for contender in (*index.contenders, *([index.twin] if index.twin else []))
+        for metric, word in metrics.items()
+    )
+    return Table((*texts("Tier"), *numbers(*loads)), rows)
+
+
+def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
+    """Each reason for `inconclusive` once, with the comparisons it holds for."""
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for delta in index.verdict.deltas:
+        if delta.verdict == "inconclusive":
+            cells = reasons.setdefault(delta.reason, {})
+            metrics = cells.setdefault(f"{delta.contender}, {delta.workload}", [])
+            word = wording.METRICS.get(delta.metric, delta.metric)
+            metrics.extend([word] * (word not in metrics))
+    if not reasons:
+        return ()
+    every = {f"{delta.contender}, {delta.workload}" for delta in index.verdict.deltas}
+    rows = [
+        {
+            "Comparison": "all"
+            if cells.keys() == every
+            else "; ".join(f"{cell} ({', '.join(metrics)})" for cell, metrics in cells.items()),
+            "Reason": sentence(reason),
+        }
+        for reason, cells in reasons.items()
+    ]
+    return (Part("Why inconclusive", (table_of(rows, ("Comparison", "Reason")),)),)
+
+
+# ------------------------------------------------------------------ charts
+
+
+def _charts(index: ReportIndex) -> tuple[Charts, ...]:
+    """The dot-and-interval charts; none if there is nothing to compare."""
+    drawn = tuple(_drawn(index))
+    if not drawn:
+        return ()
+    plan = index.campaign.plan
+    margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
+    if has_intervals(index):
+        caption = (
+            f"Dots: change of the mean; bars: {levels(index)} interval, cut off if it is "
+            f"far wider than the changes. {margin}, within which a change does not matter."
+        )
+    else:
+        caption = f"Dots: change, without an interval since nothing was repeated. {margin}."
+    return (Charts(drawn, index.contenders, caption),)
+
+
+def _drawn(index: ReportIndex) -> Iterator[Chart]:
+    for metric, name, title, better in (
+        ("", "throughput", "Throughput", "right is better"),
+        ("latency_avg_s", "latency", "Average latency", "left is better"),
+    ):
+        deltas = [
+            delta
+            for load in (workload.name for workload in index.workloads)
+            for contender in index.contenders
+            if (delta := index.delta(contender, load, metric or index.throughput_metric(load)))
+            and not delta.overloaded
+        ]
+        if deltas:
+            rows = [_change_row(delta) for delta in deltas]
+            told = f"Change of {title.lower()} by tier"
+            spec = _spec(index, rows, title, better)
+            yield charts.figure(f"changes-{name}", told, spec, {"changes": rows})
+
+
+def _spec(
+    index: ReportIndex, rows: Sequence[Mapping[str, Any]], title: str, better: str
+) -> dict[str, Any]:
+    """A dot per contender and workload with its interval; within the margin is shaded."""
+    margin_pct = index.campaign.plan.margin_pct
+    scale = alt.Scale(domain=_domain(rows, margin_pct), nice=False)
+    x = alt.X("change:Q", title="change against the baseline, %", scale=scale)
+    y = alt.Y(
+        "tier:N", title=None, sort=list(index.tiers), axis=alt.Axis(domain=False, ticks=False)
+    )
+    told = charts.tooltips(tier="", told=title.lower(), interval="95 % interval", verdict="")
+    hue = charts.colour(index.tiers, legend=False)
+    base = alt.Chart().encode(y=y, color=hue, tooltip=told)
+    shade = alt.Chart().mark_rect(color=charts.SHADE, opacity=0.14)
+    layers = (
+        shade.encode(x=alt.datum(-margin_pct), x2=alt.datum(margin_pct)),
+        alt.Chart().mark_rule(color=charts.SHADE).encode(x=alt.datum(0)),
+        base.mark_rule(strokeWidth=2, clip=True).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        base.mark_point(size=55, filled=True, opacity=1).encode(x=x),
+    )
+    workloads = list(dict.fromkeys(row["workload"] for row in rows))
+    chart = (
+        alt.layer(*layers, data=alt.NamedData("changes"))
+        .properties(width=charts.WIDTH - 30, height=alt.Step(18))
+        .facet(row=alt.Row("workload:N", sort=workloads, header=charts.panel_header()), spacing=8)
+        .properties(title=alt.Title(title, subtitle=better))
+    )
+    spec: dict[str, Any] = chart.to_dict()
+    return spec
+
+
+def _change_row(delta: Delta) -> dict[str, Any]:
+    return {
+        "tier": delta.contender,
+        "workload": delta.workload,
+        "change": delta.change_pct,
+        "low": delta.change_pct if delta.ci_low_pct is None else delta.ci_low_pct,
+        "high": delta.change_pct if delta.ci_high_pct is None else delta.ci_high_pct,
+        "told": units.format_change(delta.change_pct),
+        "interval": wording.interval(delta) or "none",
+        "verdict": delta.verdict,
+    }
+
+
+def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]:
+    """All dots and the margin; intervals too, but cut if they are much wider than both."""
+    reach = max(margin_pct, *(abs(row["change"]) for row in rows)) * 2
+    low = max(min(row["low"] for row in rows), -reach, -100.0)
+    high = min(max(row["high"] for row in rows), reach)
+    low, high = min(low, -margin_pct), max(high, margin_pct)
+    room = (high - low) * 0.05
+    return [low - room, high + room]

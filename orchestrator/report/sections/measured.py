@@ -1,0 +1,272 @@
+"""What each run measured: a table per workload, of its transaction types, and of what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import CellSummary
+from orchestrator.analysis.figures.aborts import by_class
+from orchestrator.model import Workload
+from orchestrator.planning.slo import format_objective
+from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, table_of
+from orchestrator.report.report_index import ReportIndex
+
+# Title of a column → its metric, and whether it is of the node that has most of it, not of all.
+_Columns = dict[str, tuple[str, bool]]
+
+
+def section(index: ReportIndex) -> Section:
+    """One table per workload, tiers as rows."""
+    about = Paragraph(" ".join(_about(index)))
+    parts = [_workload_part(index, workload) for workload in index.workloads]
+    return Section("measured", "Measured", (Part("", (about,)), *parts))
+
+
+def _about(index: ReportIndex) -> Iterator[str]:
+    """How to read the tables, as far as this campaign needs it."""
+    if index.campaign.plan.repetitions > 1:
+        yield (
+            "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
+            "and is given from two repetitions on."
+        )
+    if index.published:
+        yield "Values as published, in our units; what no tier has is left out."
+    elif _several_nodes(index):
+        yield (
+            "CPU is the mean of the database nodes, in percent of their limit. Disk figures are "
+            "the sum of the nodes; the busiest disk is the one to hold against a tier's limit."
+        )
+    else:
+        yield "CPU is the database node's, in percent of its limit."
+    if index.footnotes:
+        yield "Raised numbers are the doubts listed with the first table."
+
+
+def _several_nodes(index: ReportIndex) -> bool:
+    return any(profile.cluster.nodes > 1 for profile in index.profiles)
+
+
+def _workload_part(index: ReportIndex, workload: Workload) -> Part:
+    name, statements = workload.name, workload.statements_per_transaction
+    columns = _columns(index, name)
+    rows = [_tier_row(index, tier, name, columns) for tier in index.tiers]
+    size = (f"A transaction is {statements} statements.",) if statements and statements > 1 else ()
+    losses = index.losses(run for run in index.campaign.plan.runs if run.workload == name)
+    table = table_of(rows, ("Tier",), (*size, *losses))
+    return Part(f"{name}: {workload.title}", (table, *by_type(index, name)))
+
+
+def _columns(index: ReportIndex, workload: str) -> _Columns:
+    """Per-statement latency, NOPM and the busiest disk only if this workload has them."""
+
+    def where(shown: bool, title: str, metric: str) -> _Columns:
+        return {title: (metric, False)} if shown else {}
+
+    def has(metric: str) -> bool:
+        return any(index.cell(tier, workload, metric) for tier in index.tiers)
+
+    new_order, at_a_rate = index.latency_scope(workload) != "all", has("offered_per_s")
+    statement, wait = "statement_latency_avg_s", "connection_wait_avg_s"
+    columns = {
+        "New-Order average latency" if new_order else "Average latency": ("latency_avg_s", False),
+        "p95": ("latency_p95_s", False),
+        "p99": ("latency_p99_s", False),
+        **where(has(statement), "Latency per statement", statement),
+        **where(has(wait), "Wait for a connection", wait),
+        **where(index.is_tpcc_derived(workload), "NOPM", "nopm"),
+        **where(at_a_rate, "Offered", "offered_per_s"),
+        **where(at_a_rate, "Served", "served_per_s"),
+        "Transactions/s": ("throughput_per_s", False),
+        "CPU": ("cpu_pct", False),
+        **_disk_columns(index),
+    }
+    return {
+        title: column
+        for title, column in columns.items()
+        if not index.published or any(_value(index, t, workload, column) for t in index.tiers)
+    }
+
+
+def _disk_columns(index: ReportIndex) -> _Columns:
+    """Of all disks together, and of the busiest if there are several; published ones may be of a
+    single disk alone."""
+    iops, rate = "disk_iops", "disk_bytes_per_s"
+    every, bandwidth = {"Disk IOPS": (iops, False)}, {"Disk bandwidth": (rate, False)}
+    if index.published:
+        busiest = {"IOPS of a disk": (iops, True), "Bandwidth of a disk": (rate, True)}
+        return {**busiest, **every, **bandwidth}
+    several = {"Busiest disk IOPS": (iops, True)} if _several_nodes(index) else {}
+    return {**every, **several, **bandwidth}
+
+
+def _value(
+    index: ReportIndex, tier: str, workload: str, column: tuple[str, bool]
+) -> CellSummary | None:
+    metric, busiest = column
+    return (index.busiest if busiest else index.cell)(tier, workload, metric)
+
+
+def _tier_row(index: ReportIndex, tier: str, workload: str, columns: _Columns) -> dict[str, Cell]:
+    done, planned = len(index.finished(tier, workload)), len(index.planned(tier, workload))
+    n = f"n = {done}" if done == planned else f"n = {done} of {planned}"
+    values = {
+        title: index.value_cell(tier, workload, _value(index, tier, workload, column))
+        for title, column in columns.items()
+    }
+    return {"Tier": Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier)), **values}
+
+
+# ------------------------------------------------------------------ types of transactions
+
+
+_OF_TYPE = {
+    "transactions": "Transactions",
+    "throughput_per_s": "Transactions/s",
+    "latency_avg_s": "Average latency",
+    "latency_p90_s": "p90",
+    "latency_p95_s": "p95",
+    "latency_p99_s": "p99",
+    "retries": "Retries",
+    "rollbacks": "Rolled back",
+    "failures": "Failed",
+}
+_TYPE_REMARK = "Transactions, retries, rollbacks on purpose and failures are counts of one run."
+
+
+def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
+    """One table, types down and their tiers below each; none if all transactions are of one type.
+
+    A column says whether the SLO is met, if a clause of it is about one type.
+    """
+    types = index.transaction_types(workload)
+    if not types:
+        return ()
+    judged = _judged(index, workload)
+    # What no type of any tier has, stored campaigns before there was a p90, is no column.
+    shown = {
+        metric: title
+        for metric, title in _OF_TYPE.items()
+        if any(index.cell(tier, workload, metric, name) for tier in index.tiers for name in types)
+    }
+    rows: list[str | dict[str, Cell]] = []
+    for name in types:
+        rows.append(name.replace("_", " "))
+        for tier in index.tiers:
+            values = {
+                title: index.value_cell(tier, workload, index.cell(tier, workload, metric, name))
+                for metric, title in shown.items()
+            }
+            slo = {"SLO": Cell(judged.get((tier, name), ""))} if judged else {}
+            rows.append({"Transaction": Cell(tier, tier=tier), **values, **slo})
+    return (table_of(rows, ("Transaction", "SLO"), (_TYPE_REMARK,)),)
+
+
+def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
+    """Tier and type → each clause of the SLO about that type, and whether it was proven to be met.
+
+    As the decision found it; what it did not judge is open.
+    """
+    words = {
+        (offer.tier, result.objective): result.word
+        for decision in index.verdict.decisions
+        if decision.workload == workload
+        for offer in decision.offers
+        for result in offer.slo
+    }
+    clauses: dict[tuple[str, str], list[str]] = {}
+    for objective in index.campaign.plan.workload(workload).slo:
+        if objective.scope == "all":
+            continue
+        clause = format_objective(objective)
+        short = clause.removeprefix(f"{objective.scope} ")
+        for tier in index.tiers:
+            word = words.get((tier, clause), "open")
+            clauses.setdefault((tier, objective.scope), []).append(f"{short}: {word}")
+    return {key: "; ".join(of_type) for key, of_type in clauses.items()}
+
+
+# ------------------------------------------------------------------ what did not succeed at once
+
+
+_COUNTS = {
+    "transactions": "Transactions",
+    "retries": "Retries",
+    "rollbacks": "Rolled back",
+    "failures": "Failed",
+}
+_COUNTS_REMARK = (
+    "Counts of one run's window, means over the repetitions. A retry repeats a transaction that "
+    "the database refused; rolled back are those that end so on purpose; failed ones were given up "
+    "and count neither as throughput nor in latency."
+)
+_ASK_FOR_LEVEL = ("sysbench", "benchbase")  # each of their sessions sets it
+_DEFAULT_LEVEL = "read committed"
+_LEVELS = (_DEFAULT_LEVEL, "repeatable read", "serializable")
+
+
+def failures(index: ReportIndex) -> tuple[Section, ...]:
+    """Retries, failures, errors by SQLSTATE, and isolation levels; empty where no transactions
+    were run or counted here."""
+    loads = [load for load in index.workloads if load.database is None]
+    if index.published or not loads:
+        return ()
+    rows: list[str | dict[str, Cell]] = []
+    for load in loads:
+        rows += [load.name, *(_count_row(index, tier, load) for tier in index.tiers)]
+    counts = table_of(rows, ("Tier", "Isolation asked for", "In effect"), (_COUNTS_REMARK,))
+    parts = (Part("", (counts,)), Part("Errors by SQLSTATE", (_errors(index),)))
+    return (Section("failures", "Retries, failures and isolation", parts),)
+
+
+def _count_row(index: ReportIndex, tier: str, load: Workload) -> dict[str, Cell]:
+    return {
+        "Tier": Cell(tier, tier=tier, notes=index.notes(load.name, tier)),
+        **index.metric_cells(tier, load.name, _COUNTS),
+        "Isolation asked for": Cell(_asked(load)),
+        "In effect": _in_effect(index, tier, load),
+    }
+
+
+def _asked(load: Workload) -> str:
+    default = _DEFAULT_LEVEL if load.generator in _ASK_FOR_LEVEL else "the server's default"
+    return str(load.options.get("isolation", default))
+
+
+def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
+    """As the servers said; more than one level only if the runs of a cell differ. PostgreSQL gives
+    each level under its own name, so it need not be asked."""
+    runs = index.finished(tier, load.name)
+    facts = [results.database(run.record) for run in runs]
+    levels = {
+        str(level)
+        for of_run in facts
+        if (level := (of_run.execution or {}).get("isolation") or of_run.more.get("isolation"))
+    }
+    if levels:
+        return Cell(", ".join(sorted(levels)))
+    if not runs:
+        return Cell("missing", missing=True)
+    plain = index.campaign.plan.profile(tier).cluster.database == "postgresql"
+    told = plain and _asked(load) in _LEVELS
+    return Cell("as asked") if told else Cell("not read back", missing=True)
+
+
+def _errors(index: ReportIndex) -> Table | Paragraph:
+    rows: list[Mapping[str, Cell | str]] = [
+        {
+            "Workload": load.name,
+            "Tier": Cell(tier, tier=tier),
+            "Class": errors.name,
+            "Tried again": f"{errors.retried:,}",
+            "Given up": f"{errors.failed:,}",
+            "SQLSTATE": ", ".join(f"{state} ({n:,})" for state, n in errors.states.items()),
+        }
+        for load in index.workloads
+        for tier in index.tiers
+        for errors in by_class(index.finished(tier, load.name))
+    ]
+    if not rows:
+        return Paragraph("No load generator counted one.")
+    about = "Attempts of all finished runs together, warm-up included."
+    return table_of(rows, ("Workload", "Tier", "Class", "SQLSTATE"), (about,))

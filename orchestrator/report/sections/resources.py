@@ -1,0 +1,199 @@
+"""What the runs used: the bottleneck of each, each database node, and the storage engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import Bottleneck, CellSummary
+from orchestrator.report import wording
+from orchestrator.report.blocks import Cell, Part, Section, Table, numbers, table_of, texts
+from orchestrator.report.report_index import ReportIndex
+
+# ------------------------------------------------------------------ bottlenecks
+
+
+# Evidence → title and unit, in the order of columns; one that no cell has is left out.
+_EVIDENCE = {
+    "iops_of_cap_pct": ("IOPS, of cap", "%"),
+    "bandwidth_of_cap_pct": ("Bandwidth, of cap", "%"),
+    "disk_await_s": ("Time per I/O", "s"),
+    "disk_queue_depth": ("I/Os in flight", ""),
+    "cpu_pct": ("Node CPU", "%"),
+    "client_cpu_pct": ("Client CPU", "%"),
+    "host_cpu_pct": ("Machine CPU", "%"),
+    "sessions_reading_pct": ("Sessions reading", "%"),
+    "log_syncing_pct": ("Log syncing", "%"),
+    "wal_disk_syncing_pct": ("Log syncing, on its own disk", "%"),
+    "background_log_syncing_pct": ("Log syncing behind commits", "%"),
+}
+_BUSIEST_REMARK = (
+    "Figures of the busiest database node while measuring. Of cap: median second, in percent of "
+    "what the tier declares; Client and Machine CPU in percent of the whole machine. The other "
+    "figures behind a cause are in verdict.json."
+)
+_PUBLISHED_REMARK = (
+    "Published means of a node, of what its tier declares; above 100 % is burst. Neither waits nor "
+    "seconds are known, so a cause is named only where means alone carry it."
+)
+
+
+def bottlenecks(index: ReportIndex) -> Section:
+    """The cause that limited each cell in words, and the values of each resource beside it."""
+    known = {(b.workload, b.profile): b for b in index.verdict.bottlenecks}
+    keys = [key for key in _EVIDENCE if any(key in b.evidence for b in known.values())]
+    rows: list[str | dict[str, Cell]] = []
+    for workload in index.workloads:
+        rows.append(workload.name)
+        for tier in index.tiers:
+            bottleneck = known.get((workload.name, tier))
+            head = {"Tier": Cell(tier, tier=tier)}
+            if bottleneck is None:
+                cause = Cell(_unknown_cause(index, tier, workload.name), missing=True)
+            else:
+                head = {"Tier": Cell(tier, detail=bottleneck.node or "no node", tier=tier)}
+                cause = Cell(_cause(bottleneck.verdict), detail=bottleneck.text)
+            values = {_EVIDENCE[key][0]: _evidence(bottleneck, key) for key in keys}
+            rows.append({**head, "Limited by": cause, **values})
+    remark = _PUBLISHED_REMARK if index.published else _BUSIEST_REMARK
+    table = table_of(rows, ("Tier", "Limited by"), (remark,))
+    return Section("limits", "What limited each run", (Part("", (table,)),))
+
+
+def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
+    if bottleneck is None:
+        return Cell("")
+    value = bottleneck.evidence.get(key)
+    if value is None:
+        return Cell("not measured", missing=True)
+    idle_s = bottleneck.evidence.get("idle_disk_latency_s") if key == "disk_await_s" else None
+    idle = f"idle {units.format_seconds(idle_s)}" if idle_s else ""
+    return Cell(units.format_quantity(value, _EVIDENCE[key][1]), detail=idle)
+
+
+def _unknown_cause(index: ReportIndex, tier: str, workload: str) -> str:
+    if index.finished(tier, workload):
+        return "could not be told"
+    return "missing: not published" if index.published else "missing: no finished run"
+
+
+def _cause(verdict: str) -> str:
+    """`iops_cap` → `IOPS cap`."""
+    return verdict.replace("_", " ").replace("iops", "IOPS").replace("cpu", "CPU")
+
+
+# ------------------------------------------------------------------ each node
+
+
+_OF_NODE = {
+    "cpu_pct": "CPU",
+    "disk_read_iops": "Reads/s",
+    "disk_write_iops": "Writes/s",
+    "disk_iops": "IOPS",
+    "disk_bytes_per_s": "Bandwidth",
+    "disk_await_s": "Time per I/O",
+    "wal_disk_iops": "IOPS, WAL's disk",
+    "wal_disk_bytes_per_s": "Bandwidth, WAL's disk",
+    "wal_disk_await_s": "Time per I/O, WAL's disk",
+}
+_NODE_REMARK = (
+    "Means over the measured window and the repetitions; CPU in percent of the node's limit. The "
+    "highest of a tier's nodes is bold. Nodes on one disk have the figures of that whole disk each."
+)
+
+_Node = dict[str, CellSummary]  # metric → its value
+
+
+def nodes(index: ReportIndex) -> tuple[Section, ...]:
+    """Empty where no cluster had several nodes with figures of their own."""
+    parts: list[Part] = []
+    for workload in index.workloads:
+        by_tier = {tier: _nodes(index, tier, workload.name) for tier in index.tiers}
+        if any(len(of_tier) > 1 for of_tier in by_tier.values()):
+            parts.append(Part(workload.name, (_node_table(index, workload.name, by_tier),)))
+    return (Section("nodes", "Each node", tuple(parts)),) if parts else ()
+
+
+def _nodes(index: ReportIndex, tier: str, workload: str) -> dict[str, _Node]:
+    """Node → its figures; a metric's other scope is "all", of the nodes together."""
+    nodes: dict[str, _Node] = {}
+    for cell in index.verdict.cells:
+        own = (cell.profile, cell.workload) == (tier, workload) and cell.scope != "all"
+        if own and cell.metric in _OF_NODE:
+            nodes.setdefault(cell.scope, {})[cell.metric] = cell
+    return nodes
+
+
+def _node_table(
+    index: ReportIndex, workload: str, by_tier: Mapping[str, Mapping[str, _Node]]
+) -> Table:
+    known = {metric for of_tier in by_tier.values() for node in of_tier.values() for metric in node}
+    shown = [metric for metric in _OF_NODE if metric in known]
+    rows: list[tuple[Cell, ...]] = []
+    for tier, of_tier in by_tier.items():
+        lacks = Cell("missing" if not index.finished(tier, workload) else "", missing=True)
+        head = Cell(tier, tier=tier, strong=True)
+        rows.append((head,) if of_tier else (head, *(lacks for _ in shown)))
+        columns = [_node_column(index, tier, workload, of_tier, metric) for metric in shown]
+        cells = zip(of_tier, *columns, strict=True)
+        rows += [(Cell(name), *values) for name, *values in cells]
+    titles = (_OF_NODE[metric] for metric in shown)
+    return Table((*texts("Node"), *numbers(*titles)), tuple(rows), (_NODE_REMARK,))
+
+
+def _node_column(
+    index: ReportIndex, tier: str, workload: str, nodes: Mapping[str, _Node], metric: str
+) -> list[Cell]:
+    """One metric of each node; the highest is marked unless another looks the same."""
+    values = [node.get(metric) for node in nodes.values()]
+    cells = [index.value_cell(tier, workload, value) for value in values]
+    known = [(value.mean, n) for n, value in enumerate(values) if value is not None]
+    if len(known) > 1:
+        _, busiest = max(known)
+        if [cell.text for cell in cells].count(cells[busiest].text) == 1:
+            cells[busiest] = replace(cells[busiest], strong=True)
+    return cells
+
+
+# ------------------------------------------------------------------ storage engine
+
+
+_OF_ENGINE = {
+    "wal_syncs_per_s": "WAL syncs/s",
+    "wal_sync_avg_s": "Time of a sync",
+    "wal_append_avg_s": "Time of an append",
+    "wal_bytes_per_s": "WAL written",
+    "flush_bytes_per_s": "Flushed",
+    "compaction_read_bytes_per_s": "Compactions read",
+    "compaction_write_bytes_per_s": "Compactions wrote",
+    "block_cache_hit_pct": "Block cache hits",
+    "write_stall_pct": "Writes held back",
+}
+_ENGINE_REMARK = (
+    "All nodes together over the measured window. A sync is of one tablet's log; below its time "
+    "stands the node where it took longest. Writes held back: time of stalls, summed over a node's "
+    "tablets, mean of the nodes. Figures of each node are in verdict.json."
+)
+
+
+def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
+    """What the servers did with log and data files; empty where no counters were sampled."""
+    shown = {metric: title for metric, title in _OF_ENGINE.items() if index.has(metric)}
+    if not shown:
+        return ()
+    table = table_of(_engine_rows(index, shown), ("Tier",), (_ENGINE_REMARK,))
+    return (Section("storage-engine", "Log and data files", (Part("", (table,)),)),)
+
+
+def _engine_rows(index: ReportIndex, shown: Mapping[str, str]) -> Iterator[str | dict[str, Cell]]:
+    sync = "wal_sync_avg_s"
+    for load in (workload.name for workload in index.workloads):
+        yield load
+        for tier in index.tiers:
+            row = {"Tier": Cell(tier, tier=tier), **index.metric_cells(tier, load, shown)}
+            slowest = index.busiest(tier, load, sync) if sync in shown else None
+            if slowest is not None and index.cell(tier, load, sync) is not None:
+                where = f"{slowest.scope} {wording.value(slowest)}"
+                row[shown[sync]] = replace(row[shown[sync]], detail=where)
+            yield row
