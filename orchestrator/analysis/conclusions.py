@@ -64,7 +64,8 @@ class Delta:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What limited a cell, on its busiest node; `evidence`: `resources.VALUES` by name."""
+    """What limited a cell, on its busiest node. `verdict`: its cause, by that name in verdict.json
+    since its first version; `evidence`: `resources.VALUES` by name."""
 
     profile: str
     workload: str
@@ -72,6 +73,10 @@ class Bottleneck:
     verdict: BottleneckCause
     text: str
     evidence: Mapping[str, float]
+
+    @property
+    def cause(self) -> BottleneckCause:
+        return self.verdict
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ import pandas as pd
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.counters import Growth, Samples
 from orchestrator.analysis.telemetry.disk_demand import against_caps
-from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (

@@ -23,7 +23,7 @@ from orchestrator.analysis.decisions.candidates import (
 from orchestrator.analysis.loads.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
-from orchestrator.analysis.telemetry.bottlenecks import NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.metrics import METRICS
 from orchestrator.model import Doubt, Objective, Profile
 from orchestrator.planning import costs

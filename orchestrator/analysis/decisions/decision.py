@@ -28,7 +28,7 @@ from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HARNESS_LIMITS, NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_LIMITS, NOT_THE_TIER
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points, published_study
 from orchestrator.planning.slo import format_objective

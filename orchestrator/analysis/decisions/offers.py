@@ -26,7 +26,7 @@ from orchestrator.analysis.decisions.contests import (
     others,
 )
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry.bottlenecks import NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.metrics import METRICS
 from orchestrator.planning import costs
 from orchestrator.planning.slo import format_objective

@@ -16,7 +16,7 @@ from orchestrator.analysis.decisions.contests import (
     others,
 )
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry.bottlenecks import HARNESS_LIMITS
+from orchestrator.analysis.telemetry.causes import HARNESS_LIMITS
 from orchestrator.metrics import METRICS
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, format_quantity, listed

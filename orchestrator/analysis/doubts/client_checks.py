@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, machines
-from orchestrator.analysis.telemetry.bottlenecks import CLIENT_PCT
+from orchestrator.analysis.telemetry.causes import CLIENT_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.units import format_seconds
 

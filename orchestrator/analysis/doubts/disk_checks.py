@@ -10,8 +10,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Reasons, named
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
-from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE
-from orchestrator.analysis.telemetry.overheads import overheads
+from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE, overheads
 from orchestrator.facts import DoubtKind, GateWord, group
 from orchestrator.model import DISK_DEVICE
 from orchestrator.tier import GateCheck
@@ -99,7 +98,7 @@ def _slow_host(run: RunData) -> Reasons:
 
 def _overhead(run: RunData) -> Reasons:
     for disk in _disks(run):
-        for way, cost in overheads(run, disk).items():
+        for way, cost in overheads(run.record, disk).items():
             if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
                 continue
             if abs(cost.off_pct) > OVERHEAD_PCT:

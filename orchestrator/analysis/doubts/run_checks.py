@@ -20,7 +20,7 @@ from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HOST_PCT
+from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt, Record

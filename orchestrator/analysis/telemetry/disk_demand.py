@@ -5,7 +5,7 @@ Shares of a cap are medians over seconds, so that a pause does not hide a cap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,6 +25,11 @@ MIN_FALL = 0.2
 BASE_TOLERANCE = 0.1
 WOBBLE = 0.02  # of a second's sample around the rate that an emulated disk keeps
 PEAK_S = 5.0  # for so long a bucket must last at its peak rate, for that to be what limits
+QUEUEING = 2.0  # times the idle disk's latency: I/Os queue, for more than half of their time
+QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
+# Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
+# off, and the estimate with it; a cap that holds back less than this may hold back nothing.
+BINDING = 1.25
 
 
 @dataclass(frozen=True)
@@ -203,3 +208,62 @@ def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
     high, low = float(before[best]), float(after[best])
     fell = low <= (1 - MIN_FALL) * high and abs(low / base - 1) <= BASE_TOLERANCE
     return (high, low) if fell else None
+
+
+def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
+    """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
+    do more without it. Control groups hold them back above the device, which does not see it."""
+    if tier.kind == "cgroup":
+        return True
+    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
+    in_flight = values.get("disk_queue_depth", 0.0)
+    if await_s is None or not idle_s:
+        return in_flight >= QUEUE_DEPTH
+    if await_s >= QUEUEING * idle_s:
+        return True
+    iops = values.get("disk_iops", 0.0)
+    # In units of the cap, since I/Os are alike with it and without.
+    times = in_flight / idle_s / iops * values[f"{cap}_of_cap_pct"] / 100 if iops else 0.0
+    return times >= BINDING
+
+
+# ------------------------------------------------------------------ what emulation costs
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What loop device and FUSE cost in a window, of `ios` reads or writes of one disk. `off_pct`:
+    by how much it made them take longer (or shorter) than if it had been what is taken off,
+    queueing included; None if nothing is."""
+
+    ios: int
+    overhead_us: float
+    taken_off_us: float | None
+    off_pct: float | None
+
+
+def overheads(record: Record, disk: str) -> dict[str, Overhead]:
+    """Of "read" and "write", as far as a disk of ours counted them.
+
+    The overhead of an emulated disk is measured when its device starts, without load, and taken off
+    its latency (docs/DISKS.md). In the window it is the mean time of requests as the kernel saw
+    them, less the mean that the disk's server needed for them.
+    """
+    counted = group(record.facts, "disks", disk, "overhead")
+    at_start = group(record.facts, "tier", "overhead_us", disk)
+    of_way = {}
+    for way in ("read", "write"):
+        if not (window := group(counted, way)):
+            continue
+        overhead_us, taken_off_us, off_pct = float(window["overhead_us"]), at_start.get(way), None
+        if taken_off_us is not None:
+            beyond_us = overhead_us - taken_off_us
+            off_pct = 100 * beyond_us / max(1.0, float(window["device_us"]) - beyond_us)
+        of_way[way] = Overhead(int(window["ios"]), overhead_us, taken_off_us, off_pct)
+    return of_way
+
+
+def queue_depth(record: Record, disk: str) -> float:
+    """The mean number of its requests in flight; 0 if it was not counted."""
+    counted = group(record.facts, "disks", disk, "overhead")
+    return float(counted.get("queue_depth", 0.0))

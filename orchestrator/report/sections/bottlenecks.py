@@ -52,7 +52,7 @@ def section(index: ReportIndex) -> Section:
 def _row(tier: str, bottleneck: Bottleneck, keys: list[str]) -> tuple[Cell, ...]:
     return (
         Cell(tier, detail=bottleneck.node or "no node", tier=tier),
-        Cell(_words(bottleneck.verdict), detail=bottleneck.text),
+        Cell(_words(bottleneck.cause), detail=bottleneck.text),
         *(_value(bottleneck, key) for key in keys),
     )
 

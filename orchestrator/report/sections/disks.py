@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from orchestrator import units
-from orchestrator.analysis.telemetry.overheads import Overhead, overheads, queue_depth
+from orchestrator.analysis.telemetry.disk_demand import Overhead, overheads, queue_depth
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
@@ -204,8 +204,8 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[tuple[Cell, ...
         if run.record.run.profile != profile:
             continue
         for disk in group(run.record.facts, "disks"):
-            for way, one in overheads(run, disk).items():
-                found[way].append((one, queue_depth(run, disk)))
+            for way, one in overheads(run.record, disk).items():
+                found[way].append((one, queue_depth(run.record, disk)))
     for way, windows in found.items():
         if not windows:
             continue

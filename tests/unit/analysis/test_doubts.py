@@ -13,7 +13,7 @@ import pytest
 from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.metrics import measured
 from orchestrator.model import ClusterSpec, Dataset, Doubt, Measurement, NodeSize, Note, Record
 from orchestrator.tier import Burst, LatencyModel

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.analysis import results
 from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.telemetry import counters, resources
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node, Objective
 from tests.campaigns import build_campaign, empty_samples

@@ -21,7 +21,7 @@ from orchestrator.analysis import comparability, results
 from orchestrator.analysis.doubts import campaign_checks, run_checks
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, plans
 from orchestrator.cli.main import _guarded, app
