@@ -19,7 +19,7 @@ from orchestrator.analysis.conclusions import (
     Verdict,
 )
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.doubts import campaign_checks, noise_checks
+from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.analysis.results import Key, Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
@@ -36,7 +36,7 @@ def judge(campaign: Results) -> Verdict:
     """The verdict on a campaign, from plan and records alone."""
     of_cells = bottlenecks.bottlenecks(campaign)
     changes, floor = deltas(campaign), noise_floor(campaign)
-    doubts = campaign_checks.find(campaign)
+    doubts = kinds.find(campaign)
     decisions = decision.decisions(campaign, of_cells, doubts)
     return Verdict(
         schema_version=SCHEMA_VERSION,
@@ -45,7 +45,7 @@ def judge(campaign: Results) -> Verdict:
         deltas=changes,
         bottlenecks=tuple(held_against(bottleneck, decisions) for bottleneck in of_cells),
         decisions=decisions,
-        doubts=(*doubts, *noise_checks.doubts(changes, floor)),
+        doubts=(*doubts, *campaign_checks.noise_floor(changes, floor)),
         missing=missing(campaign),
         sweeps=load_sweeps.sweeps(campaign),
         noise_floor=floor,

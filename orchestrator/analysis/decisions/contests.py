@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from orchestrator.analysis.conclusions import Standing
-from orchestrator.analysis.decisions import reach
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     LATENCIES,
@@ -20,6 +19,7 @@ from orchestrator.analysis.decisions.candidates import (
     Aspect,
     Candidate,
 )
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.loads.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
@@ -76,13 +76,13 @@ class Contest:
 
     def flattered(self, tier: Candidate) -> Doubt | None:
         """The doubt for which nothing is concluded in this tier's favour."""
-        return reach.forbidding(self.doubts.get(tier.name, ()))
+        return kinds.forbidding(self.doubts.get(tier.name, ()))
 
     @cached_property
     def limited_by(self) -> list[str]:
         """What limits the answer, whichever it is."""
         scale = [f"scale {self.scale}"] if self.scale else []
-        return scale + reach.limiting(doubt for own in self.doubts.values() for doubt in own)
+        return scale + kinds.limiting(doubt for own in self.doubts.values() for doubt in own)
 
     def barred(self, tier: Candidate) -> str:
         """Why the runs at hand cannot show that a tier is enough, whatever their figures are and

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Bottleneck, Decision
-from orchestrator.analysis.decisions import offers, reach, reasons, sweep_slo
+from orchestrator.analysis.decisions import offers, reasons, sweep_slo
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     LATENCIES,
@@ -24,6 +24,7 @@ from orchestrator.analysis.decisions.candidates import (
     each_once,
 )
 from orchestrator.analysis.decisions.contests import SHOWN, Contest, make_contest
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks
@@ -59,7 +60,7 @@ def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Co
     plan = campaign.plan
     loads = [load for load in plan.workloads if load_points.subject(load) == contest.workload]
     scale = "" if plan.scale in published_study.FULL_SCALES else plan.scale
-    found = reach.of_tiers(plan, doubts, [load.name for load in loads])
+    found = kinds.of_tiers(plan, doubts, [load.name for load in loads])
     windows_s = {load.measure_s for load in loads}
     window_s = windows_s.pop() if len(windows_s) == 1 else 0.0
     return replace(contest, doubts=found, scale=scale, window_s=window_s)

@@ -8,9 +8,10 @@ the load, and is told load by load.
 from __future__ import annotations
 
 from orchestrator.analysis.conclusions import Decision
-from orchestrator.analysis.decisions import offers, reach, reasons
+from orchestrator.analysis.decisions import offers, reasons
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.loads import load_sweeps
 from orchestrator.analysis.loads.load_sweeps import Loads
 from orchestrator.metrics import METRICS
@@ -64,7 +65,7 @@ def _doubted(loads: Loads, tier: str, contest: Contest) -> str:
     if place is None:
         return ""
     runs = {run.record.run.number for run in loads.runs(tier, place)}
-    doubt = reach.forbidding(one for one in contest.doubts.get(tier, ()) if one.run in runs)
+    doubt = kinds.forbidding(one for one in contest.doubts.get(tier, ()) if one.run in runs)
     return f"{doubt.text} ({doubt.kind})" if doubt else ""
 
 

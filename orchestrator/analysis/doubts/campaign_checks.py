@@ -1,23 +1,23 @@
-"""Typed reasons to distrust a figure, each with what to do about it. Pure.
+"""Doubts about a whole campaign, each with what to do about it. Pure.
 
-Kinds about the campaign are here, those about a single run in `run_checks`. Advice is for the
-campaign at hand: what was already done is not advised again.
+Advice is for the campaign at hand: what was already done is not advised again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from orchestrator.analysis import comparability, results
-from orchestrator.analysis.doubts import gate_checks, run_checks
+from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry import resources
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt, Profile
 from orchestrator.planning import latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind
 from orchestrator.tier_catalog import prices
+from orchestrator.units import format_change
 
 GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
@@ -44,25 +44,14 @@ _NOT_THE_REAL_DISK: dict[DiskKind, tuple[DoubtKind, str, str]] = {
 }
 
 
-def find(campaign: Results) -> tuple[Doubt, ...]:
-    """Every doubt: about the campaign, then run by run, those that runs recorded included."""
-    cpus = results.machine_cpus(campaign)
-    doubts = [doubt for check in CAMPAIGN_CHECKS for doubt in check(campaign)]
-    for run in sorted(campaign.runs, key=lambda run: run.record.run.number):
-        doubts += run.record.doubts
-        if run.record.outcome == "done":
-            doubts += run_checks.doubts(run, resources.total(run, cpus))
-    return tuple(dict.fromkeys(doubts))
-
-
-def _rehearsed(campaign: Results) -> Iterator[Doubt]:
+def rehearsed(campaign: Results) -> Iterator[Doubt]:
     """First of all: then there are no figures to doubt one by one."""
     cells = results.cells(campaign)
     if any(rehearsal.is_rehearsed(cell.profile, cell.workload) for cell in cells):
         yield Doubt("rehearsal", rehearsal.WARNING, rehearsal.ADVICE)
 
 
-def _published(campaign: Results) -> Iterator[Doubt]:
+def published(campaign: Results) -> Iterator[Doubt]:
     """Instead of doubts that every gate, sample and raw file is missing."""
     for note in campaign.plan.notes:
         if note.kind == "published figures":
@@ -73,7 +62,7 @@ def _published(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _one_repetition(campaign: Results) -> Iterator[Doubt]:
+def one_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
@@ -89,7 +78,7 @@ def _one_repetition(campaign: Results) -> Iterator[Doubt]:
     yield Doubt("one repetition", text, f"repeat with REPEATS={GOOD_REPETITIONS}")
 
 
-def _missing_cells(campaign: Results) -> Iterator[Doubt]:
+def missing_cells(campaign: Results) -> Iterator[Doubt]:
     for cell in results.cells(campaign):
         if cell.missing:
             left_out = "and is left out of every comparison"
@@ -102,7 +91,7 @@ def _missing_cells(campaign: Results) -> Iterator[Doubt]:
             yield Doubt("missing cell", f"{cell.title} {what} {left_out}", advice)
 
 
-def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
+def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     profiles = campaign.plan.tiers
     by_kind: dict[DiskKind, list[str]] = {}
     for profile in profiles:
@@ -125,7 +114,7 @@ def _latency_words(profiles: Iterable[Profile]) -> str:
     return "".join(f"; latency of {', '.join(names)}: {w}" for w, names in names_of.items())
 
 
-def _vm_caps(campaign: Results) -> Iterator[Doubt]:
+def vm_caps(campaign: Results) -> Iterator[Doubt]:
     for profile in campaign.plan.tiers:
         for cap in profile.tier.vm_caps:
             yield Doubt(
@@ -135,7 +124,7 @@ def _vm_caps(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _old_price(campaign: Results) -> Iterator[Doubt]:
+def old_price(campaign: Results) -> Iterator[Doubt]:
     """A price of more than a year before the campaign began, or of no date."""
     began_s = results.began_s(campaign)
     if began_s is None:
@@ -167,14 +156,14 @@ _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {
 }
 
 
-def _said_beforehand(campaign: Results) -> Iterator[Doubt]:
+def said_beforehand(campaign: Results) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
         if note.kind in _OF_NOTES:
             kind, advice = _OF_NOTES[note.kind]
             yield Doubt(kind, str(note), advice)
 
 
-def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
+def unlike_runs(campaign: Results) -> Iterator[Doubt]:
     for workload in campaign.plan.workloads:
         cells = [cell for cell in results.cells(campaign) if cell.workload is workload]
         if unlike := comparability.among([run for cell in cells for run in cell.finished]):
@@ -186,7 +175,7 @@ def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _not_compared(campaign: Results) -> Iterator[Doubt]:
+def not_compared(campaign: Results) -> Iterator[Doubt]:
     records = [run.record for run in campaign.runs if run.record.outcome == "done"]
     if unknown := comparability.not_known(records):
         yield Doubt(
@@ -197,16 +186,47 @@ def _not_compared(campaign: Results) -> Iterator[Doubt]:
         )
 
 
-CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
-    _rehearsed,
-    _published,
-    _one_repetition,
-    _missing_cells,
-    _not_the_real_disk,
-    _vm_caps,
-    _old_price,
-    _said_beforehand,
-    _unlike_runs,
-    _not_compared,
-    *gate_checks.GATE_CHECKS,
-)
+# ------------------------------------------------------------------ the noise floor
+
+
+def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:
+    """Where one tier was measured under two names (`--aa`). `floor`: the twin against the baseline,
+    wherever both have figures."""
+    for equal in floor:
+        if equal.verdict in ("better", "worse"):
+            yield Doubt(
+                "equal tiers told apart",
+                f"this campaign told two equal tiers apart: {_words(equal)}, "
+                f"{equal.verdict}, although both names are of one tier",
+                "something else than the tier changed between runs: look for drift in the charts "
+                "and for what else the machine did, and measure again with more repetitions",
+            )
+    within = [
+        f"{_words(delta)}, where equal tiers differed by {format_change(equal.change_pct)}"
+        for equal in floor
+        for delta in deltas
+        if (delta.workload, delta.metric, delta.scope)
+        == (equal.workload, equal.metric, equal.scope)
+        and delta.verdict in ("better", "worse")
+        and _size(delta) <= _size(equal)
+    ]
+    if within:
+        yield Doubt(
+            "below the noise floor",
+            f"no larger than what equal tiers differed by: {'; '.join(within)}",
+            "do not act on it: more repetitions narrow both",
+        )
+
+
+def _size(delta: Delta) -> float:
+    """Of a ratio and its inverse alike."""
+    ratio = 1 + delta.change_pct / 100
+    return abs(math.log(ratio)) if ratio > 0 else math.inf
+
+
+def _words(delta: Delta) -> str:
+    scope = "" if delta.scope == "all" else f" of {delta.scope}"
+    return (
+        f"{delta.contender} against {delta.baseline}, {delta.workload}, {delta.metric}{scope} "
+        f"{format_change(delta.change_pct)}"
+    )

@@ -1,11 +1,11 @@
-"""Kinds of doubt that several truth gates of one campaign give, or the disks of several runs. Pure.
+"""Doubts that several truth gates of one campaign give, or the disks of several runs. Pure.
 
 A real disk is checked before a tier's first run, after the last, and as often between as asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ _COMPARED = {
 }
 
 
-def _drift(campaign: Results) -> Iterator[Doubt]:
+def drift(campaign: Results) -> Iterator[Doubt]:
     """Each disk and quantity once, with the two gates that are furthest apart. What a disk does on
     burst credit is not compared: that is its credit, not the disk."""
     for tier, gates in _by_tier(campaign).items():
@@ -55,7 +55,7 @@ def _drift(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _failed_afterwards(campaign: Results) -> Iterator[Doubt]:
+def failed_afterwards(campaign: Results) -> Iterator[Doubt]:
     for tier, gates in _by_tier(campaign).items():
         for before, after in pairwise(gates):
             if not before.passed or after.passed:
@@ -73,7 +73,7 @@ def _failed_afterwards(campaign: Results) -> Iterator[Doubt]:
                     )
 
 
-def _none_afterwards(campaign: Results) -> Iterator[Doubt]:
+def none_afterwards(campaign: Results) -> Iterator[Doubt]:
     real = {p.tier.name for p in campaign.plan.profiles if p.tier.is_real}
     for tier, gates in _by_tier(campaign).items():
         windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
@@ -104,10 +104,3 @@ def _done(campaign: Results, tier: str) -> list[RunData]:
 
 def _time(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-GATE_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
-    _drift,
-    _failed_afterwards,
-    _none_afterwards,
-)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis import comparability
-from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.analysis.doubts import disk_checks
 from orchestrator.analysis.telemetry import burst_credit
 from orchestrator.analysis.telemetry.burst_credit import Bucket, Seen
 from orchestrator.analysis.telemetry.disk_demand import CreditReading, demand
@@ -195,7 +195,7 @@ def test_credit_that_is_not_known_is_doubted() -> None:
     run = build_campaign(workloads=["insert"], nodes=1, frames=False).runs[0]
     facts = {**run.record.facts, "burst_credit": with_credit("at base", "unknown")}
     run = replace(run, record=replace(run.record, facts=facts))
-    ((text, _),) = DISK_CHECKS["burst credit unknown"](run)
+    ((text, _),) = disk_checks.credit_unknown(run, {})
     assert text.startswith("node-2: how much burst credit for iops")
     assert "0 to 100 % of a full bucket" in text
 
