@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, comparisons, results
+from orchestrator.analysis import comparability, comparisons, overload, results
 from orchestrator.analysis.comparisons import COMPARED, Pair
 from orchestrator.analysis.conclusions import (
     Bottleneck,
@@ -18,16 +18,14 @@ from orchestrator.analysis.conclusions import (
     ExcludedRun,
     Verdict,
 )
-from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.decisions import decision, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
-from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.analysis.results import Key, Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
 from orchestrator.model import Run
-from orchestrator.units import format_change
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
@@ -66,10 +64,8 @@ def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottl
     for change in worst:
         rate = METRICS[change.metric].direction == "higher"
         if rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
-            low, high = format_change(change.ci_low_pct or 0.0), format_change(change.ci_high_pct)
-            shown = f"against {change.against} {format_change(change.change_pct)} ({low} to {high})"
-            text = bottleneck.text.replace(NO_FASTER_DISK, f"A faster disk does too: {shown}.")
-            return replace(bottleneck, text=text)
+            shown = f"A faster disk does too: against {change.against} {change.words}."
+            return replace(bottleneck, text=bottleneck.text.replace(NO_FASTER_DISK, shown))
     return bottleneck
 
 

@@ -30,8 +30,8 @@ def decided(progress: Progress) -> Following:
         plan = campaign.plan
         if not plan.looks:
             return None
-        limits, doubts = bottlenecks(campaign), kinds.find(campaign)
-        found = [one for one in decisions(campaign, limits, doubts) if one.is_open]
+        made = decisions(campaign, bottlenecks(campaign), kinds.find(campaign))
+        found = [one for one in made if one.is_open]
         more = [one for one in found if repetitions(plan, one.workload) < max(plan.looks)]
         for decision in found:
             progress.note(_told(plan, decision))

@@ -8,19 +8,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.analysis.results import Results
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt, Profile
 from orchestrator.planning import latency_quantiles, notes, rehearsal
-from orchestrator.tier import DiskKind
+from orchestrator.tier import DiskKind, Gate, GateCheck
 from orchestrator.tier_catalog import prices
-from orchestrator.units import format_change
+from orchestrator.units import format_change, format_quantity
 
 GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
+_RATE_PCT, _LATENCY_PCT = 5.0, 15.0  # what a gate allows, so a later one may differ by as much
+_JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
+_ALLOWED_PCT = {
+    **dict.fromkeys(("iops_read", "iops_write", "iops_mixed"), _RATE_PCT),
+    **dict.fromkeys(("bandwidth_read", "bandwidth_write"), _RATE_PCT),
+    **dict.fromkeys(("latency_read", "latency_write"), _LATENCY_PCT),
+}
 
 _NOT_THE_REAL_DISK: dict[DiskKind, tuple[DoubtKind, str, str]] = {
     "emulated": (
@@ -176,7 +184,7 @@ def unlike_runs(campaign: Results) -> Iterator[Doubt]:
 
 
 def not_compared(campaign: Results) -> Iterator[Doubt]:
-    records = [run.record for run in campaign.runs if run.record.outcome == "done"]
+    records = [run.record for run in campaign.done]
     if unknown := comparability.not_known(records):
         yield Doubt(
             "not compared",
@@ -230,3 +238,85 @@ def _words(delta: Delta) -> str:
         f"{delta.contender} against {delta.baseline}, {delta.workload}, {delta.metric}{scope} "
         f"{format_change(delta.change_pct)}"
     )
+
+
+# ------------------------------------------------------------------ gates
+# A real disk is checked before a tier's first run, after the last, and as often between as asked.
+
+
+def gate_drift(campaign: Results) -> Iterator[Doubt]:
+    """Each disk and quantity once, with the two gates that are furthest apart. What a disk does on
+    burst credit is not compared: that is its credit, not the disk."""
+    for tier, gates in _by_tier(campaign).items():
+        seen: dict[tuple[str, str], list[tuple[float, GateCheck]]] = {}
+        for gate in gates:
+            for check in gate.checks:
+                if check.quantity in _ALLOWED_PCT and check.verdict != "bursting":
+                    seen.setdefault((check.disk, check.limit), []).append((gate.taken_s, check))
+        for (disk, limit), checks in seen.items():
+            low, high = (pick(checks, key=lambda one: one[1].measured) for pick in (min, max))
+            (first_s, first), (then_s, then) = sorted((low, high), key=lambda one: one[0])
+            most_pct = _ALLOWED_PCT[first.quantity or ""]
+            if first.measured <= 0 or high[1].measured <= (1 + most_pct / 100) * low[1].measured:
+                continue
+            if first.unit == "s" and high[1].measured - low[1].measured <= _JITTER_S:
+                continue
+            change = format_change(100 * (then.measured / first.measured - 1))
+            figures = [
+                f"{format_quantity(check.measured, check.unit)} at {_time(time_s)}"
+                for time_s, check in ((first_s, first), (then_s, then))
+            ]
+            yield Doubt(
+                "gate drift",
+                f"the disk of {disk or tier} changed while it was used: {limit}: "
+                f"{', '.join(figures)} ({change})",
+                "runs between the two gates are not alike: see gates.json, use `--gate-every` to "
+                "find out when, and ask the provider",
+            )
+
+
+def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:
+    for tier, gates in _by_tier(campaign).items():
+        for before, after in pairwise(gates):
+            if not before.passed or after.passed:
+                continue
+            bad = "; ".join(f"{c.limit} {c.verdict}" for c in after.checks if not c.passed)
+            for run in _done(campaign, tier):
+                window = results.measured_window(run.record)
+                if window and before.taken_s <= window[0] and window[1] <= after.taken_s:
+                    yield Doubt(
+                        "gate failed afterwards",
+                        f"the disk of {tier} passed its gate at {_time(before.taken_s)} and not at "
+                        f"{_time(after.taken_s)}: {bad}",
+                        "it is not known which disk this run met: repeat it",
+                        run.record.run.number,
+                    )
+
+
+def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
+    real = {p.tier.name for p in campaign.plan.profiles if p.tier.is_real}
+    for tier, gates in _by_tier(campaign).items():
+        windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
+        last_s = max((window[1] for window in windows if window), default=0.0)
+        if tier in real and gates[-1].checks and gates[-1].taken_s < last_s:
+            yield Doubt(
+                "no gate afterwards",
+                f"the disk of {tier} was not checked after its last run: whether it was still what "
+                "it had been is not known",
+                f"`make calibrate PROFILE={tier}` says what it is now",
+            )
+
+
+def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
+    found: dict[str, list[Gate]] = {}
+    for gate in sorted(campaign.gates, key=lambda gate: gate.taken_s):
+        found.setdefault(gate.tier, []).append(gate)
+    return found
+
+
+def _done(campaign: Results, tier: str) -> list[RunData]:
+    return [run for run in campaign.done if run.record.profile.tier.name == tier]
+
+
+def _time(unix_s: float) -> str:
+    return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -12,7 +12,6 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts import (
     campaign_checks,
     disk_checks,
-    gate_checks,
     load_checks,
     run_checks,
     validity,
@@ -120,9 +119,9 @@ CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     campaign_checks.said_beforehand,
     campaign_checks.unlike_runs,
     campaign_checks.not_compared,
-    gate_checks.drift,
-    gate_checks.failed_afterwards,
-    gate_checks.none_afterwards,
+    campaign_checks.gate_drift,
+    campaign_checks.gate_failed_afterwards,
+    campaign_checks.no_gate_afterwards,
 )
 
 

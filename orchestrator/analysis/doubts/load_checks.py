@@ -4,9 +4,8 @@ window does not hold the writes that the database puts off, or what it left was 
 
 from __future__ import annotations
 
-from orchestrator.analysis import results
+from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Reasons
-from orchestrator.analysis.loads import overload
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, machines, resources
 from orchestrator.analysis.telemetry.causes import CLIENT_PCT

@@ -33,31 +33,6 @@ BINDING = 1.25
 
 
 @dataclass(frozen=True)
-class Demand:
-    """A node's disk second by second from the first sample on: rates, and the caps in force.
-
-    `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
-    sums of a second this is a lower bound. Caps are None if the tier declares none.
-    `credit_pct`: burst credit left after each second, of a full bucket; None without burst.
-    """
-
-    time_s: Array
-    step_s: Array
-    iops: Array
-    bytes_per_s: Array
-    iops_cap: Array | None
-    bytes_cap: Array | None
-    credit_pct: Array | None
-
-    def within(self, start_s: float, end_s: float) -> Demand:
-        kept = (self.time_s > start_s) & (self.time_s <= end_s)
-        cut: dict[str, Any] = {
-            name: None if series is None else series[kept] for name, series in vars(self).items()
-        }
-        return Demand(**cut)
-
-
-@dataclass(frozen=True)
 class CreditReading:
     """What the server of an emulated disk said of its burst credit at one moment, in % of a full
     bucket; None without that burst."""
@@ -77,40 +52,43 @@ def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> C
 
 def demand(
     tier: Tier, samples: pd.DataFrame, node: str, begin: CreditReading | None = None
-) -> Demand | None:
-    """The node's disk second by second; None if it was not sampled. `begin`: the credit at one
-    moment; from there on it is followed anew."""
+) -> pd.DataFrame | None:
+    """The node's disk second by second from the first sample on; None if it was not sampled.
+
+    time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
+    it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
+    `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
+    sums of a second this is a lower bound. `begin`: the credit at one moment; from there on it is
+    followed anew.
+    """
     wide = counters.wide_rates(samples, node)
     metrics = [counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES]
     if not set(metrics) <= set(wide.columns):
         return None
-    wide = wide.dropna(subset=metrics)
+    wide = wide.dropna(subset=metrics).reset_index()
     if wide.empty:
         return None
-    step_s = wide["step_s"].to_numpy(dtype=float)
-    bytes_per_s = (wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]).to_numpy(dtype=float)
-    count = (wide[counters.READS] + wide[counters.WRITES]).to_numpy(dtype=float)
+    count = wide[counters.READS] + wide[counters.WRITES]
+    bytes_per_s = wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]
     iops = np.maximum(count, bytes_per_s / tier.io_unit_bytes)
-    burst = tier.burst
-    time_s = wide.index.to_numpy(dtype=float)
-    at = int(np.searchsorted(time_s, begin.time_s, side="right")) if begin else 0
-    iops_from = (at, begin.iops_pct if begin else None)
-    bytes_from = (at, begin.bytes_pct if begin else None)
-    iops_top, bytes_top = (burst.iops, burst.bytes_per_s) if burst else (None, None)
-    iops_cap, iops_credit = _cap(tier, iops, step_s, tier.iops, iops_top, iops_from)
-    bytes_cap, bytes_credit = _cap(
-        tier, bytes_per_s, step_s, tier.bytes_per_s, bytes_top, bytes_from
-    )
-    credits = [credit for credit in (iops_credit, bytes_credit) if credit is not None]
-    return Demand(
-        time_s,
-        step_s,
-        iops,
-        bytes_per_s,
-        iops_cap,
-        bytes_cap,
-        np.minimum.reduce(credits) if credits else None,
-    )
+    columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
+    disk = pd.DataFrame(columns, dtype=float)
+    since = int(np.searchsorted(disk["time_s"], begin.time_s, side="right")) if begin else 0
+    iops_top, bytes_top = (tier.burst.iops, tier.burst.bytes_per_s) if tier.burst else (None, None)
+    iops_pct, bytes_pct = (begin.iops_pct, begin.bytes_pct) if begin else (None, None)
+    step_s, credits = wide["step_s"].to_numpy(dtype=float), []
+    for rate, name, base, top, known_pct in (
+        ("iops", "iops_cap", tier.iops, iops_top, iops_pct),
+        ("bytes_per_s", "bytes_cap", tier.bytes_per_s, bytes_top, bytes_pct),
+    ):
+        cap, credit = _cap(tier, disk[rate].to_numpy(), step_s, base, top, (since, known_pct))
+        if cap is not None:
+            disk[name] = cap
+        if credit is not None:
+            credits.append(credit)
+    if credits:
+        disk["credit_pct"] = np.minimum.reduce(credits)
+    return disk
 
 
 def _cap(
@@ -160,37 +138,38 @@ def against_caps(
     if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
         return  # the sum of several disks, and each has the tier's limits to itself
     begin, end = (served_credit(record, node.name, side) for side in ("begin", "end"))
-    disk_demand = demand(tier, samples, node.name, begin)
-    if disk_demand is None:
+    whole = demand(tier, samples, node.name, begin)
+    if whole is None:
         return
-    disk = disk_demand.within(*window)
-    if disk.iops.size == 0:
+    start_s, end_s = window
+    disk = whole[(whole["time_s"] > start_s) & (whole["time_s"] <= end_s)]
+    if disk.empty:
         return
     for name, rate, cap in (
-        ("iops", disk.iops, disk.iops_cap),
-        ("bandwidth", disk.bytes_per_s, disk.bytes_cap),
+        ("iops", "iops", "iops_cap"),
+        ("bandwidth", "bytes_per_s", "bytes_cap"),
     ):
-        if cap is not None:
-            share = rate / cap
+        if cap in disk:
+            share = disk[rate].to_numpy() / disk[cap].to_numpy()
             yield f"{name}_of_cap_pct", 100 * float(np.median(share))
             yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
-    if disk.credit_pct is not None:
+    if "credit_pct" in disk:
         said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
-        yield "burst_credit_left_pct", min(said, default=float(disk.credit_pct[-1]))
+        yield "burst_credit_left_pct", min(said, default=float(disk["credit_pct"].iloc[-1]))
         yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
-    if disk.credit_pct is not None or (tier.burst and tier.is_real):
-        fall = fall_to(disk.iops, float(tier.iops or 0))
+    if "credit_pct" in disk or (tier.burst and tier.is_real):
+        fall = fall_to(disk["iops"].to_numpy(), float(tier.iops or 0))
         if fall is not None:
             yield "iops_before_fall", fall[0]
             yield "iops_after_fall", fall[1]
 
 
-def _above_base(tier: Tier, disk: Demand) -> Array:
+def _above_base(tier: Tier, disk: pd.DataFrame) -> Array:
     """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
-    above = np.zeros(disk.iops.size, dtype=bool)
-    for rate, base in ((disk.iops, tier.iops), (disk.bytes_per_s, tier.bytes_per_s)):
+    above = np.zeros(len(disk), dtype=bool)
+    for rate, base in (("iops", tier.iops), ("bytes_per_s", tier.bytes_per_s)):
         if base is not None:
-            above |= rate > (1 + WOBBLE) * base
+            above |= disk[rate].to_numpy() > (1 + WOBBLE) * base
     return above
 
 
