@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS, measured
 from orchestrator.model import (
     ClusterSpec,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis.conclusions import Delta, VerdictWord
-from orchestrator.analysis.loads.overload import LatencyOutcome
+from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
 from orchestrator.metrics import Metric

@@ -11,10 +11,11 @@ from typing import Literal
 
 from orchestrator.facts import BottleneckCause
 from orchestrator.model import Direction, Doubt
+from orchestrator.units import format_change
 
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
 Standing = Literal["enough", "not enough", "open"]
-PromiseWord = Literal["met", "missed", "open"]
+ObjectiveWord = Literal["met", "missed", "open"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class Delta:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What limited a cell, on its busiest node; `evidence`: `resources.VALUES` by name."""
+    """What limited a cell, on its busiest node. `verdict`: its cause, by that name in verdict.json
+    since its first version; `evidence`: `resources.VALUES` by name."""
 
     profile: str
     workload: str
@@ -72,6 +74,10 @@ class Bottleneck:
     verdict: BottleneckCause
     text: str
     evidence: Mapping[str, float]
+
+    @property
+    def cause(self) -> BottleneckCause:
+        return self.verdict
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,14 @@ class Change:
     ci_low_pct: float | None
     ci_high_pct: float | None
 
+    @property
+    def words(self) -> str:
+        """`-3.1 % (-5.2 % to -1.0 %)`; without an interval the change alone."""
+        change = format_change(self.change_pct)
+        if self.ci_low_pct is None or self.ci_high_pct is None:
+            return change
+        return f"{change} ({format_change(self.ci_low_pct)} to {format_change(self.ci_high_pct)})"
+
 
 @dataclass(frozen=True)
 class ObjectiveResult:
@@ -95,7 +109,7 @@ class ObjectiveResult:
     """
 
     objective: str
-    word: PromiseWord
+    word: ObjectiveWord
     measured: str
     value: float | None
     ci_low: float | None
@@ -161,8 +175,8 @@ class Decision:
     workload: str
     tier: str | None
     reason: str
-    monthly_cost: float | None
-    currency: str | None
+    monthly_cost: float | None = None
+    currency: str | None = None
     criterion: str = ""
     slo: tuple[str, ...] = ()
     offers: tuple[Offer, ...] = ()

@@ -13,9 +13,8 @@ import pandas as pd
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.counters import Growth, Samples
 from orchestrator.analysis.telemetry.disk_demand import against_caps
-from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
@@ -111,10 +110,15 @@ class Results:
     gates: tuple[Gate, ...] = ()
 
     @cached_property
+    def done(self) -> tuple[RunData, ...]:
+        """The runs that finished, whether they count or not, in the order of their numbers."""
+        done = (run for run in self.runs if run.record.outcome == "done")
+        return tuple(sorted(done, key=lambda run: run.record.run.number))
+
+    @cached_property
     def excluded(self) -> Mapping[int, tuple[Doubt, ...]]:
         """Finished runs that do not count → the doubts for which they do not."""
-        done = (run.record for run in self.runs if run.record.outcome == "done")
-        found = {record.run.number: validity.excluding(record) for record in done}
+        found = {one.record.run.number: validity.excluding(one.record) for one in self.done}
         return {number: doubts for number, doubts in found.items() if doubts}
 
 
@@ -124,15 +128,13 @@ class Results:
 def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, ...]:
     """The runs of a cell that may enter results, in the order of their numbers."""
     planned = {run.number for run in campaign.plan.runs}
-    runs = (
-        run
-        for run in campaign.runs
-        if run.record.outcome == "done"
-        and run.record.run.number not in campaign.excluded
-        and (run.record.run.profile, run.record.run.workload) == (profile, workload)
-        and run.record.run.number in planned
+    return tuple(
+        data
+        for data in campaign.done
+        if (data.record.run.profile, data.record.run.workload) == (profile, workload)
+        and data.record.run.number in planned
+        and data.record.run.number not in campaign.excluded
     )
-    return tuple(sorted(runs, key=lambda run: run.record.run.number))
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,7 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     return values if len(values) == len(runs) else ()
 
 
-def promised(runs: Sequence[RunData], objective: Objective) -> tuple[float, ...]:
+def objective_values(runs: Sequence[RunData], objective: Objective) -> tuple[float, ...]:
     """As `whole`, of a clause of an SLO: its average of all types together is of the transactions
     that percentiles are of, without TPC-C's Delivery."""
     key = objective.metric, objective.scope

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, comparisons, results
+from orchestrator.analysis import comparability, comparisons, overload, results
 from orchestrator.analysis.comparisons import COMPARED, Pair
 from orchestrator.analysis.conclusions import (
     Bottleneck,
@@ -18,34 +18,32 @@ from orchestrator.analysis.conclusions import (
     ExcludedRun,
     Verdict,
 )
-from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.doubts import campaign_checks, noise_checks
-from orchestrator.analysis.loads import load_sweeps, overload
+from orchestrator.analysis.decisions import decision, load_sweeps
+from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Key, Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, resources
-from orchestrator.analysis.telemetry.bottleneck_words import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
 from orchestrator.model import Run
-from orchestrator.units import format_change
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
 
 def judge(campaign: Results) -> Verdict:
     """The verdict on a campaign, from plan and records alone."""
-    limits = bottlenecks.bottlenecks(campaign)
+    of_cells = bottlenecks.bottlenecks(campaign)
     changes, floor = deltas(campaign), noise_floor(campaign)
-    doubts = campaign_checks.find(campaign)
-    decisions = decision.decisions(campaign, limits, doubts)
+    doubts = kinds.find(campaign)
+    decisions = decision.decisions(campaign, of_cells, doubts)
     return Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
         deltas=changes,
-        bottlenecks=tuple(held_against(limit, decisions) for limit in limits),
+        bottlenecks=tuple(held_against(bottleneck, decisions) for bottleneck in of_cells),
         decisions=decisions,
-        doubts=(*doubts, *noise_checks.doubts(changes, floor)),
+        doubts=(*doubts, *campaign_checks.noise_floor(changes, floor)),
         missing=missing(campaign),
         sweeps=load_sweeps.sweeps(campaign),
         noise_floor=floor,
@@ -53,21 +51,22 @@ def judge(campaign: Results) -> Verdict:
     )
 
 
-def held_against(limit: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
+def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
     """Without the claim that a faster disk gives nothing, where one of the same campaign is proven
     to give more: the tiers are the experiment."""
-    offers = (
-        offer for made in decisions if made.workload == limit.workload for offer in made.offers
+    worst = (
+        change
+        for made in decisions
+        for offer in made.offers
+        for change in offer.worst
+        if (offer.tier, made.workload) == (bottleneck.profile, bottleneck.workload)
     )
-    changes = (change for offer in offers if offer.tier == limit.profile for change in offer.worst)
-    for change in changes:
+    for change in worst:
         rate = METRICS[change.metric].direction == "higher"
         if rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
-            low, high = format_change(change.ci_low_pct or 0.0), format_change(change.ci_high_pct)
-            shown = f"against {change.against} {format_change(change.change_pct)} ({low} to {high})"
-            text = limit.text.replace(NO_FASTER_DISK, f"A faster disk does too: {shown}.")
-            return replace(limit, text=text)
-    return limit
+            shown = f"A faster disk does too: against {change.against} {change.words}."
+            return replace(bottleneck, text=bottleneck.text.replace(NO_FASTER_DISK, shown))
+    return bottleneck
 
 
 # ------------------------------------------------------------------ cells

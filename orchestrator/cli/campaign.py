@@ -15,8 +15,8 @@ from platform import python_version
 from typing import Any
 
 from orchestrator import __version__, report
+from orchestrator.analysis import overload
 from orchestrator.analysis.conclusions import Verdict
-from orchestrator.analysis.loads import same_rate
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import outside, plans
@@ -106,7 +106,7 @@ def _at_work(
 
 def _at_rate(folder: Path) -> Plan | None:
     """The runs at one rate, once the capacity that they are a share of is measured."""
-    return same_rate.grown(store.load(folder))
+    return overload.plan_at_same_rate(store.load(folder))
 
 
 def _other_load(world: World) -> Iterator[Note]:

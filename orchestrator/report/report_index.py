@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.analysis import results
+from orchestrator.analysis import overload, results
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
-from orchestrator.analysis.loads import overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.planning import load_points

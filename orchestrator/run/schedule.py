@@ -17,7 +17,7 @@ from pathlib import Path
 
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions.decision import decisions
-from orchestrator.analysis.doubts import campaign_checks
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.errors import TierbenchError
@@ -88,7 +88,7 @@ def decided(progress: Progress) -> Following:
         plan = campaign.plan
         if not plan.looks:
             return None
-        limits, doubts = bottlenecks(campaign), campaign_checks.find(campaign)
+        limits, doubts = bottlenecks(campaign), kinds.find(campaign)
         found = [one for one in decisions(campaign, limits, doubts) if one.is_open]
         more = [one for one in found if repetitions(plan, one.workload) < max(plan.looks)]
         for decision in found:

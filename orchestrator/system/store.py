@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import LEFT_OUT, Results, RunData
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS

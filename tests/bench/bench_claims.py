@@ -25,8 +25,8 @@ from rich.table import Table
 from orchestrator.analysis.decisions.candidates import (
     LATENCIES,
     THROUGHPUT,
-    Aspect,
     Candidate,
+    Criterion,
     each_once,
 )
 from orchestrator.analysis.decisions.contests import ONE_SIDED, Contest, make_contest
@@ -40,7 +40,7 @@ EDGE = 1 - MARGIN_PCT / 100
 REPETITIONS, NOISE_PCT = (2, 3, 5), (1.0, 2.0, 5.0)
 MOST_WRONG_PCT = 5.0
 SLO = Objective("throughput_per_s", "all", 1.0)
-ASPECTS = (THROUGHPUT, *LATENCIES)
+CRITERIA = (THROUGHPUT, *LATENCIES)
 
 # True throughput of each tier, from cheap to dear; latencies go the other way. Last: which tiers
 # must not be named.
@@ -90,21 +90,21 @@ def draw(
 ) -> Contest:
     """One campaign: throughput falls where latency rises."""
     tiers, _ = truth
-    aspects = ASPECTS[: len(tiers[0])]
+    criteria = CRITERIA[: len(tiers[0])]
     candidates = []
     for profile, rates in zip(_PROFILES, tiers, strict=False):
-        values: dict[Aspect, tuple[float, ...]] = {}
-        for aspect, rate in zip(aspects, rates, strict=True):
+        values: dict[Criterion, tuple[float, ...]] = {}
+        for criterion, rate in zip(criteria, rates, strict=True):
             noise = np.exp(random.normal(0.0, noise_pct / 100, n))
-            if aspect is LATENCIES[0] and len(set(rates)) == 1:
-                values[aspect] = tuple(1 / value for value in values[THROUGHPUT])
+            if criterion is LATENCIES[0] and len(set(rates)) == 1:
+                values[criterion] = tuple(1 / value for value in values[THROUGHPUT])
                 continue
             # A latency 5 % above is as far at its margin as a rate 5 % below.
-            mean = rate if not aspect.is_latency else 2 - rate if rate >= EDGE else 1 / rate
-            values[aspect] = tuple((mean * noise).tolist())
+            mean = rate if not criterion.is_latency else 2 - rate if rate >= EDGE else 1 / rate
+            values[criterion] = tuple((mean * noise).tolist())
         candidates.append(Candidate(profile, values, "", {SLO: values[THROUGHPUT]}))
-    closed_loop = all(len(rates) == len(ASPECTS) and len(set(rates)) == 1 for rates in tiers)
-    once = each_once(THROUGHPUT, aspects[1:], closed_loop=closed_loop)
+    closed_loop = all(len(rates) == len(CRITERIA) and len(set(rates)) == 1 for rates in tiers)
+    once = each_once(THROUGHPUT, criteria[1:], closed_loop=closed_loop)
     contest = make_contest("simulated", candidates, [], MARGIN_PCT, once)
     return replace(contest, slo=slo)
 
@@ -119,10 +119,13 @@ def named_before(contest: Contest) -> int | None:
     """What the rule of the first releases named."""
     for place, tier in enumerate(contest.candidates):
         ratios = [
-            (aspect.is_latency, stats.ratio_of_means(other.values[aspect], tier.values[aspect]))
+            (
+                criterion.is_latency,
+                stats.ratio_of_means(other.values[criterion], tier.values[criterion]),
+            )
             for other in contest.candidates
             if other is not tier
-            for aspect in contest.aspects
+            for criterion in contest.criteria
         ]
         if all(_within(latency, ratio) for latency, ratio in ratios):
             return place

@@ -22,7 +22,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis.loads import load_sweeps, overload
+from orchestrator.analysis import overload
+from orchestrator.analysis.decisions import load_sweeps
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Record, Run, Workload
 from tests import loads

@@ -255,7 +255,7 @@ class SimulatedClients(Sysbench):
     def run_share(
         self,
         workload: Workload,
-        share: Share,
+        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,

@@ -33,7 +33,7 @@ MARGIN_PCT = 5.0
 EDGE = 1 / (1 + MARGIN_PCT / 100)  # a rate at which the average latency is at its margin
 LOOKS = ((3, 10), (2, 6))  # a campaign's first and last; those of `make demo`
 MOST_WRONG_PCT = 5.0
-ASPECTS = (THROUGHPUT, *LATENCIES)
+CRITERIA = (THROUGHPUT, *LATENCIES)
 ONCE = each_once(THROUGHPUT, LATENCIES, closed_loop=True)
 PROFILES = [build_profile(name) for name in ("premium", "premium-v2", "ultra")]
 
@@ -80,7 +80,7 @@ def contest(logs: np.ndarray, p99_logs: np.ndarray, n: int, share: float) -> Con
     for profile, rates, p99s in zip(PROFILES, logs, p99_logs, strict=False):
         rate, p99 = np.exp(rates[:n]), np.exp(-p99s[:n])
         values = (rate.tolist(), (1 / rate).tolist(), p99.tolist())
-        mapped = {aspect: tuple(v) for aspect, v in zip(ASPECTS, values, strict=True)}
+        mapped = {criterion: tuple(v) for criterion, v in zip(CRITERIA, values, strict=True)}
         candidates.append(Candidate(profile, mapped, ""))
     made = make_contest("simulated", candidates, [], MARGIN_PCT, ONCE)
     return replace(made, share=share)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import results
-from orchestrator.analysis.loads import overload
+from orchestrator.analysis import overload, results
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record

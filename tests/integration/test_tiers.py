@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import tier_catalog, units
-from orchestrator.analysis.doubts import run_checks
+from orchestrator.analysis.doubts import kinds
 from orchestrator.cli import main
 from orchestrator.errors import GateError, RunError, UsageError
 from orchestrator.model import DeviceCap, Volume
@@ -462,4 +462,4 @@ def test_limits_are_changed_by_command_and_recorded(
     assert list(campaign.excluded) == [run.record.run.number]
     (change_made,) = run.record.facts["limit_changes"]
     assert change_made["set"] == {"iops": 3000.0, "bytes_per_s": 1e8}
-    assert "limits changed" in {doubt.kind for doubt in run_checks.doubts(run, {})}
+    assert "limits changed" in {doubt.kind for doubt in kinds.of_run(run, {})}

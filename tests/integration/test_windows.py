@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.doubts import campaign_checks
+from orchestrator.analysis.doubts import kinds
 from orchestrator.system import store
 from tests.integration.conftest import HERE, tierbench
 
@@ -40,4 +40,4 @@ def test_a_steady_window_of_two_checkpoint_intervals(tmp_path: Path) -> None:
     assert not campaign.excluded, "sysbench counted what was kept"
     times = run.record.facts["database"]["checkpoints_s"]
     assert sum(window.start_s <= at <= window.end_s for at in times) >= 2
-    assert "few checkpoints" not in {doubt.kind for doubt in campaign_checks.find(campaign)}
+    assert "few checkpoints" not in {doubt.kind for doubt in kinds.find(campaign)}

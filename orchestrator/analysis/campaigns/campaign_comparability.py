@@ -165,7 +165,7 @@ def _absent(campaign: Results) -> Iterator[str]:
         yield "its kernel"
     if not campaign.fingerprint.get("revision"):
         yield "the code revision"
-    records = [run.record for run in campaign.runs if run.record.outcome == "done"]
+    records = [run.record for run in campaign.done]
     if not all(results.generator(record).version for record in records):
         yield "the load generator's version"
     if not all("identity" in record.facts for record in records):

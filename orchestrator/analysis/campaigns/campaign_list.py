@@ -63,7 +63,6 @@ def entry(
 ) -> Entry:
     plan = campaign.plan
     numbers = {run.number for run in plan.runs}
-    done = (run.record for run in campaign.runs if run.record.outcome == "done")
     databases = dict.fromkeys(
         load.database or profile.cluster.database
         for load in plan.workloads
@@ -78,7 +77,7 @@ def entry(
         databases=tuple(databases),
         scale=plan.scale,
         repetitions=plan.repetitions,
-        done=sum(record.run.number in numbers for record in done),
+        done=sum(run.record.run.number in numbers for run in campaign.done),
         planned=len(plan.runs),
         published=results.was_published(plan),
         decisions={one.workload: _phrase(one, len(plan.profiles)) for one in decisions},

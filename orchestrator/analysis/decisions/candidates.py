@@ -12,12 +12,16 @@ from orchestrator.tier import Price
 
 
 @dataclass(frozen=True)
-class Aspect:
+class Criterion:
     """A metric in which tiers are compared, and what a reader calls it."""
 
     metric: str
     title: str
     scope: str = "all"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.metric, self.scope
 
     @property
     def is_latency(self) -> bool:
@@ -28,21 +32,24 @@ class Aspect:
         return METRICS[self.metric].percent is not None
 
 
-THROUGHPUT = Aspect("throughput_per_s", "throughput")
-NOPM = Aspect("nopm", "throughput")
-LATENCIES = (Aspect("latency_avg_s", "average latency"), Aspect("latency_p99_s", "p99 latency"))
+THROUGHPUT = Criterion("throughput_per_s", "throughput")
+NOPM = Criterion("nopm", "throughput")
+LATENCIES = (
+    Criterion("latency_avg_s", "average latency"),
+    Criterion("latency_p99_s", "p99 latency"),
+)
 # What a tier must keep besides: above it, too much of its work is in no other figure.
 FAILED = Objective("failed_pct", "all", 1.0)
 # Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.
 NEW_ORDER = (
-    Aspect("latency_avg_s", "average New-Order latency", "new_order"),
-    Aspect("latency_p99_s", "p99 New-Order latency", "new_order"),
+    Criterion("latency_avg_s", "average New-Order latency", "new_order"),
+    Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
 
 
 def each_once(
-    throughput: Aspect, latencies: tuple[Aspect, ...], *, closed_loop: bool
-) -> tuple[Aspect, ...]:
+    throughput: Criterion, latencies: tuple[Criterion, ...], *, closed_loop: bool
+) -> tuple[Criterion, ...]:
     """What tiers are compared in, each figure once.
 
     In a closed loop without think time the average latency of all transactions is sessions ÷
@@ -51,12 +58,12 @@ def each_once(
     time, though the rate of New-Orders is a fixed share of all.
     """
     same = LATENCIES[0] if closed_loop else None
-    return throughput, *(aspect for aspect in latencies if aspect != same)
+    return throughput, *(criterion for criterion in latencies if criterion != same)
 
 
 def comparable(
-    latencies: tuple[Aspect, ...], profiles: Iterable[Profile]
-) -> tuple[tuple[Aspect, ...], tuple[str, ...]]:
+    latencies: tuple[Criterion, ...], profiles: Iterable[Profile]
+) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Those in which tiers may be compared, and the tiers for whose disks others may not: their
     emulated latency has no tail."""
     constant = tuple(one.name for one in profiles if latency_quantiles.is_constant(one.tier))
@@ -67,7 +74,7 @@ def comparable(
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tier with its values, one per finished repetition; `limit`: the cause of its bottleneck.
+    """A tier with its values, one per finished repetition; `cause`: of its bottleneck.
 
     `measured`: values for the objectives of an SLO; an objective that a run lacks is not there.
     `repetitions`: their numbers, in the order of the values; 1, 2, 3 and so on if not given.
@@ -75,8 +82,8 @@ class Candidate:
     """
 
     profile: Profile
-    values: Mapping[Aspect, tuple[float, ...]]
-    limit: str
+    values: Mapping[Criterion, tuple[float, ...]]
+    cause: str
     measured: Mapping[Objective, tuple[float, ...]] | None = None
     repetitions: tuple[int, ...] = ()
     with_vms: bool = False
@@ -98,6 +105,6 @@ class Candidate:
         disks = self.price.monthly * costs.bought_disks(self.profile)
         return round(disks + (vm.monthly * self.profile.cluster.nodes if vm else 0.0), 2)
 
-    def by_repetition(self, aspect: Aspect) -> dict[int, float]:
-        values = self.values[aspect]
+    def by_repetition(self, criterion: Criterion) -> dict[int, float]:
+        values = self.values[criterion]
         return dict(zip(self.repetitions or range(1, len(values) + 1), values, strict=True))

@@ -11,24 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from orchestrator.analysis.conclusions import Standing
-from orchestrator.analysis.decisions import reach
+from orchestrator.analysis.conclusions import Change, Standing
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     LATENCIES,
     THROUGHPUT,
-    Aspect,
     Candidate,
+    Criterion,
 )
-from orchestrator.analysis.loads.overload import NO_RATE, Overload
+from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
-from orchestrator.analysis.telemetry.bottlenecks import NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.metrics import METRICS
 from orchestrator.model import Doubt, Objective, Profile
 from orchestrator.planning import costs
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import format_change, format_quantity, listed
+from orchestrator.units import format_quantity, listed
 
 ONE_SIDED = 1 - stats.CONFIDENCE  # of a claim alone
 SHOWN = 1 - 2 * ONE_SIDED  # an interval whose either end is a one-sided bound at that level
@@ -39,11 +39,11 @@ class Contest:
     """All candidates of a workload, from cheap to dear; `absent` tiers left no figures.
 
     Without a price for each in one list (`no_prices` says why) the order is by declared limits.
-    `aspects` are compared, `left_out` are not, as a run lacks them. `p99_margin_pct`: None if it is
-    that of the others. `at_ceiling`: think time holds the rate at its ceiling on every tier, so it
-    is not compared. `overload`: tiers that are no candidates, as they do not serve the rate asked
-    for. `slo`: if any, it decides instead of the margin. `share`: of the usual levels, those of
-    this look (`looks`). `obstacle`: why nothing may be compared at all. `doubts`: of the runs of
+    `criteria` are compared, `left_out` are not, as a run lacks them. `p99_margin_pct`: None if it
+    is that of the others. `at_ceiling`: think time holds the rate at its ceiling on every tier, so
+    it is not compared. `overload`: tiers that are no candidates, as they do not serve the rate
+    asked for. `slo`: if any, it decides instead of the margin. `share`: of the usual levels, those
+    of this look (`looks`). `obstacle`: why nothing may be compared at all. `doubts`: of the runs of
     each tier, and "" → of the campaign. `scale`: of the workload, where it is less than the
     published study's. `constant_latency`: tiers whose disks have no tail, so that p99 is no
     criterion. `unlike_prices`: why prices that are compared may not be. `window_s`: of its runs, 0
@@ -55,8 +55,8 @@ class Contest:
     absent: tuple[str, ...]
     margin_pct: float
     no_prices: str
-    aspects: tuple[Aspect, ...]
-    left_out: tuple[Aspect, ...] = ()
+    criteria: tuple[Criterion, ...]
+    left_out: tuple[Criterion, ...] = ()
     at_ceiling: bool = False
     slo: tuple[Objective, ...] = ()
     share: float = 1.0
@@ -69,20 +69,20 @@ class Contest:
     window_s: float = 0.0
     p99_margin_pct: float | None = None
 
-    def margin_of(self, aspect: Aspect) -> float:
+    def margin_of(self, criterion: Criterion) -> float:
         """In %: how much worse a tier may be in it and still be enough."""
-        own = self.p99_margin_pct if aspect.is_tail else None
+        own = self.p99_margin_pct if criterion.is_tail else None
         return self.margin_pct if own is None else own
 
     def flattered(self, tier: Candidate) -> Doubt | None:
         """The doubt for which nothing is concluded in this tier's favour."""
-        return reach.forbidding(self.doubts.get(tier.name, ()))
+        return kinds.forbidding(self.doubts.get(tier.name, ()))
 
     @cached_property
     def limited_by(self) -> list[str]:
         """What limits the answer, whichever it is."""
         scale = [f"scale {self.scale}"] if self.scale else []
-        return scale + reach.limiting(doubt for own in self.doubts.values() for doubt in own)
+        return scale + kinds.limiting(doubt for own in self.doubts.values() for doubt in own)
 
     def barred(self, tier: Candidate) -> str:
         """Why the runs at hand cannot show that a tier is enough, whatever their figures are and
@@ -93,15 +93,14 @@ class Contest:
             return ""
         if self.absent:
             return f"{listed(self.absent)} left no figures to hold it against"
-        for aspect in self.left_out:
-            without = [one.name for one in self.candidates if aspect not in one.values]
+        for criterion in self.left_out:
+            without = [one.name for one in self.candidates if criterion not in one.values]
             if len(without) < len(self.candidates):
-                return (
-                    f"not every run of {listed(without)} has a {aspect.title}: measure for longer"
-                )
-        held_back = [one for one in others(tier, self) if one.limit in NOT_THE_TIER]
+                which = f"not every run of {listed(without)} has a {criterion.title}"
+                return f"{which}: measure for longer"
+        held_back = [one for one in others(tier, self) if one.cause in NOT_THE_TIER]
         if held_back and not self.overload.asked:
-            each = [f"{one.name} ({one.limit.replace('_', ' ')})" for one in held_back]
+            each = [f"{one.name} ({one.cause.replace('_', ' ')})" for one in held_back]
             return f"what limited {listed(each)} was not the tier"
         return ""
 
@@ -113,12 +112,12 @@ class Contest:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One tier against another in one aspect. `p_value`: of being worse by more than the margin;
+    """One tier against another in one criterion. `p_value`: of being worse by more than the margin;
     `p_within`: of not being so; to be held against the usual levels (`looks.at_look`)."""
 
     one: Candidate
     other: Candidate
-    aspect: Aspect
+    criterion: Criterion
     ratio: Ratio
     p_value: float
     p_within: float
@@ -128,17 +127,28 @@ class Comparison:
         """Whether the whole interval lies beyond the margin."""
         return self.p_within <= ONE_SIDED
 
+    @property
+    def change(self) -> Change:
+        low, high = self.ratio.interval_pct or (None, None)
+        return Change(
+            self.criterion.metric,
+            self.criterion.scope,
+            self.criterion.title,
+            self.other.name,
+            self.ratio.change_pct,
+            low,
+            high,
+        )
+
     def __str__(self) -> str:
-        pair = f"{self.one.name} against {self.other.name}, {self.aspect.title}"
+        pair = f"{self.one.name} against {self.other.name}, {self.criterion.title}"
         if self.ratio.interval_pct is None:
             return f"{pair} has no interval: fewer than two repetitions finished on both"
-        low, high = self.ratio.interval_pct
-        change = format_change(self.ratio.change_pct)
-        return f"{pair} {change} ({format_change(low)} to {format_change(high)})"
+        return f"{pair} {self.change.words}"
 
 
 @dataclass(frozen=True)
-class Promise:
+class ObjectiveTest:
     """One objective of one tier. `p_value`: of not reaching it, as in `Comparison`; `missed`: that
     is proven."""
 
@@ -173,10 +183,10 @@ class Proof:
     `failing`: whether each keeps `FAILED`."""
 
     comparisons: Mapping[str, tuple[Comparison, ...]]
-    promises: Mapping[str, tuple[Promise, ...]]
+    objectives: Mapping[str, tuple[ObjectiveTest, ...]]
     standings: Mapping[str, Standing]
     level: float
-    failing: Mapping[str, Promise]
+    failing: Mapping[str, ObjectiveTest]
 
 
 def make_contest(
@@ -184,7 +194,7 @@ def make_contest(
     candidates: Sequence[Candidate],
     tiers: Sequence[str],
     margin_pct: float,
-    aspects: Sequence[Aspect] = (THROUGHPUT, *LATENCIES),
+    criteria: Sequence[Criterion] = (THROUGHPUT, *LATENCIES),
 ) -> Contest:
     """Candidates in the order in which one would prefer them; `tiers`: all that were planned. Of
     equal cost the one that declares more comes first, else the one that declares less."""
@@ -195,7 +205,7 @@ def make_contest(
     most_first = by_limits[::-1]
     by_cost = sorted(most_first, key=lambda candidate: candidate.monthly_cost or 0.0)
     present = {candidate.name for candidate in candidates}
-    shared = tuple(a for a in aspects if all(a in candidate.values for candidate in candidates))
+    shared = tuple(a for a in criteria if all(a in candidate.values for candidate in candidates))
     return Contest(
         workload,
         tuple(by_limits if no_prices else by_cost),
@@ -203,7 +213,7 @@ def make_contest(
         margin_pct,
         no_prices,
         shared,
-        tuple(aspect for aspect in aspects if aspect not in shared),
+        tuple(criterion for criterion in criteria if criterion not in shared),
         unlike_prices=unlike_prices,
     )
 
@@ -214,18 +224,20 @@ def _limits(profile: Profile) -> tuple[float, float, float]:
     return tier.iops or math.inf, tier.bytes_per_s or math.inf, -(tier.read_latency_s or 0.0)
 
 
-def in_common(one: Candidate, other: Candidate, aspect: Aspect) -> tuple[list[float], list[float]]:
+def in_common(
+    one: Candidate, other: Candidate, criterion: Criterion
+) -> tuple[list[float], list[float]]:
     """The values of both in the repetitions that both finished."""
-    ours, theirs = one.by_repetition(aspect), other.by_repetition(aspect)
+    ours, theirs = one.by_repetition(criterion), other.by_repetition(criterion)
     common = [repetition for repetition in ours if repetition in theirs]
     return [ours[number] for number in common], [theirs[number] for number in common]
 
 
-def _ratio(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Ratio:
+def _ratio(one: Candidate, other: Candidate, criterion: Criterion, contest: Contest) -> Ratio:
     """`one` over `other`, block by block; of all means, without an interval, if none is whole."""
-    ours, theirs = in_common(one, other, aspect)
+    ours, theirs = in_common(one, other, criterion)
     if not ours:
-        return stats.ratio_of_all(other.values[aspect], one.values[aspect])
+        return stats.ratio_of_all(other.values[criterion], one.values[criterion])
     return stats.ratio_of_means(theirs, ours, looks.confidence(SHOWN, contest.share))
 
 
@@ -239,17 +251,18 @@ def _proof(contest: Contest) -> Proof:
     claims of the others have 95 % of the level (discarding, Zhao, Small and Su 2019)."""
     tiers = contest.candidates
     compared = {tier.name: _comparisons(tier, contest) for tier in tiers}
-    promised = {
-        tier.name: tuple(_promise(tier, one, contest) for one in contest.slo) for tier in tiers
+    tested = {
+        tier.name: tuple(_test_objective(tier, one, contest) for one in contest.slo)
+        for tier in tiers
     }
-    failing = {tier.name: _promise(tier, FAILED, contest) for tier in tiers}
-    missed = {name for name, kept in promised.items() if any(one.missed for one in kept)}
+    failing = {tier.name: _test_objective(tier, FAILED, contest) for tier in tiers}
+    missed = {name for name, kept in tested.items() if any(one.missed for one in kept)}
     missed |= {name for name, one in failing.items() if one.missed}
-    held_back = {tier.name for tier in tiers if tier.limit in NOT_THE_TIER}
+    held_back = {tier.name for tier in tiers if tier.cause in NOT_THE_TIER}
     outside = missed - held_back  # of the disk nothing is proven there
     silent, alpha = set(outside), ONE_SIDED
     if contest.slo:
-        claims = {name: max(one.p_value for one in kept) for name, kept in promised.items()}
+        claims = {name: max(one.p_value for one in kept) for name, kept in tested.items()}
     else:
         outside |= {name for name, made in compared.items() if _worse(made, contest)}
         silent |= {name for name, made in compared.items() if any(one.outside for one in made)}
@@ -265,14 +278,14 @@ def _proof(contest: Contest) -> Proof:
         name: "not enough" if name in outside else "enough" if p <= level else "open"
         for name, p in claims.items()
     }
-    return Proof(compared, promised, standings, level, failing)
+    return Proof(compared, tested, standings, level, failing)
 
 
 def _comparisons(candidate: Candidate, contest: Contest) -> tuple[Comparison, ...]:
-    """A candidate with each other one, aspect by aspect."""
+    """A candidate with each other one, criterion by criterion."""
     return tuple(
-        _compared(candidate, other, aspect, contest)
-        for aspect in contest.aspects
+        _compared(candidate, other, criterion, contest)
+        for criterion in contest.criteria
         for other in others(candidate, contest)
     )
 
@@ -284,36 +297,38 @@ def _worse(made: Sequence[Comparison], contest: Contest) -> bool:
     count = len(contest.candidates)
     pairs = max(count - 1, count**2 // 4)
     p_values = [one.p_within for one in made]
-    return stats.any_of(p_values, pairs * len(contest.aspects)) <= ONE_SIDED
+    return stats.any_of(p_values, pairs * len(contest.criteria)) <= ONE_SIDED
 
 
-def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Comparison:
+def _compared(
+    one: Candidate, other: Candidate, criterion: Criterion, contest: Contest
+) -> Comparison:
     """Never outside the margin beside a tier that looks better than it is, nor if this machine held
     it back, which is not the disk's doing."""
-    ratio = _ratio(one, other, aspect, contest)
+    ratio = _ratio(one, other, criterion, contest)
     if ratio.p_value is None:
-        return Comparison(one, other, aspect, ratio, 1.0, 1.0)
-    sign = 1 if aspect.is_latency else -1
-    p = ratio.chance_beyond(1 + sign * contest.margin_of(aspect) / 100)
-    worse = p if aspect.is_latency else 1 - p
+        return Comparison(one, other, criterion, ratio, 1.0, 1.0)
+    sign = 1 if criterion.is_latency else -1
+    p = ratio.chance_beyond(1 + sign * contest.margin_of(criterion) / 100)
+    worse = p if criterion.is_latency else 1 - p
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
-    fair = contest.flattered(other) is None and one.limit not in NOT_THE_TIER
-    return Comparison(one, other, aspect, ratio, enough, within if fair else 1.0)
+    fair = contest.flattered(other) is None and one.cause not in NOT_THE_TIER
+    return Comparison(one, other, criterion, ratio, enough, within if fair else 1.0)
 
 
-def _promise(candidate: Candidate, objective: Objective, contest: Contest) -> Promise:
+def _test_objective(candidate: Candidate, objective: Objective, contest: Contest) -> ObjectiveTest:
     """Missed at a level divided by all objectives of all tiers: one of several is enough for that,
     and what a tier that misses sets free goes to the claims of the others."""
     values = (candidate.measured or {}).get(objective, ())
     if not values:
-        return Promise(objective, None, None, None, 1.0, False)
+        return ObjectiveTest(objective, None, None, None, 1.0, False)
     mean, low, high, p = _tested(values, objective, looks.confidence(SHOWN, contest.share))
     if p is None:
-        return Promise(objective, mean, None, None, 1.0, False)
+        return ObjectiveTest(objective, mean, None, None, 1.0, False)
     failing = p if METRICS[objective.metric].direction == "lower" else 1 - p
     kept, missed = looks.at_look((failing, 1 - failing), contest.share)
     family = max(1, len(contest.slo)) * len(contest.candidates)
-    return Promise(objective, mean, low, high, kept, missed <= ONE_SIDED / family)
+    return ObjectiveTest(objective, mean, low, high, kept, missed <= ONE_SIDED / family)
 
 
 def _tested(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, results
+from orchestrator.analysis import comparability, overload, results
 from orchestrator.analysis.conclusions import Bottleneck, Decision
-from orchestrator.analysis.decisions import offers, reach, reasons, sweep_slo
+from orchestrator.analysis.decisions import load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     LATENCIES,
@@ -24,11 +24,11 @@ from orchestrator.analysis.decisions.candidates import (
     each_once,
 )
 from orchestrator.analysis.decisions.contests import SHOWN, Contest, make_contest
-from orchestrator.analysis.loads import load_sweeps, overload
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HARNESS_LIMITS, NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_LIMITS, NOT_THE_TIER
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points, published_study
 from orchestrator.planning.slo import format_objective
@@ -36,18 +36,18 @@ from orchestrator.units import listed
 
 
 def decisions(
-    campaign: Results, limits: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
+    campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[Decision, ...]:
     """One per workload of the plan; the loads of a sweep have one together. `doubts`: all of the
     campaign and its runs."""
-    limit_of = {(limit.profile, limit.workload): limit.verdict for limit in limits}
+    causes = {(one.profile, one.workload): one.cause for one in bottlenecks}
     swept = load_sweeps.of_plan(campaign)
-    contests = [load_sweeps.contest(loads, limit_of) for loads in swept.values()]
+    contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
     alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
-    contests += [_of_workload(campaign, w, limit_of) for w in alone]
+    contests += [_of_workload(campaign, w, causes) for w in alone]
     contests = [_doubted(contest, campaign, doubts) for contest in contests]
     return tuple(
-        sweep_slo.decide(loads, contest)
+        load_sweeps.decide(loads, contest)
         if (loads := swept.get(contest.workload)) and loads.slo
         else decide(contest)
         for contest in contests
@@ -59,14 +59,14 @@ def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Co
     plan = campaign.plan
     loads = [load for load in plan.workloads if load_points.subject(load) == contest.workload]
     scale = "" if plan.scale in published_study.FULL_SCALES else plan.scale
-    found = reach.of_tiers(plan, doubts, [load.name for load in loads])
+    found = kinds.of_tiers(plan, doubts, [load.name for load in loads])
     windows_s = {load.measure_s for load in loads}
     window_s = windows_s.pop() if len(windows_s) == 1 else 0.0
     return replace(contest, doubts=found, scale=scale, window_s=window_s)
 
 
 def _of_workload(
-    campaign: Results, workload: Workload, limit_of: Mapping[tuple[str, str], str]
+    campaign: Results, workload: Workload, causes: Mapping[tuple[str, str], str]
 ) -> Contest:
     profiles = campaign.plan.tiers
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
@@ -74,26 +74,26 @@ def _of_workload(
     counted = any(results.value_of(run.record, "nopm") for run in every)
     throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
     at_ceiling = bool(every) and all(_at_ceiling(run) for run in every)
-    causes = {name: limit_of.get((name, workload.name), "") for name in runs}
-    held_back = {name for name, cause in causes.items() if cause in NOT_THE_TIER}
+    held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
     compared, constant = comparable(latencies, profiles)
     closed_loop = not any(resources.paced(run.record) for run in every)
     both = each_once(throughput, compared, closed_loop=closed_loop)
-    aspects = compared if at_ceiling or load.asked else both
+    criteria = compared if at_ceiling or load.asked else both
     candidates = []
     for profile in (one for one in profiles if one.name not in load.tiers):
         own = runs[profile.name]
-        wanted = {aspect: (aspect.metric, aspect.scope) for aspect in (throughput, *latencies)}
-        values = {aspect: v for aspect, key in wanted.items() if (v := results.whole(own, key))}
+        figures = (throughput, *latencies)
+        values = {figure: v for figure in figures if (v := results.whole(own, figure.key))}
         clauses = (*workload.slo, FAILED)
-        measured = {one: v for one in clauses if (v := results.promised(own, one))}
+        measured = {one: v for one in clauses if (v := results.objective_values(own, one))}
         if throughput in values:
             numbers = tuple(run.record.run.repetition for run in own)
-            candidates.append(Candidate(profile, values, causes[profile.name], measured, numbers))
+            cause = causes.get((profile.name, workload.name), "")
+            candidates.append(Candidate(profile, values, cause, measured, numbers))
     tiers = [name for name in runs if name not in load.tiers]
     return replace(
-        make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, aspects),
+        make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, criteria),
         at_ceiling=at_ceiling,
         constant_latency=constant,
         p99_margin_pct=campaign.plan.p99_margin_pct,
@@ -119,7 +119,7 @@ def decide(contest: Contest) -> Decision:
         made,
         is_open=is_open(contest),
         confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
-        basis=offers.basis(contest) if made.offers else "",
+        basis=reasons.basis(contest) if made.offers else "",
     )
 
 
@@ -130,11 +130,11 @@ def _made(contest: Contest) -> Decision:
     for tier in contest.candidates:
         by_standing.setdefault(_standing(tier, contest), []).append(tier)
     if enough := by_standing.get("enough"):
-        return _decided(reasons.preferred(enough, contest), contest)
+        return _decided(offers.preferred(enough, contest), contest)
     open_ = by_standing.get("open")
     reason = reasons.why_open(open_[0], contest) if open_ else reasons.none_enough(contest)
     made = offers.offers(contest)
-    margins = offers.least_margins(made)
+    margins = reasons.least_margins(made)
     return replace(_undecided(contest, f"{reason}. {margins}" if margins else reason), offers=made)
 
 
@@ -145,7 +145,7 @@ def is_open(contest: Contest) -> bool:
     for tier in contest.candidates:
         standing = _standing(tier, contest)
         # One that misses the SLO and is open all the same was held back by this machine.
-        held_back = any(p.missed for p in contest.proof.promises[tier.name])
+        held_back = any(p.missed for p in contest.proof.objectives[tier.name])
         if standing == "open" and not held_back and not contest.barred(tier):
             return True
         if standing == "enough":
@@ -171,12 +171,12 @@ def _no_contest(contest: Contest) -> str:
     single = _single(contest)
     if single and (not contest.slo or len(single) == len(names)):
         return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
-    if all(tier.limit in HARNESS_LIMITS for tier in contest.candidates) and not contest.slo:
+    if all(tier.cause in HARNESS_LIMITS for tier in contest.candidates) and not contest.slo:
         return (
             "the machine or its load generator was the limit on every tier, so what the disks "
             "could do was not measured"
         )
-    if not contest.aspects and not contest.slo:
+    if not contest.criteria and not contest.slo:
         return "no figure is there of every run, so there is nothing to compare"
     return ""
 
@@ -185,21 +185,21 @@ def _single(contest: Contest) -> list[str]:
     return [c.name for c in contest.candidates if min(map(len, c.values.values())) < 2]
 
 
-# ------------------------------------------------------------------ words
+# ------------------------------------------------------------------ the answer
 
 
 def _undecided(contest: Contest, reason: str) -> Decision:
     slo = tuple(format_objective(one) for one in contest.slo)
-    return Decision(contest.workload, None, reason, None, None, slo=slo)
+    return Decision(contest.workload, None, reason, slo=slo)
 
 
 def _decided(tier: Candidate, contest: Contest) -> Decision:
     made = offers.offers(contest)
     cheaper = made[: contest.candidates.index(tier)]
-    said = (offers.least_margins(cheaper), *reasons.remarks(tier, contest))
+    said = (reasons.least_margins(cheaper), *reasons.remarks(tier, contest))
     remarks = "".join(f". {remark}" for remark in said if remark)
     criterion, why = reasons.why_slo(tier, contest) if contest.slo else reasons.why(tier, contest)
-    open_ = reasons.cheaper_than(tier, reasons.passed_over(tier, contest, "open"), contest)
+    open_ = offers.cheaper_than(tier, offers.passed_over(tier, contest, "open"), contest)
     cost, currency = None, None
     if tier.price:
         cost, currency = tier.monthly_cost, tier.price.currency
@@ -218,4 +218,4 @@ def _decided(tier: Candidate, contest: Contest) -> Decision:
         without_prices=reasons.without_prices(tier, contest),
         cheaper_open=(*(one.name for one in open_), *contest.absent),
     )
-    return replace(named, request=offers.request(tier, named, contest))
+    return replace(named, request=reasons.request(tier, named, contest))

@@ -1,4 +1,5 @@
-"""What each tier of a contest costs and gives, and what one step up or down in price changes. Pure.
+"""What each tier of a contest costs and gives, what one step up or down in price changes, and which
+of several is preferred. Pure.
 
 Costs are of the disks of all nodes, a month at list price. Virtual machines are not in them.
 """
@@ -8,35 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from orchestrator.analysis.conclusions import (
-    Change,
-    Decision,
-    NeighbourTier,
-    ObjectiveResult,
-    Offer,
-    PromiseWord,
-)
-from orchestrator.analysis.decisions.candidates import NOPM, Aspect, Candidate
+from orchestrator.analysis.conclusions import NeighbourTier, ObjectiveResult, ObjectiveWord, Offer
+from orchestrator.analysis.decisions.candidates import NOPM, Candidate, Criterion
 from orchestrator.analysis.decisions.contests import (
     ONE_SIDED,
     SHOWN,
     Comparison,
     Contest,
-    Promise,
+    ObjectiveTest,
     others,
 )
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry.bottlenecks import NOT_THE_TIER
-from orchestrator.metrics import METRICS
-from orchestrator.planning import costs
+from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import counted, format_change, format_quantity, format_seconds, listed
 
-NOT_ITS_DISK = (
-    "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
-    "provider's own"
-)
-MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 UNITS = 1_000  # of throughput, which a cost is told of
 
 
@@ -47,7 +33,7 @@ def offers(contest: Contest) -> tuple[Offer, ...]:
 
 def _offer(tier: Candidate, contest: Contest) -> Offer:
     cost = tier.monthly_cost
-    rate = next((aspect for aspect in tier.values if not aspect.is_latency), None)
+    rate = next((criterion for criterion in tier.values if not criterion.is_latency), None)
     per_unit, dear, cheap = None, None, None
     if cost is not None and rate is not None:
         per_unit = UNITS * cost / _mean(tier, rate)
@@ -67,11 +53,11 @@ def _offer(tier: Candidate, contest: Contest) -> Offer:
         price_as_of=price.as_of if price else "",
         price_source=price.source if price else "",
         worst=tuple(
-            _change(_worst(tier, aspect, contest))
-            for aspect in contest.aspects
+            _worst(tier, criterion, contest).change
+            for criterion in contest.criteria
             if contest.proof.comparisons[tier.name]
         ),
-        slo=tuple(_result(one, contest) for one in contest.proof.promises[tier.name]),
+        slo=tuple(_result(one, contest) for one in contest.proof.objectives[tier.name]),
         least_margin_pct=_least_margin(tier, contest, of_tail=False),
         least_p99_margin_pct=_least_margin(tier, contest, of_tail=True),
         cost_per_unit_low=cheap,
@@ -87,28 +73,15 @@ def _least_margin(tier: Candidate, contest: Contest, *, of_tail: bool) -> float 
     losses = [0.0]
     confidence = 1 - 2 * contest.proof.level * contest.share
     for one in contest.proof.comparisons[tier.name]:
-        if one.aspect.is_tail is of_tail:
+        if one.criterion.is_tail is of_tail:
             low, high = one.ratio.at(confidence).interval_pct or (-math.inf, math.inf)
-            losses.append(high if one.aspect.is_latency else -low)
+            losses.append(high if one.criterion.is_latency else -low)
     known = len(losses) > 1 and math.isfinite(max(losses))
     return math.ceil(100 * max(losses)) / 100 if known else None
 
 
-def least_margins(made: Sequence[Offer]) -> str:
-    """`premium is enough if 7.2 % may be lost (p99: 31 %) and ultra if 2.1 % (p99: 12 %)`."""
-    parts: list[str] = []
-    for offer in made:
-        if offer.least_margin_pct is not None and offer.least_margin_pct <= MOST_LOST_PCT:
-            tail = offer.least_p99_margin_pct
-            beside = "" if tail is None else f" (p99: {format_quantity(tail, '%')})"
-            words = ("", "") if parts else (" is enough", " may be lost")
-            margin = format_quantity(offer.least_margin_pct, "%")
-            parts.append(f"{offer.tier}{words[0]} if {margin}{words[1]}{beside}")
-    return listed(parts) if parts else ""
-
-
-def _mean(tier: Candidate, aspect: Aspect) -> float:
-    values = tier.values[aspect]
+def _mean(tier: Candidate, criterion: Criterion) -> float:
+    values = tier.values[criterion]
     return sum(values) / len(values)
 
 
@@ -126,7 +99,7 @@ def _beats(other: Candidate, tier: Candidate, contest: Contest) -> bool:
     """Whether `other`, which is as cheap, is proven within the margin of `tier` in every criterion
     and worse in none, and is cheaper or proven better in one."""
     made = [one for one in contest.proof.comparisons[other.name] if one.other is tier]
-    if not made or contest.flattered(other) or tier.limit in NOT_THE_TIER:
+    if not made or contest.flattered(other) or tier.cause in NOT_THE_TIER:
         return False
     if _proven(other, tier, contest, worse=True):
         return False
@@ -141,41 +114,28 @@ def _proven(other: Candidate, tier: Candidate, contest: Contest, worse: bool) ->
     made = [one for one in contest.proof.comparisons[other.name] if one.other is tier]
     family = len(made) * len(contest.candidates) * (len(contest.candidates) - 1)
     return any(
-        (one.ratio.ratio > 1) == (one.aspect.is_latency == worse)
+        (one.ratio.ratio > 1) == (one.criterion.is_latency == worse)
         and looks.at_look([one.ratio.p_value / 2], contest.share)[0] <= ONE_SIDED / family
         for one in made
         if one.ratio.p_value is not None
     )
 
 
-def _worst(tier: Candidate, aspect: Aspect, contest: Contest) -> Comparison:
-    made = [one for one in contest.proof.comparisons[tier.name] if one.aspect is aspect]
+def _worst(tier: Candidate, criterion: Criterion, contest: Contest) -> Comparison:
+    made = [one for one in contest.proof.comparisons[tier.name] if one.criterion is criterion]
     return max(made, key=lambda one: one.p_value)
 
 
-def _change(comparison: Comparison) -> Change:
-    low, high = comparison.ratio.interval_pct or (None, None)
-    return Change(
-        comparison.aspect.metric,
-        comparison.aspect.scope,
-        comparison.aspect.title,
-        comparison.other.name,
-        comparison.ratio.change_pct,
-        low,
-        high,
-    )
-
-
-def _result(promise: Promise, contest: Contest) -> ObjectiveResult:
-    met = promise.p_value <= contest.proof.level
-    word: PromiseWord = "missed" if promise.missed else "met" if met else "open"
+def _result(test: ObjectiveTest, contest: Contest) -> ObjectiveResult:
+    met = test.p_value <= contest.proof.level
+    word: ObjectiveWord = "missed" if test.missed else "met" if met else "open"
     return ObjectiveResult(
-        objective=format_objective(promise.objective),
+        objective=format_objective(test.objective),
         word=word,
-        measured=promise.measured,
-        value=promise.value,
-        ci_low=promise.low,
-        ci_high=promise.high,
+        measured=test.measured,
+        value=test.value,
+        ci_low=test.low,
+        ci_high=test.high,
     )
 
 
@@ -192,91 +152,45 @@ def step(tier: Candidate, by: int, contest: Contest) -> NeighbourTier | None:
     costs = other.monthly_cost, tier.monthly_cost
     known = not contest.no_prices and costs[0] is not None and costs[1] is not None
     change = (costs[0] or 0.0) - (costs[1] or 0.0) if known else None
-    return NeighbourTier(
-        other.name, change, tuple(_change(one) for one in made if one.other is tier)
-    )
+    return NeighbourTier(other.name, change, tuple(one.change for one in made if one.other is tier))
 
 
-# ------------------------------------------------------------------ one sentence
+# ------------------------------------------------------------------ which is preferred
 
 
-def best(contest: Contest, aspects: Sequence[Aspect]) -> str:
-    """`within 5 % of the best throughput and within 20 % of the best p99 latency`."""
-    titles: dict[float, list[str]] = {}
-    for aspect in aspects:
-        titles.setdefault(contest.margin_of(aspect), []).append(aspect.title)
-    return " and ".join(
-        f"within {format_quantity(margin_pct, '%')} of the best {listed(each)}"
-        for margin_pct, each in titles.items()
-    )
+def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
+    """The first; where declared limits order the tiers, the cheapest of those whose prices can be
+    held against its own."""
+    alike = [one for one in enough if contest.no_prices and _same_list(one, enough[0])]
+    return min(alike, key=lambda one: one.monthly_cost or 0.0, default=enough[0])
 
 
-def request(tier: Candidate, made: Decision, contest: Contest) -> str:
-    """What to buy and why, to be pasted into a purchase request."""
-    disks = counted(costs.bought_disks(tier.profile), "disk")
-    text = f"{made.workload}: {disks} of {tier.profile.tier.title}"
-    if made.monthly_cost is not None and tier.price:
-        price = tier.price
-        text += (
-            f" for {made.monthly_cost:,.2f} {made.currency} a month at list price ({price.region}, "
-            f"as of {price.as_of}; VM {'included' if tier.with_vms else 'not included'})"
-        )
-    as_cheap = [one for one in contest.candidates if one.monthly_cost == tier.monthly_cost]
-    which = "one" if contest.no_prices or len(as_cheap) > 1 else "the cheapest"
-    mean = any(METRICS[one.metric].percent for one in contest.slo)
-    kept = f"{listed(made.slo)}{' in the mean of windows' if mean else ''}"
-    aim = f"to meet {kept}" if made.slo else best(contest, contest.aspects)
-    if contest.overload.always and len(contest.candidates) == 1 and not made.slo:
-        aim = (
-            f"to serve the rate asked for, under which {listed(contest.overload.always)} fell back"
-        )
-    names = listed([candidate.name for candidate in contest.candidates])
-    where = (
-        ""
-        if tier.profile.tier.is_as_bought
-        else " (on emulated or otherwise limited disks, not on these)"
-    )
-    text += f": {which} of {names} that is measured{where} and proven {aim}"
-    if made.without_prices:
-        text += f"; {made.without_prices}"
-    if made.cheaper_open:
-        text += f"; not excluded: {listed(made.cheaper_open)}"
-    for name, neighbour in (("dearer", made.dearer), ("cheaper", made.cheaper)):
-        if neighbour is not None and neighbour.changes:
-            text += f"; {_told(name, neighbour, made.currency)}"
-    text += f"; {basis(contest)}"
-    if contest.limited_by:
-        text += f"; what limits this: {', '.join(contest.limited_by)}"
-    return f"{text}."
+def _same_list(one: Candidate, other: Candidate) -> bool:
+    """Whether both have prices of one currency, and machines of one kind."""
+    if one.price is None or other.price is None:
+        return False
+    same_vm = one.profile.cluster.vm == other.profile.cluster.vm
+    return same_vm and one.price.currency == other.price.currency
 
 
-def basis(contest: Contest) -> str:
-    """What every figure of an answer rests on: level, repetitions by number, windows."""
-    level = format_quantity(100 * looks.confidence(stats.CONFIDENCE, contest.share), "%")
-    tiers: dict[str, list[str]] = {}
-    for one in contest.candidates:
-        numbers = one.repetitions or tuple(range(1, 1 + max(map(len, one.values.values()))))
-        in_a_row = len(numbers) > 2 and numbers == tuple(range(numbers[0], numbers[-1] + 1))
-        named = f"{numbers[0]} to {numbers[-1]}" if in_a_row else listed(list(map(str, numbers)))
-        which = f" (repetitions {named})" if len(numbers) > 1 else ""
-        tiers.setdefault(f"n = {len(numbers)}{which}", []).append(one.name)
-    runs = [f"{n} of {listed(names)}" if len(tiers) > 1 else n for n, names in tiers.items()]
-    windows = f", windows of {format_seconds(contest.window_s)}" if contest.window_s else ""
-    return f"each bound in brackets holds at {level}; {', '.join(runs)}{windows}"
+def by_price(tier: Candidate, contest: Contest) -> bool:
+    """Whether a known price, and not declared limits, puts it before another."""
+    before = contest.candidates[: contest.candidates.index(tier)]
+    return any(preferred((one, tier), contest) is tier for one in before)
 
 
-def _told(word: str, neighbour: NeighbourTier, currency: str | None) -> str:
-    changes = listed([f"{one.title} {_with_bounds(one)}" for one in neighbour.changes])
-    if neighbour.cost_change is None:
-        return f"with {neighbour.tier}: {changes}"
-    if not neighbour.cost_change:
-        return f"{neighbour.tier} costs the same, with {changes}"
-    amount = f"{abs(neighbour.cost_change):,.2f} {currency}"
-    return f"{neighbour.tier} is {amount} {word}, with {changes}"
+def passed_over(tier: Candidate, contest: Contest, standing: str) -> list[Candidate]:
+    before = contest.candidates[: contest.candidates.index(tier)]
+    return [other for other in before if contest.proof.standings[other.name] == standing]
 
 
-def _with_bounds(change: Change) -> str:
-    text = format_change(change.change_pct)
-    if change.ci_low_pct is None or change.ci_high_pct is None:
-        return text
-    return f"{text} ({format_change(change.ci_low_pct)} to {format_change(change.ci_high_pct)})"
+def cheaper_than(tier: Candidate, of: Sequence[Candidate], contest: Contest) -> Sequence[Candidate]:
+    """Those that cost less; where prices are not known, all."""
+    cost = tier.monthly_cost
+    if contest.no_prices or cost is None:
+        return of
+    return [one for one in of if (one.monthly_cost or 0.0) < cost]
+
+
+def also_enough(tier: Candidate, contest: Contest) -> list[Candidate]:
+    return [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]

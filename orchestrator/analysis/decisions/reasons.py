@@ -1,82 +1,52 @@
-"""Why a tier is named for a workload, or none: a decision in words. Pure."""
+"""A decision in words: why a tier is named for a workload, or none, and what to buy. Pure.
+
+The rules are in `contests`, `offers` and `decision`; nothing is decided here.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from orchestrator.analysis.conclusions import Decision, NeighbourTier, Offer
 from orchestrator.analysis.decisions import offers
-from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import (
     SHOWN,
     Comparison,
     Contest,
-    Promise,
+    ObjectiveTest,
     in_common,
-    others,
 )
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry.bottlenecks import HARNESS_LIMITS
+from orchestrator.analysis.telemetry.causes import HARNESS_LIMITS
 from orchestrator.metrics import METRICS
+from orchestrator.planning import costs
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import counted, format_quantity, listed
+from orchestrator.units import counted, format_quantity, format_seconds, listed
 
+NOT_ITS_DISK = (
+    "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
+    "provider's own"
+)
+MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 SERVED = "served rate"  # the criterion, where a tier is overloaded
 _LEAST = ("declares the lowest limits of them", "of those with a price costs least")
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
-
-
-def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
-    """The first; where declared limits order the tiers, the cheapest of those whose prices can be
-    held against its own."""
-    alike = [one for one in enough if contest.no_prices and _same_list(one, enough[0])]
-    return min(alike, key=lambda one: one.monthly_cost or 0.0, default=enough[0])
-
-
-def _same_list(one: Candidate, other: Candidate) -> bool:
-    """Whether both have prices of one currency, and machines of one kind."""
-    if one.price is None or other.price is None:
-        return False
-    same_vm = one.profile.cluster.vm == other.profile.cluster.vm
-    return same_vm and one.price.currency == other.price.currency
-
-
-def _by_price(tier: Candidate, contest: Contest) -> bool:
-    """Whether a known price, and not declared limits, puts it before another."""
-    before = contest.candidates[: contest.candidates.index(tier)]
-    return any(preferred((one, tier), contest) is tier for one in before)
 
 
 def which(tier: Candidate, contest: Contest) -> str:
     """What the tier named is: the cheapest, or the least, where prices are not known."""
     if not contest.no_prices:
         return "cheapest tier"
-    return (
-        f"tier with the lowest {'known price' if _by_price(tier, contest) else 'declared limits'}"
-    )
+    lowest = "known price" if offers.by_price(tier, contest) else "declared limits"
+    return f"tier with the lowest {lowest}"
 
 
 def without_prices(tier: Candidate, contest: Contest) -> str:
     """How it was chosen where not all prices could be compared, and why; else empty."""
-    by = "the prices that are known" if _by_price(tier, contest) else "declared limits"
+    by = "the prices that are known" if offers.by_price(tier, contest) else "declared limits"
     return f"chosen by {by}: {contest.no_prices}" if contest.no_prices else ""
-
-
-def passed_over(tier: Candidate, contest: Contest, standing: str) -> list[Candidate]:
-    before = contest.candidates[: contest.candidates.index(tier)]
-    return [other for other in before if contest.proof.standings[other.name] == standing]
-
-
-def cheaper_than(tier: Candidate, of: Sequence[Candidate], contest: Contest) -> Sequence[Candidate]:
-    """Those that cost less; where prices are not known, all."""
-    cost = tier.monthly_cost
-    if contest.no_prices or cost is None:
-        return of
-    return [one for one in of if (one.monthly_cost or 0.0) < cost]
-
-
-def _also_enough(tier: Candidate, contest: Contest) -> list[Candidate]:
-    return [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]
 
 
 def _are(tiers: Sequence[Candidate]) -> str:
@@ -85,7 +55,7 @@ def _are(tiers: Sequence[Candidate]) -> str:
 
 def _as_long_as(tier: Candidate, contest: Contest) -> str:
     """How far prices may be off before another tier would be named."""
-    enough = _also_enough(tier, contest)
+    enough = offers.also_enough(tier, contest)
     if not enough or not tier.price or not tier.monthly_cost:
         return ""
     next_ = min(enough, key=lambda one: one.monthly_cost or 0.0)
@@ -95,17 +65,19 @@ def _as_long_as(tier: Candidate, contest: Contest) -> str:
 
 def why(tier: Candidate, contest: Contest) -> tuple[str, str]:
     """The criterion that decided, and the reason."""
-    losers = passed_over(tier, contest, "not enough")
+    losers = offers.passed_over(tier, contest, "not enough")
     proofs = [_proof(loser, tier, contest) for loser in losers]
     worse = "; ".join(map(_told, losers, proofs))
-    best = offers.best(contest, contest.aspects)
+    best = within_margins(contest, contest.criteria)
     text = f"{tier.name} is the {which(tier, contest)} proven {best}"
-    alike = _also_enough(tier, contest)
+    alike = offers.also_enough(tier, contest)
     equal = [c for c in alike if not contest.no_prices and c.monthly_cost == tier.monthly_cost]
     if equal:
         text = f"{tier.name} is proven {best}, as {_are(equal)} at the same price"
-    elif contest.no_prices and not passed_over(tier, contest, "open"):
-        lowest = f", as {_are(alike)}, and {_LEAST[_by_price(tier, contest)]}" if alike else ""
+    elif contest.no_prices and not offers.passed_over(tier, contest, "open"):
+        lowest = (
+            f", as {_are(alike)}, and {_LEAST[offers.by_price(tier, contest)]}" if alike else ""
+        )
         text = f"{tier.name} is {best}{lowest}"
     criterion = _criterion(proofs[-1]) if proofs else ""
     if contest.overload.always and not proofs:
@@ -116,16 +88,18 @@ def why(tier: Candidate, contest: Contest) -> tuple[str, str]:
 
 
 def why_slo(tier: Candidate, contest: Contest) -> tuple[str, str]:
-    losers = passed_over(tier, contest, "not enough")
+    losers = offers.passed_over(tier, contest, "not enough")
     missed = [(loser, _missed(loser, contest)) for loser in losers]
-    worse = "; ".join(f"{loser.name} misses {promise}" for loser, promise in missed)
-    kept = listed([str(promise) for promise in contest.proof.promises[tier.name]])
+    worse = "; ".join(f"{loser.name} misses {test}" for loser, test in missed)
+    kept = listed([str(test) for test in contest.proof.objectives[tier.name]])
     text = f"{tier.name} is the {which(tier, contest)} proven to meet {kept}"
     criterion = _criterion(missed[-1][1]) if missed else ""
     return criterion, f"{text}; {worse}" if worse else text
 
 
-def _proof(loser: Candidate, winner: Candidate | None, contest: Contest) -> Comparison | Promise:
+def _proof(
+    loser: Candidate, winner: Candidate | None, contest: Contest
+) -> Comparison | ObjectiveTest:
     """A comparison that proves a tier to be outside the margin, with the winner if there is one;
     or that too many of its transactions fail."""
     proofs = [one for one in contest.proof.comparisons[loser.name] if one.outside]
@@ -134,25 +108,25 @@ def _proof(loser: Candidate, winner: Candidate | None, contest: Contest) -> Comp
     return next((proof for proof in proofs if proof.other is winner), proofs[0])
 
 
-def _told(loser: Candidate, proof: Comparison | Promise) -> str:
+def _told(loser: Candidate, proof: Comparison | ObjectiveTest) -> str:
     return str(proof) if isinstance(proof, Comparison) else f"{loser.name} misses {proof}"
 
 
-def _criterion(proof: Comparison | Promise) -> str:
+def _criterion(proof: Comparison | ObjectiveTest) -> str:
     if isinstance(proof, Comparison):
-        return proof.aspect.title
+        return proof.criterion.title
     return format_objective(proof.objective)
 
 
-def _missed(loser: Candidate, contest: Contest) -> Promise:
-    promises = (*contest.proof.promises[loser.name], contest.proof.failing[loser.name])
-    return next(one for one in promises if one.missed)
+def _missed(loser: Candidate, contest: Contest) -> ObjectiveTest:
+    tests = (*contest.proof.objectives[loser.name], contest.proof.failing[loser.name])
+    return next(one for one in tests if one.missed)
 
 
 def remarks(tier: Candidate, contest: Contest) -> list[str]:
     remarks = []
-    open_ = passed_over(tier, contest, "open")
-    cheaper = {one.name for one in cheaper_than(tier, open_, contest)}
+    open_ = offers.passed_over(tier, contest, "open")
+    cheaper = {one.name for one in offers.cheaper_than(tier, open_, contest)}
     for order, of in (
         ("which declares less" if contest.no_prices else "which is cheaper", cheaper),
         ("which costs the same", {one.name for one in open_} - cheaper),
@@ -162,15 +136,15 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
             remarks.append(f"Whether {names}, {order}, is enough is open")
     remarks += _of_windows(tier, contest)
     if contest.slo and not tier.profile.tier.is_as_bought:
-        remarks.append(offers.NOT_ITS_DISK)
+        remarks.append(NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
     if contest.overload.asked and len(contest.candidates) > 1 and not contest.slo:
         remarks.append("All tiers are asked for the same rate, so latency ranks")
     remarks += contest.overload.remarks()
-    if all(other.limit in _NOT_THE_DISK for other in contest.candidates):
+    if all(other.cause in _NOT_THE_DISK for other in contest.candidates):
         remarks += _no_disk_remark(contest)
-    if tier.limit in HARNESS_LIMITS:
+    if tier.cause in HARNESS_LIMITS:
         remarks.append(
             f"With {tier.name} this machine was the limit: on a larger one dearer tiers may do more"
         )
@@ -179,7 +153,7 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
     if contest.unlike_prices:
         remarks.append(f"{contest.unlike_prices}{_as_long_as(tier, contest)}")
     if contest.left_out and not contest.slo:
-        titles = listed([aspect.title for aspect in contest.left_out])
+        titles = listed([criterion.title for criterion in contest.left_out])
         remarks.append(f"Not compared, as not every run has it: {titles}")
     if contest.constant_latency and not contest.slo:
         names = listed(contest.constant_latency)
@@ -212,8 +186,8 @@ def _no_disk_remark(contest: Contest) -> list[str]:
     """If CPU or think time was the limit on every tier: as much as the comparisons allow."""
     refused = [n for n, standing in contest.proof.standings.items() if standing == "not enough"]
     every = [one for name in refused for one in contest.proof.comparisons[name]]
-    worse = [comparison.aspect for comparison in every if comparison.outside]
-    if not all(aspect.is_latency for aspect in worse):
+    worse = [comparison.criterion for comparison in every if comparison.outside]
+    if not all(criterion.is_latency for criterion in worse):
         return []
     if worse:
         return ["On no tier does the disk limit throughput, but latency depends on it"]
@@ -230,23 +204,27 @@ def why_open(tier: Candidate, contest: Contest) -> str:
         return _open_slo(tier, contest)
     level = contest.proof.level
     unsure = [one for one in contest.proof.comparisons[tier.name] if one.p_value > level]
-    unproven = list(dict.fromkeys(comparison.aspect for comparison in unsure))
-    proven = [aspect for aspect in contest.aspects if aspect not in unproven]
-    worst = max((one for one in unsure if one.aspect is unproven[0]), key=lambda one: one.p_value)
+    unproven = list(dict.fromkeys(comparison.criterion for comparison in unsure))
+    proven = [criterion for criterion in contest.criteria if criterion not in unproven]
+    worst = max(
+        (one for one in unsure if one.criterion is unproven[0]), key=lambda one: one.p_value
+    )
     if proven:
-        titles = listed([aspect.title for aspect in unproven])
-        text = f"{tier.name} is {offers.best(contest, proven)}; whether also of the best {titles}"
+        titles = listed([criterion.title for criterion in unproven])
+        text = (
+            f"{tier.name} is {within_margins(contest, proven)}; whether also of the best {titles}"
+        )
     else:
-        text = f"whether {tier.name} is {offers.best(contest, unproven)}"
+        text = f"whether {tier.name} is {within_margins(contest, unproven)}"
     likely = ", as one of its comparisons may be by chance" if worst.outside else ""
     return f"{text} is not proven: {worst}{likely}; {_more(worst, contest)}"
 
 
 def _more(unsure: Comparison, contest: Contest) -> str:
     """About how many repetitions would prove it or the contrary, at the noise seen so far."""
-    ours, theirs = in_common(unsure.one, unsure.other, unsure.aspect)
-    sign = 1 if unsure.aspect.is_latency else -1
-    bound = 1 + sign * contest.margin_of(unsure.aspect) / 100
+    ours, theirs = in_common(unsure.one, unsure.other, unsure.criterion)
+    sign = 1 if unsure.criterion.is_latency else -1
+    bound = 1 + sign * contest.margin_of(unsure.criterion) / 100
     room = abs(math.log(unsure.ratio.ratio / bound))
     confidence = looks.confidence(SHOWN, contest.share)
     wanted = stats.repetitions_to_reach(theirs, ours, room, confidence)
@@ -259,12 +237,12 @@ def _more(unsure: Comparison, contest: Contest) -> str:
 
 
 def _open_slo(tier: Candidate, contest: Contest) -> str:
-    promises = contest.proof.promises[tier.name]
-    unsure = [str(one) for one in promises if one.p_value > contest.proof.level]
-    missed = passed_over(tier, contest, "not enough")
+    tests = contest.proof.objectives[tier.name]
+    unsure = [str(one) for one in tests if one.p_value > contest.proof.level]
+    missed = offers.passed_over(tier, contest, "not enough")
     before = "".join(f"{one.name} misses {_missed(one, contest)}; " for one in missed)
     needed = "more repetitions are needed"
-    if tier.limit in HARNESS_LIMITS:
+    if tier.cause in HARNESS_LIMITS:
         needed = "this machine was the limit, so what the disk could do was not measured"
     return f"{before}whether {tier.name} meets {listed(unsure)} is not proven; {needed}"
 
@@ -275,6 +253,97 @@ def none_enough(contest: Contest) -> str:
         return f"no tier meets the SLO: {'; '.join(missed)}"
     proofs = "; ".join(_told(one, _proof(one, None, contest)) for one in contest.candidates)
     failing = any(one.missed for one in contest.proof.failing.values())
-    best = offers.best(contest, contest.aspects)
+    best = within_margins(contest, contest.criteria)
     why = "" if failing else f" {best}, each being worse than another"
     return f"no tier is{why or ' enough'}: {proofs}"
+
+
+# ------------------------------------------------------------------ beside the reason
+
+
+def least_margins(made: Sequence[Offer]) -> str:
+    """`premium is enough if 7.2 % may be lost (p99: 31 %) and ultra if 2.1 % (p99: 12 %)`."""
+    parts: list[str] = []
+    for offer in made:
+        if offer.least_margin_pct is not None and offer.least_margin_pct <= MOST_LOST_PCT:
+            tail = offer.least_p99_margin_pct
+            beside = "" if tail is None else f" (p99: {format_quantity(tail, '%')})"
+            words = ("", "") if parts else (" is enough", " may be lost")
+            margin = format_quantity(offer.least_margin_pct, "%")
+            parts.append(f"{offer.tier}{words[0]} if {margin}{words[1]}{beside}")
+    return listed(parts) if parts else ""
+
+
+def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
+    """`within 5 % of the best throughput and within 20 % of the best p99 latency`."""
+    titles: dict[float, list[str]] = {}
+    for criterion in criteria:
+        titles.setdefault(contest.margin_of(criterion), []).append(criterion.title)
+    return " and ".join(
+        f"within {format_quantity(margin_pct, '%')} of the best {listed(each)}"
+        for margin_pct, each in titles.items()
+    )
+
+
+def request(tier: Candidate, made: Decision, contest: Contest) -> str:
+    """What to buy and why, to be pasted into a purchase request."""
+    disks = counted(costs.bought_disks(tier.profile), "disk")
+    text = f"{made.workload}: {disks} of {tier.profile.tier.title}"
+    if made.monthly_cost is not None and tier.price:
+        price = tier.price
+        text += (
+            f" for {made.monthly_cost:,.2f} {made.currency} a month at list price ({price.region}, "
+            f"as of {price.as_of}; VM {'included' if tier.with_vms else 'not included'})"
+        )
+    as_cheap = [one for one in contest.candidates if one.monthly_cost == tier.monthly_cost]
+    which = "one" if contest.no_prices or len(as_cheap) > 1 else "the cheapest"
+    mean = any(METRICS[one.metric].percent for one in contest.slo)
+    kept = f"{listed(made.slo)}{' in the mean of windows' if mean else ''}"
+    aim = f"to meet {kept}" if made.slo else within_margins(contest, contest.criteria)
+    if contest.overload.always and len(contest.candidates) == 1 and not made.slo:
+        aim = (
+            f"to serve the rate asked for, under which {listed(contest.overload.always)} fell back"
+        )
+    names = listed([candidate.name for candidate in contest.candidates])
+    where = (
+        ""
+        if tier.profile.tier.is_as_bought
+        else " (on emulated or otherwise limited disks, not on these)"
+    )
+    text += f": {which} of {names} that is measured{where} and proven {aim}"
+    if made.without_prices:
+        text += f"; {made.without_prices}"
+    if made.cheaper_open:
+        text += f"; not excluded: {listed(made.cheaper_open)}"
+    for name, neighbour in (("dearer", made.dearer), ("cheaper", made.cheaper)):
+        if neighbour is not None and neighbour.changes:
+            text += f"; {_step(name, neighbour, made.currency)}"
+    text += f"; {basis(contest)}"
+    if contest.limited_by:
+        text += f"; what limits this: {', '.join(contest.limited_by)}"
+    return f"{text}."
+
+
+def basis(contest: Contest) -> str:
+    """What every figure of an answer rests on: level, repetitions by number, windows."""
+    level = format_quantity(100 * looks.confidence(stats.CONFIDENCE, contest.share), "%")
+    tiers: dict[str, list[str]] = {}
+    for one in contest.candidates:
+        numbers = one.repetitions or tuple(range(1, 1 + max(map(len, one.values.values()))))
+        in_a_row = len(numbers) > 2 and numbers == tuple(range(numbers[0], numbers[-1] + 1))
+        named = f"{numbers[0]} to {numbers[-1]}" if in_a_row else listed(list(map(str, numbers)))
+        which = f" (repetitions {named})" if len(numbers) > 1 else ""
+        tiers.setdefault(f"n = {len(numbers)}{which}", []).append(one.name)
+    runs = [f"{n} of {listed(names)}" if len(tiers) > 1 else n for n, names in tiers.items()]
+    windows = f", windows of {format_seconds(contest.window_s)}" if contest.window_s else ""
+    return f"each bound in brackets holds at {level}; {', '.join(runs)}{windows}"
+
+
+def _step(word: str, neighbour: NeighbourTier, currency: str | None) -> str:
+    changes = listed([f"{change.title} {change.words}" for change in neighbour.changes])
+    if neighbour.cost_change is None:
+        return f"with {neighbour.tier}: {changes}"
+    if not neighbour.cost_change:
+        return f"{neighbour.tier} costs the same, with {changes}"
+    amount = f"{abs(neighbour.cost_change):,.2f} {currency}"
+    return f"{neighbour.tier} is {amount} {word}, with {changes}"

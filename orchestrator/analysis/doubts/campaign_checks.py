@@ -1,26 +1,34 @@
-"""Typed reasons to distrust a figure, each with what to do about it. Pure.
+"""Doubts about a whole campaign, each with what to do about it. Pure.
 
-Kinds about the campaign are here, those about a single run in `run_checks`. Advice is for the
-campaign at hand: what was already done is not advised again.
+Advice is for the campaign at hand: what was already done is not advised again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from orchestrator.analysis import comparability, results
-from orchestrator.analysis.doubts import gate_checks, run_checks
-from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.conclusions import Delta
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt, Profile
 from orchestrator.planning import latency_quantiles, notes, rehearsal
-from orchestrator.tier import DiskKind
+from orchestrator.tier import DiskKind, Gate, GateCheck
 from orchestrator.tier_catalog import prices
+from orchestrator.units import format_change, format_quantity
 
 GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
+_RATE_PCT, _LATENCY_PCT = 5.0, 15.0  # what a gate allows, so a later one may differ by as much
+_JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
+_ALLOWED_PCT = {
+    **dict.fromkeys(("iops_read", "iops_write", "iops_mixed"), _RATE_PCT),
+    **dict.fromkeys(("bandwidth_read", "bandwidth_write"), _RATE_PCT),
+    **dict.fromkeys(("latency_read", "latency_write"), _LATENCY_PCT),
+}
 
 _NOT_THE_REAL_DISK: dict[DiskKind, tuple[DoubtKind, str, str]] = {
     "emulated": (
@@ -44,25 +52,14 @@ _NOT_THE_REAL_DISK: dict[DiskKind, tuple[DoubtKind, str, str]] = {
 }
 
 
-def find(campaign: Results) -> tuple[Doubt, ...]:
-    """Every doubt: about the campaign, then run by run, those that runs recorded included."""
-    cpus = results.machine_cpus(campaign)
-    doubts = [doubt for check in CAMPAIGN_CHECKS for doubt in check(campaign)]
-    for run in sorted(campaign.runs, key=lambda run: run.record.run.number):
-        doubts += run.record.doubts
-        if run.record.outcome == "done":
-            doubts += run_checks.doubts(run, resources.total(run, cpus))
-    return tuple(dict.fromkeys(doubts))
-
-
-def _rehearsed(campaign: Results) -> Iterator[Doubt]:
+def rehearsed(campaign: Results) -> Iterator[Doubt]:
     """First of all: then there are no figures to doubt one by one."""
     cells = results.cells(campaign)
     if any(rehearsal.is_rehearsed(cell.profile, cell.workload) for cell in cells):
         yield Doubt("rehearsal", rehearsal.WARNING, rehearsal.ADVICE)
 
 
-def _published(campaign: Results) -> Iterator[Doubt]:
+def published(campaign: Results) -> Iterator[Doubt]:
     """Instead of doubts that every gate, sample and raw file is missing."""
     for note in campaign.plan.notes:
         if note.kind == "published figures":
@@ -73,7 +70,7 @@ def _published(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _one_repetition(campaign: Results) -> Iterator[Doubt]:
+def one_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
@@ -89,7 +86,7 @@ def _one_repetition(campaign: Results) -> Iterator[Doubt]:
     yield Doubt("one repetition", text, f"repeat with REPEATS={GOOD_REPETITIONS}")
 
 
-def _missing_cells(campaign: Results) -> Iterator[Doubt]:
+def missing_cells(campaign: Results) -> Iterator[Doubt]:
     for cell in results.cells(campaign):
         if cell.missing:
             left_out = "and is left out of every comparison"
@@ -102,7 +99,7 @@ def _missing_cells(campaign: Results) -> Iterator[Doubt]:
             yield Doubt("missing cell", f"{cell.title} {what} {left_out}", advice)
 
 
-def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
+def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     profiles = campaign.plan.tiers
     by_kind: dict[DiskKind, list[str]] = {}
     for profile in profiles:
@@ -125,7 +122,7 @@ def _latency_words(profiles: Iterable[Profile]) -> str:
     return "".join(f"; latency of {', '.join(names)}: {w}" for w, names in names_of.items())
 
 
-def _vm_caps(campaign: Results) -> Iterator[Doubt]:
+def vm_caps(campaign: Results) -> Iterator[Doubt]:
     for profile in campaign.plan.tiers:
         for cap in profile.tier.vm_caps:
             yield Doubt(
@@ -135,7 +132,7 @@ def _vm_caps(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _old_price(campaign: Results) -> Iterator[Doubt]:
+def old_price(campaign: Results) -> Iterator[Doubt]:
     """A price of more than a year before the campaign began, or of no date."""
     began_s = results.began_s(campaign)
     if began_s is None:
@@ -167,14 +164,14 @@ _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {
 }
 
 
-def _said_beforehand(campaign: Results) -> Iterator[Doubt]:
+def said_beforehand(campaign: Results) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
         if note.kind in _OF_NOTES:
             kind, advice = _OF_NOTES[note.kind]
             yield Doubt(kind, str(note), advice)
 
 
-def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
+def unlike_runs(campaign: Results) -> Iterator[Doubt]:
     for workload in campaign.plan.workloads:
         cells = [cell for cell in results.cells(campaign) if cell.workload is workload]
         if unlike := comparability.among([run for cell in cells for run in cell.finished]):
@@ -186,8 +183,8 @@ def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _not_compared(campaign: Results) -> Iterator[Doubt]:
-    records = [run.record for run in campaign.runs if run.record.outcome == "done"]
+def not_compared(campaign: Results) -> Iterator[Doubt]:
+    records = [run.record for run in campaign.done]
     if unknown := comparability.not_known(records):
         yield Doubt(
             "not compared",
@@ -197,16 +194,129 @@ def _not_compared(campaign: Results) -> Iterator[Doubt]:
         )
 
 
-CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
-    _rehearsed,
-    _published,
-    _one_repetition,
-    _missing_cells,
-    _not_the_real_disk,
-    _vm_caps,
-    _old_price,
-    _said_beforehand,
-    _unlike_runs,
-    _not_compared,
-    *gate_checks.GATE_CHECKS,
-)
+# ------------------------------------------------------------------ the noise floor
+
+
+def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:
+    """Where one tier was measured under two names (`--aa`). `floor`: the twin against the baseline,
+    wherever both have figures."""
+    for equal in floor:
+        if equal.verdict in ("better", "worse"):
+            yield Doubt(
+                "equal tiers told apart",
+                f"this campaign told two equal tiers apart: {_words(equal)}, "
+                f"{equal.verdict}, although both names are of one tier",
+                "something else than the tier changed between runs: look for drift in the charts "
+                "and for what else the machine did, and measure again with more repetitions",
+            )
+    within = [
+        f"{_words(delta)}, where equal tiers differed by {format_change(equal.change_pct)}"
+        for equal in floor
+        for delta in deltas
+        if (delta.workload, delta.metric, delta.scope)
+        == (equal.workload, equal.metric, equal.scope)
+        and delta.verdict in ("better", "worse")
+        and _size(delta) <= _size(equal)
+    ]
+    if within:
+        yield Doubt(
+            "below the noise floor",
+            f"no larger than what equal tiers differed by: {'; '.join(within)}",
+            "do not act on it: more repetitions narrow both",
+        )
+
+
+def _size(delta: Delta) -> float:
+    """Of a ratio and its inverse alike."""
+    ratio = 1 + delta.change_pct / 100
+    return abs(math.log(ratio)) if ratio > 0 else math.inf
+
+
+def _words(delta: Delta) -> str:
+    scope = "" if delta.scope == "all" else f" of {delta.scope}"
+    return (
+        f"{delta.contender} against {delta.baseline}, {delta.workload}, {delta.metric}{scope} "
+        f"{format_change(delta.change_pct)}"
+    )
+
+
+# ------------------------------------------------------------------ gates
+# A real disk is checked before a tier's first run, after the last, and as often between as asked.
+
+
+def gate_drift(campaign: Results) -> Iterator[Doubt]:
+    """Each disk and quantity once, with the two gates that are furthest apart. What a disk does on
+    burst credit is not compared: that is its credit, not the disk."""
+    for tier, gates in _by_tier(campaign).items():
+        seen: dict[tuple[str, str], list[tuple[float, GateCheck]]] = {}
+        for gate in gates:
+            for check in gate.checks:
+                if check.quantity in _ALLOWED_PCT and check.verdict != "bursting":
+                    seen.setdefault((check.disk, check.limit), []).append((gate.taken_s, check))
+        for (disk, limit), checks in seen.items():
+            low, high = (pick(checks, key=lambda one: one[1].measured) for pick in (min, max))
+            (first_s, first), (then_s, then) = sorted((low, high), key=lambda one: one[0])
+            most_pct = _ALLOWED_PCT[first.quantity or ""]
+            if first.measured <= 0 or high[1].measured <= (1 + most_pct / 100) * low[1].measured:
+                continue
+            if first.unit == "s" and high[1].measured - low[1].measured <= _JITTER_S:
+                continue
+            change = format_change(100 * (then.measured / first.measured - 1))
+            figures = [
+                f"{format_quantity(check.measured, check.unit)} at {_time(time_s)}"
+                for time_s, check in ((first_s, first), (then_s, then))
+            ]
+            yield Doubt(
+                "gate drift",
+                f"the disk of {disk or tier} changed while it was used: {limit}: "
+                f"{', '.join(figures)} ({change})",
+                "runs between the two gates are not alike: see gates.json, use `--gate-every` to "
+                "find out when, and ask the provider",
+            )
+
+
+def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:
+    for tier, gates in _by_tier(campaign).items():
+        for before, after in pairwise(gates):
+            if not before.passed or after.passed:
+                continue
+            bad = "; ".join(f"{c.limit} {c.verdict}" for c in after.checks if not c.passed)
+            for run in _done(campaign, tier):
+                window = results.measured_window(run.record)
+                if window and before.taken_s <= window[0] and window[1] <= after.taken_s:
+                    yield Doubt(
+                        "gate failed afterwards",
+                        f"the disk of {tier} passed its gate at {_time(before.taken_s)} and not at "
+                        f"{_time(after.taken_s)}: {bad}",
+                        "it is not known which disk this run met: repeat it",
+                        run.record.run.number,
+                    )
+
+
+def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
+    real = {p.tier.name for p in campaign.plan.profiles if p.tier.is_real}
+    for tier, gates in _by_tier(campaign).items():
+        windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
+        last_s = max((window[1] for window in windows if window), default=0.0)
+        if tier in real and gates[-1].checks and gates[-1].taken_s < last_s:
+            yield Doubt(
+                "no gate afterwards",
+                f"the disk of {tier} was not checked after its last run: whether it was still what "
+                "it had been is not known",
+                f"`make calibrate PROFILE={tier}` says what it is now",
+            )
+
+
+def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
+    found: dict[str, list[Gate]] = {}
+    for gate in sorted(campaign.gates, key=lambda gate: gate.taken_s):
+        found.setdefault(gate.tier, []).append(gate)
+    return found
+
+
+def _done(campaign: Results, tier: str) -> list[RunData]:
+    return [run for run in campaign.done if run.record.profile.tier.name == tier]
+
+
+def _time(unix_s: float) -> str:
+    return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,18 +1,18 @@
-"""Kinds of doubt about the disks of a finished run: limits that were not verified, counters of
+"""Doubts about the disks of a finished run: limits that were not verified, counters of
 emulated disks that disagree with the run, nodes on one disk. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Reasons, named
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
-from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE
-from orchestrator.analysis.telemetry.overheads import overheads
-from orchestrator.facts import DoubtKind, GateWord, group
+from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE, overheads
+from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.facts import GateWord, group
 from orchestrator.model import DISK_DEVICE
 from orchestrator.tier import GateCheck
 from orchestrator.units import format_bytes, format_change, format_number, listed
@@ -31,7 +31,7 @@ WRITTEN_BACK_S = 60.0
 LEAST_LOG_BYTES = 16 * 2**20
 
 
-def _out_of_reach(run: RunData) -> Reasons:
+def out_of_reach(run: RunData, _: Values) -> Reasons:
     if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
         yield (
             f"no queue depth that can be had here reaches the declared limit: {limits}",
@@ -39,7 +39,7 @@ def _out_of_reach(run: RunData) -> Reasons:
         )
 
 
-def _bursting(run: RunData) -> Reasons:
+def bursting(run: RunData, _: Values) -> Reasons:
     yield from _above_its_limit(run)
     if checks := _checks(run, "bursting"):
         disks = listed([*dict.fromkeys(check.disk for check in checks)])
@@ -72,7 +72,7 @@ def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
     return [check for check in gate.checks if check.verdict == verdict] if gate else []
 
 
-def _counts(run: RunData) -> Reasons:
+def counts(run: RunData, _: Values) -> Reasons:
     """Telemetry's IOPS are the kernel's count; the tier charges what the disk served."""
     for disk, own in _disks(run).items():
         for way in ("read", "write"):
@@ -85,7 +85,7 @@ def _counts(run: RunData) -> Reasons:
                 )
 
 
-def _slow_host(run: RunData) -> Reasons:
+def slow_host(run: RunData, _: Values) -> Reasons:
     for disk, own in _disks(run).items():
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
         if over_pct <= OVER_PCT and late_s <= LATE_S:
@@ -97,9 +97,9 @@ def _slow_host(run: RunData) -> Reasons:
         )
 
 
-def _overhead(run: RunData) -> Reasons:
+def overhead(run: RunData, _: Values) -> Reasons:
     for disk in _disks(run):
-        for way, cost in overheads(run, disk).items():
+        for way, cost in overheads(run.record, disk).items():
             if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
                 continue
             if abs(cost.off_pct) > OVERHEAD_PCT:
@@ -111,7 +111,7 @@ def _overhead(run: RunData) -> Reasons:
                 )
 
 
-def _credit_unknown(run: RunData) -> Reasons:
+def credit_unknown(run: RunData, _: Values) -> Reasons:
     for node, buckets in group(run.record.facts, "burst_credit").items():
         for name, bucket in buckets.items():
             if bucket["state"] == "unknown":
@@ -123,7 +123,7 @@ def _credit_unknown(run: RunData) -> Reasons:
                 )
 
 
-def _shared(run: RunData) -> Reasons:
+def shared(run: RunData, _: Values) -> Reasons:
     for device, nodes in results.by_disk(run.record.nodes).items():
         if len(nodes) > 1:
             names = ", ".join(node.name for node in nodes)
@@ -131,10 +131,10 @@ def _shared(run: RunData) -> Reasons:
                 f"{names} share the disk {device[-1]}: the figures of each are the whole disk's",
                 "give each node a disk of its own (`disks`, docs/TIERS.md)",
             )
-    for (_, wal_device), uses in _wal_uses(run).items():
+    for disk, uses in _wal_uses(run).items():
         if len(uses) > 1:
             yield (
-                f"{listed(uses)} share the disk {wal_device}: the figures of each are the whole "
+                f"{listed(uses)} share the disk {disk[-1]}: the figures of each are the whole "
                 "disk's",
                 "give each a disk of its own (`disks`, docs/TIERS.md)",
             )
@@ -152,7 +152,7 @@ def _wal_uses(run: RunData) -> Mapping[tuple[str, str], list[str]]:
     return uses
 
 
-def _host_cache(run: RunData) -> Reasons:
+def host_cache(run: RunData, _: Values) -> Reasons:
     gate = run.record.gate
     measured = group(gate.device, "disks") if gate else {}
     for path in measured:
@@ -164,7 +164,7 @@ def _host_cache(run: RunData) -> Reasons:
             )
 
 
-def _cloud(run: RunData) -> Reasons:
+def cloud(run: RunData, _: Values) -> Reasons:
     cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
         yield difference, "correct the profile, or the disk; compare only what was bought"
@@ -179,7 +179,7 @@ def _cloud(run: RunData) -> Reasons:
             )
 
 
-def _not_counted(run: RunData) -> Reasons:
+def not_counted(run: RunData, _: Values) -> Reasons:
     said = group(run.record.facts, "database", "disks_not_counted")
     for text in (*(f"{node}: {what}" for node, what in said.items()), *_log_elsewhere(run)):
         yield (
@@ -212,7 +212,7 @@ def _log_elsewhere(run: RunData) -> Iterator[str]:
         )
 
 
-def _shared_blocks(run: RunData) -> Reasons:
+def shared_blocks(run: RunData, _: Values) -> Reasons:
     if _restored(run).get("way") == "reflink":
         yield (
             "the data were restored as reflinks: the first write to each block finds it shared and "
@@ -221,7 +221,7 @@ def _shared_blocks(run: RunData) -> Reasons:
         )
 
 
-def _copied_volume(run: RunData) -> Reasons:
+def copied_volume(run: RunData, _: Values) -> Reasons:
     """Documented by AWS (a block is fetched when it is first read) and by Azure (disks are slower
     until their background copy is complete)."""
     if (way := _restored(run).get("way")) in ("snapshot", "claim"):
@@ -232,7 +232,7 @@ def _copied_volume(run: RunData) -> Reasons:
         )
 
 
-def _not_quiet(run: RunData) -> Reasons:
+def not_quiet(run: RunData, _: Values) -> Reasons:
     if _restored(run).get("quiet") is False:
         yield (
             "when the run began, the disk was still busy with something else",
@@ -247,20 +247,3 @@ def _restored(run: RunData) -> Mapping[str, Any]:
 
 def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
     return group(run.record.facts, "disks")
-
-
-DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Reasons]] = {
-    "limit not verified": _out_of_reach,
-    "bursting disk": _bursting,
-    "counts differ": _counts,
-    "host slower than the tier": _slow_host,
-    "overhead differs": _overhead,
-    "shared disk": _shared,
-    "host cache": _host_cache,
-    "another disk than declared": _cloud,
-    "burst credit unknown": _credit_unknown,
-    "shared blocks": _shared_blocks,
-    "disk not quiet": _not_quiet,
-    "copied volume": _copied_volume,
-    "disks not counted": _not_counted,
-}

@@ -1,20 +1,92 @@
-"""Doubts about a load: the database did not keep up with its pace, or what it left behind could not
-be checked. Pure."""
+"""Doubts about a load: its clients were the limit, the database did not keep up with its pace, the
+window does not hold the writes that the database puts off, or what it left was not checked. Pure.
+"""
 
 from __future__ import annotations
 
-from orchestrator.analysis import results
+from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Reasons
-from orchestrator.analysis.loads import overload as at_rate
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry import counters, machines, resources
+from orchestrator.analysis.telemetry.causes import CLIENT_PCT
+from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.model import Record
-from orchestrator.units import format_number, format_seconds
+from orchestrator.units import format_number, format_seconds, parse_seconds
 
+CLOCK_MOVED_S = 0.010
+CLOCK_UNKNOWN_S = 0.050
+LOST_PCT = 10.0  # of the window that was asked for
 WAITED = 0.05  # of the latency that this wait is not in
+# PostgreSQL writes back at checkpoints, YugabyteDB where a memory table is flushed and files are
+# then merged. So many of them are asked for.
+AT_LEAST = 2
+WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
+FLUSHED = "flush_written_bytes_total"  # of the collector for YugabyteDB
 
 
-def overload(run: RunData, _: resources.Values) -> Reasons:
+# ------------------------------------------------------------------ clients
+
+
+def client_busy(run: RunData, values: Values) -> Reasons:
+    """The most that a client used of its own limit, or all clients together of their machine."""
+    client_pct = values.get("client_cpu_pct", 0.0)
+    if client_pct >= CLIENT_PCT:
+        shares = _of_each_client(run)
+        of_each = f" ({shares})" if shares else ""
+        yield (
+            f"the load generator used {client_pct:.0f} % of the machine's CPU{of_each}: it may be "
+            "the limit",
+            "use fewer threads, or run the client on a machine of its own",
+        )
+
+
+def _of_each_client(run: RunData) -> str:
+    """`client-1 81 %, client-2 40 %`, each of what it may use, if there are several."""
+    nodes, growth = run.record.nodes, run.growth
+    clients = [node for node in nodes if node.role == "client"]
+    if growth is None or len(clients) < 2:
+        return ""
+    limits = machines.cpu_limits(nodes, None)
+    used = {node.name: growth.per_s(node.name, counters.CPU_SECONDS) for node in clients}
+    return ", ".join(
+        f"{name} {100 * per_s / limits[name]:.0f} %"
+        for name, per_s in used.items()
+        if per_s is not None and name in limits
+    )
+
+
+def clients_apart(run: RunData, _: Values) -> Reasons:
+    """Several clients whose clocks could not be brought together, or whose windows differ."""
+    facts = results.generator(run.record)
+    for name, client in facts.clients.items():
+        before_s, after_s = client.get("clock_offset_s"), client.get("clock_offset_after_s")
+        unknown_s = client.get("clock_uncertainty_s")
+        advice = "let the machines of the clients keep time alike (NTP), and measure again"
+        if before_s is None or after_s is None or unknown_s is None:
+            yield (
+                f"the clock of {name} could not be read: its transactions may be counted in "
+                "another second than they ended in",
+                "use an image whose `date` tells nanoseconds, such as any with GNU's",
+            )
+        elif unknown_s > CLOCK_UNKNOWN_S:
+            yield f"the clock of {name} is known to {format_seconds(unknown_s)} only", advice
+        elif abs(after_s - before_s) > CLOCK_MOVED_S + unknown_s:
+            moved = format_seconds(abs(after_s - before_s))
+            yield f"the clock of {name} moved by {moved} against ours during the run", advice
+    window, asked_s = run.record.phase("measure"), run.record.workload.measure_s
+    if facts.clients and window and window.duration_s < (1 - LOST_PCT / 100) * asked_s:
+        yield (
+            f"all clients measured together for {format_seconds(window.duration_s)} of the "
+            f"{format_seconds(asked_s)} asked for: they began "
+            f"{format_seconds(facts.start_skew_s or 0.0)} apart",
+            "measure for longer, or give the clients machines that start programs alike",
+        )
+
+
+# ------------------------------------------------------------------ pace
+
+
+def overloaded(run: RunData, _: Values) -> Reasons:
     """If work came in faster than it was done, latency is the length of a queue that grows."""
     if resources.paced(run.record):
         record = run.record
@@ -24,16 +96,14 @@ def overload(run: RunData, _: resources.Values) -> Reasons:
 
 def _unstarted(record: Record) -> Reasons:
     """What the built-in generator counted as due by the end of the run and not begun."""
-    found = at_rate.not_begun(record)
-    if found is None:
-        return
-    owed, due = found
-    yield (
-        f"{format_number(owed)} of {format_number(due)} transactions that were due had not begun "
-        f"when the run ended ({100 * owed / due:.1f} %): the database did not keep up, so "
-        f"{_grown(record)}, and depends on how long was measured",
-        _advice(record),
-    )
+    if behind := overload.not_begun(record):
+        owed, due = behind
+        yield (
+            f"{format_number(owed)} of {format_number(due)} transactions that were due had not "
+            f"begun when the run ended ({100 * owed / due:.1f} %): the database did not keep up, "
+            f"so {_grown(record)}, and depends on how long was measured",
+            _advice(record),
+        )
 
 
 def _grown(record: Record) -> str:
@@ -44,23 +114,20 @@ def _grown(record: Record) -> str:
 
 def _unserved(record: Record) -> Reasons:
     """What BenchBase did not serve; it counts nothing else."""
-    found = at_rate.not_served(record)
-    if found is None:
-        return
-    served, rate = found
-    yield (
-        f"{format_number(served * rate)}/s of the {format_number(rate)}/s asked for were served "
-        f"({100 * served:.1f} %): the database did not keep up, and what waited for a terminal or "
-        "was dropped is not in its latency",
-        _advice(record),
-    )
+    if behind := overload.not_served(record):
+        served, rate = behind
+        yield (
+            f"{format_number(served * rate)}/s of the {format_number(rate)}/s asked for were "
+            f"served ({100 * served:.1f} %): the database did not keep up, and what waited for a "
+            "terminal or was dropped is not in its latency",
+            _advice(record),
+        )
 
 
 def _queued(record: Record) -> Reasons:
     """What the queue grew by in the window, although all of it was begun before the end."""
-    found = at_rate.grew(record)
-    if found is not None:
-        offered, served = map(format_number, found)
+    if behind := overload.grew(record):
+        offered, served = map(format_number, behind)
         yield (
             f"{offered}/s fell due in the window and {served}/s ended in it: the queue grew, so "
             "latency depends on how long was measured",
@@ -91,13 +158,82 @@ def _advice(record: Record) -> str:
     return f"ask for an `arrival_rate`{at}, the same on every tier, or compare throughput instead"
 
 
-def not_checked(run: RunData, _: resources.Values) -> Reasons:
+def not_checked(run: RunData, _: Values) -> Reasons:
     checked = run.record.facts.get("checked") or {}
-    unknown = [each for each in checked.get("consistency", ()) if each.get("problem")]
+    unknown = [one for one in checked.get("consistency", ()) if one.get("problem")]
     if unknown:
-        problems = "; ".join(dict.fromkeys(each["problem"] for each in unknown))
+        names = ", ".join(condition["name"] for condition in unknown)
+        problems = "; ".join(dict.fromkeys(condition["problem"] for condition in unknown))
         yield (
-            f"{', '.join(each['name'] for each in unknown)} could not be evaluated after the run: "
-            f"{problems}",
+            f"{names} could not be evaluated after the run: {problems}",
             "the measurement stays; whether the data were still consistent is not known",
         )
+
+
+# ------------------------------------------------------------------ writes that are put off
+
+
+def few_checkpoints(run: RunData, values: Values) -> Reasons:
+    """By what was seen; where nothing was, by the interval in the settings."""
+    writes, every = values.get("disk_write_iops"), values.get("disk_iops")
+    if not writes or not every or writes < WRITING_SHARE * every:
+        return
+    window = format_seconds(run.record.workload.measure_s)
+    checkpoints, flushes = _checkpoints(run), _flushes(run)
+    if flushes is not None and checkpoints is None:
+        if flushes < AT_LEAST:
+            seen = "only once" if flushes else "at no time"
+            yield (
+                f"memory tables were flushed {seen} in the window of {window}: flushes, and the "
+                "compactions that follow them, may be outside of it",
+                "measure for longer",
+            )
+        return
+    if text := _too_short(run, checkpoints, window):
+        theirs = results.of_others(run.record)
+        yield (
+            f"{text}: writes put off until a checkpoint may be outside the window",
+            "measure for longer, or give every profile the same shorter checkpoint_timeout"
+            + ("" if theirs else "; `--windows checkpoints` then measures whole intervals"),
+        )
+
+
+def _too_short(run: RunData, checkpoints: int | None, window: str) -> str:
+    if checkpoints is not None:
+        done = "only one checkpoint was" if checkpoints else "no checkpoint was"
+        return f"{done} completed in the window of {window}" if checkpoints < AT_LEAST else ""
+    interval_s = _interval_s(run)
+    if interval_s is None or run.record.workload.measure_s >= AT_LEAST * interval_s:
+        return ""
+    interval = format_seconds(interval_s)
+    return f"{window} are less than {AT_LEAST} checkpoint intervals of {interval}"
+
+
+def _checkpoints(run: RunData) -> int | None:
+    """Those completed in the window; None if the database did not say when."""
+    times, window = results.database(run.record).checkpoints_s, results.measured_window(run.record)
+    if times is None or window is None:
+        return None
+    return sum(window[0] <= time_s <= window[1] for time_s in times)
+
+
+def _interval_s(run: RunData) -> float | None:
+    interval = (results.database(run.record).settings or {}).get("checkpoint_timeout")
+    try:
+        return None if interval is None else parse_seconds(interval)
+    except ValueError:
+        return None
+
+
+def _flushes(run: RunData) -> int | None:
+    """Stretches of the window in which a node flushed, of the node that has most; None if flushes
+    were not sampled."""
+    rows = run.sampled.of_metrics({FLUSHED})
+    rates = counters.rates(rows[rows["phase"] == "measure"])
+    if rates.empty:
+        return None
+    stretches = []
+    for _, own in rates.groupby("node", observed=True):
+        flushing = own.sort_values("time_s")["value"] > 0
+        stretches.append(int((flushing & ~flushing.shift(fill_value=False)).sum()))
+    return max(stretches)

@@ -1,29 +1,20 @@
-"""Kinds of doubt about a single finished run: one small function each, listed at the end. Pure.
+"""Doubts about a single finished run: one small function for each kind, listed in `kinds`. Pure.
 
-A check yields the text and the advice of each doubt; its kind is its name in the list.
+A check yields the text and the advice of each doubt.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Literal
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts import validity
-from orchestrator.analysis.doubts.client_checks import client_busy, clients_apart
-from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
-from orchestrator.analysis.doubts.load_checks import not_checked, overload
 from orchestrator.analysis.doubts.validity import Reasons
-from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HOST_PCT
+from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.facts import DoubtKind
-from orchestrator.model import Doubt, Record
+from orchestrator.model import Record
 from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
@@ -35,19 +26,7 @@ GATE_AGE_S = 24 * 3600.0
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
 
 
-def doubts(run: RunData, values: Values) -> Iterator[Doubt]:
-    """Every doubt about one finished run, besides those in its record. `values`: of all its nodes
-    together and the machine."""
-    yield from (doubt for doubt in validity.excluding(run.record) if doubt.kind in validity.CHECKS)
-    for kind, check in RUN_CHECKS.items():
-        for text, advice in check(run, values):
-            yield Doubt(kind, text, advice, run.record.run.number)
-    for kind, disk_check in DISK_CHECKS.items():
-        for text, advice in disk_check(run):
-            yield Doubt(kind, text, advice, run.record.run.number)
-
-
-def _unsteady(run: RunData, _: Values) -> Reasons:
+def unsteady(run: RunData, _: Values) -> Reasons:
     rows = results.measured_intervals(run)
     drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
     if drift is not None and not drift.steady:
@@ -60,7 +39,7 @@ def _unsteady(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _given_up(run: RunData, _: Values) -> Reasons:
+def given_up(run: RunData, _: Values) -> Reasons:
     facts = results.generator(run.record)
     if facts.warmup_steady is False:
         yield (
@@ -70,7 +49,7 @@ def _given_up(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _short(run: RunData, _: Values) -> Reasons:
+def short(run: RunData, _: Values) -> Reasons:
     measured_s = run.record.workload.measure_s
     if measured_s < SHORT_S:
         yield (
@@ -80,7 +59,7 @@ def _short(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _cached(run: RunData, _: Values) -> Reasons:
+def cached(run: RunData, _: Values) -> Reasons:
     facts = results.database(run.record)
     data, cache = facts.data_bytes, facts.cache_bytes
     if data is not None and cache is not None and 0 < data <= cache:
@@ -91,7 +70,7 @@ def _cached(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _host_saturated(run: RunData, values: Values) -> Reasons:
+def host_saturated(run: RunData, values: Values) -> Reasons:
     busy = values.get("host_cpu_pct", 0.0)
     if busy >= HOST_PCT:
         theirs = results.of_others(run.record)
@@ -106,7 +85,7 @@ def _host_saturated(run: RunData, values: Values) -> Reasons:
         )
 
 
-def _others_busy(_: RunData, values: Values) -> Reasons:
+def others_busy(_: RunData, values: Values) -> Reasons:
     other_pct = values.get("other_cpu_pct", 0.0)
     if other_pct >= OTHERS_PCT:
         yield (
@@ -116,7 +95,7 @@ def _others_busy(_: RunData, values: Values) -> Reasons:
         )
 
 
-def _no_telemetry(run: RunData, values: Values) -> Reasons:
+def no_telemetry(run: RunData, values: Values) -> Reasons:
     absent = [name for name in ("cpu_pct", "disk_iops", "host_cpu_pct") if name not in values]
     if absent and not results.published(run.record):
         yield (
@@ -125,19 +104,28 @@ def _no_telemetry(run: RunData, values: Values) -> Reasons:
         )
 
 
-def _many(
-    metric: Literal["failures", "retries"], most_pct: float, run: RunData, _: Values
-) -> Reasons:
-    done, count = (results.value_of(run.record, name) or 0.0 for name in ("transactions", metric))
-    tried = done + count if metric == "failures" else done
-    if count > 0 and 100 * count >= most_pct * tried:
-        yield (
-            f"{format_number(count)} {metric} beside {format_number(done)} transactions",
-            "see `errors` among the run's facts; what failed is not counted as throughput",
-        )
+def failures(run: RunData, _: Values) -> Reasons:
+    done = results.value_of(run.record, "transactions") or 0.0
+    failed = results.value_of(run.record, "failures") or 0.0
+    if failed > 0 and 100 * failed >= FAILURES_PCT * (done + failed):
+        yield _beside(failed, "failures", done)
 
 
-def _few_transactions(run: RunData, _: Values) -> Reasons:
+def retries(run: RunData, _: Values) -> Reasons:
+    done = results.value_of(run.record, "transactions") or 0.0
+    retried = results.value_of(run.record, "retries") or 0.0
+    if retried > 0 and 100 * retried >= RETRIES_PCT * done:
+        yield _beside(retried, "retries", done)
+
+
+def _beside(count: float, metric: str, done: float) -> tuple[str, str]:
+    return (
+        f"{format_number(count)} {metric} beside {format_number(done)} transactions",
+        "see `errors` among the run's facts; what failed is not counted as throughput",
+    )
+
+
+def few_transactions(run: RunData, _: Values) -> Reasons:
     done, needed = results.value_of(run.record, "transactions"), stats.percentile_min_count(99)
     if done is not None and done < needed:
         yield (
@@ -146,7 +134,7 @@ def _few_transactions(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _no_gate(run: RunData, _: Values) -> Reasons:
+def no_gate(run: RunData, _: Values) -> Reasons:
     gate, tier = run.record.gate, run.record.profile.tier
     if results.published(run.record):
         return
@@ -159,9 +147,9 @@ def _no_gate(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _old_gate(run: RunData, values: Values) -> Reasons:
+def old_gate(run: RunData, values: Values) -> Reasons:
     gate, window = run.record.gate, results.measured_window(run.record)
-    if gate is None or window is None or any(_no_gate(run, values)):
+    if gate is None or window is None or any(no_gate(run, values)):
         return
     age_s = window[0] - gate.taken_s
     if age_s > (KEPT_GATE_AGE_S if gate.reused else GATE_AGE_S):
@@ -171,7 +159,7 @@ def _old_gate(run: RunData, values: Values) -> Reasons:
         )
 
 
-def _burst_credit(run: RunData, _: Values) -> Reasons:
+def burst_credit(run: RunData, _: Values) -> Reasons:
     if run.record.profile.tier.burst is None:
         return
     drawn = [one for one in run.against_caps.values() if one.get("time_above_base_pct", 0.0) > 0]
@@ -186,7 +174,7 @@ def _burst_credit(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _little(run: RunData, _: Values) -> Reasons:
+def little(run: RunData, _: Values) -> Reasons:
     record = run.record
     rate = results.value_of(record, "throughput_per_s")
     latency_s = results.value_of(record, "latency_avg_s")
@@ -212,7 +200,7 @@ def _edges_pct(record: Record) -> float:
     return 100 * longest_s * math.sqrt(2 / record.workload.threads) / record.workload.measure_s
 
 
-def _ceiling(run: RunData, _: Values) -> Reasons:
+def ceiling(run: RunData, _: Values) -> Reasons:
     ceiling, share_pct = resources.ceiling_nopm(run.record), resources.of_ceiling_pct(run.record)
     if ceiling and share_pct is not None and share_pct >= CEILING_PCT:
         yield (
@@ -222,7 +210,7 @@ def _ceiling(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _not_durable(run: RunData, _: Values) -> Reasons:
+def not_durable(run: RunData, _: Values) -> Reasons:
     if results.database(run.record).durable is False:
         yield (
             "the database answers commits before they are on the disk, so tiers look alike in "
@@ -233,7 +221,7 @@ def _not_durable(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _other_build(run: RunData, _: Values) -> Reasons:
+def other_build(run: RunData, _: Values) -> Reasons:
     facts = results.database(run.record)
     wanted, running = facts.version_asked, facts.version
     if wanted and "-b" in wanted and running != wanted:
@@ -244,7 +232,7 @@ def _other_build(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _not_read(run: RunData, _: Values) -> Reasons:
+def not_read(run: RunData, _: Values) -> Reasons:
     if reasons := results.database(run.record).not_read:
         yield (
             f"the database's servers did not say all that was asked: {reasons}",
@@ -252,7 +240,7 @@ def _not_read(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _leaders_moved(run: RunData, _: Values) -> Reasons:
+def leaders_moved(run: RunData, _: Values) -> Reasons:
     if reasons := results.database(run.record).leaders_moved:
         yield (
             f"nodes did not have the same share of the work all the time: {reasons}",
@@ -260,7 +248,7 @@ def _leaders_moved(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _whole_tables(run: RunData, _: Values) -> Reasons:
+def whole_tables(run: RunData, _: Values) -> Reasons:
     """Ranges of hashed keys: yugabyte/yugabyte-db issue 23585. The fork's tables may be ordered."""
     load, facts = run.record.workload, results.database(run.record)
     by_key = load.script in ("oltp_read_only", "oltp_read_write") and not (
@@ -277,7 +265,7 @@ def _whole_tables(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _pooler(run: RunData, _: Values) -> Reasons:
+def pooler(run: RunData, _: Values) -> Reasons:
     if evidence := results.database(run.record).pooler:
         yield (
             f"a connection pooler answers for the database: {evidence}. Latency has the wait for a "
@@ -286,33 +274,3 @@ def _pooler(run: RunData, _: Values) -> Reasons:
             "name the database's own hosts and ports in `existing.hosts`, unless the pooler is "
             "what you want to measure too",
         )
-
-
-RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
-    "no truth gate": _no_gate,
-    "old truth gate": _old_gate,
-    "warm-up given up": _given_up,
-    "unsteady throughput": _unsteady,
-    "short window": _short,
-    "few checkpoints": few_checkpoints,
-    "data fits in the cache": _cached,
-    "client busy": client_busy,
-    "clients apart": clients_apart,
-    "host saturated": _host_saturated,
-    "machine shared": _others_busy,
-    "telemetry gaps": _no_telemetry,
-    "failures": partial(_many, "failures", FAILURES_PCT),
-    "retries": partial(_many, "retries", RETRIES_PCT),
-    "few transactions": _few_transactions,
-    "burst credit left": _burst_credit,
-    "overload": overload,
-    "Little's law": _little,
-    "think time's ceiling": _ceiling,
-    "commits not durable": _not_durable,
-    "another build": _other_build,
-    "consistency not checked": not_checked,
-    "facts not read": _not_read,
-    "leaders moved": _leaders_moved,
-    "whole tables read": _whole_tables,
-    "connection pooler": _pooler,
-}

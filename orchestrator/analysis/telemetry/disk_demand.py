@@ -5,7 +5,7 @@ Shares of a cap are medians over seconds, so that a pause does not hide a cap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,31 +25,11 @@ MIN_FALL = 0.2
 BASE_TOLERANCE = 0.1
 WOBBLE = 0.02  # of a second's sample around the rate that an emulated disk keeps
 PEAK_S = 5.0  # for so long a bucket must last at its peak rate, for that to be what limits
-
-
-@dataclass(frozen=True)
-class Demand:
-    """A node's disk second by second from the first sample on: rates, and the caps in force.
-
-    `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
-    sums of a second this is a lower bound. Caps are None if the tier declares none.
-    `credit_pct`: burst credit left after each second, of a full bucket; None without burst.
-    """
-
-    time_s: Array
-    step_s: Array
-    iops: Array
-    bytes_per_s: Array
-    iops_cap: Array | None
-    bytes_cap: Array | None
-    credit_pct: Array | None
-
-    def within(self, start_s: float, end_s: float) -> Demand:
-        kept = (self.time_s > start_s) & (self.time_s <= end_s)
-        cut: dict[str, Any] = {
-            name: None if series is None else series[kept] for name, series in vars(self).items()
-        }
-        return Demand(**cut)
+QUEUEING = 2.0  # times the idle disk's latency: I/Os queue, for more than half of their time
+QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
+# Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
+# off, and the estimate with it; a cap that holds back less than this may hold back nothing.
+BINDING = 1.25
 
 
 @dataclass(frozen=True)
@@ -72,40 +52,43 @@ def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> C
 
 def demand(
     tier: Tier, samples: pd.DataFrame, node: str, begin: CreditReading | None = None
-) -> Demand | None:
-    """The node's disk second by second; None if it was not sampled. `begin`: the credit at one
-    moment; from there on it is followed anew."""
+) -> pd.DataFrame | None:
+    """The node's disk second by second from the first sample on; None if it was not sampled.
+
+    time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
+    it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
+    `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
+    sums of a second this is a lower bound. `begin`: the credit at one moment; from there on it is
+    followed anew.
+    """
     wide = counters.wide_rates(samples, node)
     metrics = [counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES]
     if not set(metrics) <= set(wide.columns):
         return None
-    wide = wide.dropna(subset=metrics)
+    wide = wide.dropna(subset=metrics).reset_index()
     if wide.empty:
         return None
-    step_s = wide["step_s"].to_numpy(dtype=float)
-    bytes_per_s = (wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]).to_numpy(dtype=float)
-    count = (wide[counters.READS] + wide[counters.WRITES]).to_numpy(dtype=float)
+    count = wide[counters.READS] + wide[counters.WRITES]
+    bytes_per_s = wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]
     iops = np.maximum(count, bytes_per_s / tier.io_unit_bytes)
-    burst = tier.burst
-    time_s = wide.index.to_numpy(dtype=float)
-    at = int(np.searchsorted(time_s, begin.time_s, side="right")) if begin else 0
-    iops_from = (at, begin.iops_pct if begin else None)
-    bytes_from = (at, begin.bytes_pct if begin else None)
-    iops_top, bytes_top = (burst.iops, burst.bytes_per_s) if burst else (None, None)
-    iops_cap, iops_credit = _cap(tier, iops, step_s, tier.iops, iops_top, iops_from)
-    bytes_cap, bytes_credit = _cap(
-        tier, bytes_per_s, step_s, tier.bytes_per_s, bytes_top, bytes_from
-    )
-    credits = [credit for credit in (iops_credit, bytes_credit) if credit is not None]
-    return Demand(
-        time_s,
-        step_s,
-        iops,
-        bytes_per_s,
-        iops_cap,
-        bytes_cap,
-        np.minimum.reduce(credits) if credits else None,
-    )
+    columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
+    disk = pd.DataFrame(columns, dtype=float)
+    since = int(np.searchsorted(disk["time_s"], begin.time_s, side="right")) if begin else 0
+    iops_top, bytes_top = (tier.burst.iops, tier.burst.bytes_per_s) if tier.burst else (None, None)
+    iops_pct, bytes_pct = (begin.iops_pct, begin.bytes_pct) if begin else (None, None)
+    step_s, credits = wide["step_s"].to_numpy(dtype=float), []
+    for rate, name, base, top, known_pct in (
+        ("iops", "iops_cap", tier.iops, iops_top, iops_pct),
+        ("bytes_per_s", "bytes_cap", tier.bytes_per_s, bytes_top, bytes_pct),
+    ):
+        cap, credit = _cap(tier, disk[rate].to_numpy(), step_s, base, top, (since, known_pct))
+        if cap is not None:
+            disk[name] = cap
+        if credit is not None:
+            credits.append(credit)
+    if credits:
+        disk["credit_pct"] = np.minimum.reduce(credits)
+    return disk
 
 
 def _cap(
@@ -155,37 +138,38 @@ def against_caps(
     if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
         return  # the sum of several disks, and each has the tier's limits to itself
     begin, end = (served_credit(record, node.name, side) for side in ("begin", "end"))
-    disk_demand = demand(tier, samples, node.name, begin)
-    if disk_demand is None:
+    whole = demand(tier, samples, node.name, begin)
+    if whole is None:
         return
-    disk = disk_demand.within(*window)
-    if disk.iops.size == 0:
+    start_s, end_s = window
+    disk = whole[(whole["time_s"] > start_s) & (whole["time_s"] <= end_s)]
+    if disk.empty:
         return
     for name, rate, cap in (
-        ("iops", disk.iops, disk.iops_cap),
-        ("bandwidth", disk.bytes_per_s, disk.bytes_cap),
+        ("iops", "iops", "iops_cap"),
+        ("bandwidth", "bytes_per_s", "bytes_cap"),
     ):
-        if cap is not None:
-            share = rate / cap
+        if cap in disk:
+            share = disk[rate].to_numpy() / disk[cap].to_numpy()
             yield f"{name}_of_cap_pct", 100 * float(np.median(share))
             yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
-    if disk.credit_pct is not None:
+    if "credit_pct" in disk:
         said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
-        yield "burst_credit_left_pct", min(said, default=float(disk.credit_pct[-1]))
+        yield "burst_credit_left_pct", min(said, default=float(disk["credit_pct"].iloc[-1]))
         yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
-    if disk.credit_pct is not None or (tier.burst and tier.is_real):
-        fall = fall_to(disk.iops, float(tier.iops or 0))
+    if "credit_pct" in disk or (tier.burst and tier.is_real):
+        fall = fall_to(disk["iops"].to_numpy(), float(tier.iops or 0))
         if fall is not None:
             yield "iops_before_fall", fall[0]
             yield "iops_after_fall", fall[1]
 
 
-def _above_base(tier: Tier, disk: Demand) -> Array:
+def _above_base(tier: Tier, disk: pd.DataFrame) -> Array:
     """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
-    above = np.zeros(disk.iops.size, dtype=bool)
-    for rate, base in ((disk.iops, tier.iops), (disk.bytes_per_s, tier.bytes_per_s)):
+    above = np.zeros(len(disk), dtype=bool)
+    for rate, base in (("iops", tier.iops), ("bytes_per_s", tier.bytes_per_s)):
         if base is not None:
-            above |= rate > (1 + WOBBLE) * base
+            above |= disk[rate].to_numpy() > (1 + WOBBLE) * base
     return above
 
 
@@ -203,3 +187,62 @@ def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
     high, low = float(before[best]), float(after[best])
     fell = low <= (1 - MIN_FALL) * high and abs(low / base - 1) <= BASE_TOLERANCE
     return (high, low) if fell else None
+
+
+def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
+    """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
+    do more without it. Control groups hold them back above the device, which does not see it."""
+    if tier.kind == "cgroup":
+        return True
+    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
+    in_flight = values.get("disk_queue_depth", 0.0)
+    if await_s is None or not idle_s:
+        return in_flight >= QUEUE_DEPTH
+    if await_s >= QUEUEING * idle_s:
+        return True
+    iops = values.get("disk_iops", 0.0)
+    # In units of the cap, since I/Os are alike with it and without.
+    times = in_flight / idle_s / iops * values[f"{cap}_of_cap_pct"] / 100 if iops else 0.0
+    return times >= BINDING
+
+
+# ------------------------------------------------------------------ what emulation costs
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What loop device and FUSE cost in a window, of `ios` reads or writes of one disk. `off_pct`:
+    by how much it made them take longer (or shorter) than if it had been what is taken off,
+    queueing included; None if nothing is."""
+
+    ios: int
+    overhead_us: float
+    taken_off_us: float | None
+    off_pct: float | None
+
+
+def overheads(record: Record, disk: str) -> dict[str, Overhead]:
+    """Of "read" and "write", as far as a disk of ours counted them.
+
+    The overhead of an emulated disk is measured when its device starts, without load, and taken off
+    its latency (docs/DISKS.md). In the window it is the mean time of requests as the kernel saw
+    them, less the mean that the disk's server needed for them.
+    """
+    counted = group(record.facts, "disks", disk, "overhead")
+    at_start = group(record.facts, "tier", "overhead_us", disk)
+    of_way = {}
+    for way in ("read", "write"):
+        if not (window := group(counted, way)):
+            continue
+        overhead_us, taken_off_us, off_pct = float(window["overhead_us"]), at_start.get(way), None
+        if taken_off_us is not None:
+            beyond_us = overhead_us - taken_off_us
+            off_pct = 100 * beyond_us / max(1.0, float(window["device_us"]) - beyond_us)
+        of_way[way] = Overhead(int(window["ios"]), overhead_us, taken_off_us, off_pct)
+    return of_way
+
+
+def queue_depth(record: Record, disk: str) -> float:
+    """The mean number of its requests in flight; 0 if it was not counted."""
+    counted = group(record.facts, "disks", disk, "overhead")
+    return float(counted.get("queue_depth", 0.0))

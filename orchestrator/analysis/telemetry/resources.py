@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, machines, storage_engine, wal_disks
+from orchestrator.analysis.telemetry import counters, machines, storage_engine
 from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
 from orchestrator.metrics import METRICS, measured
@@ -126,19 +127,28 @@ _COUNTED = {  # value → the counters whose growth per second it is
     "disk_write_bytes_per_s": (counters.WRITTEN_BYTES,),
     "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
     "disk_queue_depth": (counters.QUEUE_SECONDS,),
+    "disk_waited": (counters.READ_SECONDS, counters.WRITE_SECONDS),  # seconds a second, of all I/Os
 }
-_WAITED = (counters.READ_SECONDS, counters.WRITE_SECONDS)
+_WAL_COUNTED = {
+    "wal_disk_iops": (counters.WAL_READS, counters.WAL_WRITES),
+    "wal_disk_bytes_per_s": (counters.WAL_READ_BYTES, counters.WAL_WRITTEN_BYTES),
+    "wal_disk_waited": (counters.WAL_READ_SECONDS, counters.WAL_WRITE_SECONDS),
+}
+
+
+def _with_await(values: Values, disk: Literal["disk", "wal_disk"]) -> dict[str, float]:
+    """With the mean time of an I/O, where I/Os and their waits were counted."""
+    iops, waited = values.get(f"{disk}_iops"), values.get(f"{disk}_waited")
+    if not iops or waited is None:
+        return dict(values)
+    return {**values, f"{disk}_await_s": waited / iops}
 
 
 def _node(node: Node, growth: Growth, machine_cpus: float | None) -> Iterator[tuple[str, float]]:
     """A node's CPU and its disk, the whole disk even if several nodes are on it."""
-    grown = {name: growth.per_s(node.name, *metrics) for name, metrics in _COUNTED.items()}
-    values = {name: value for name, value in grown.items() if value is not None}
+    values = _with_await(growth.of(node.name, _COUNTED), "disk")
     yield from values.items()
     count, size = values.get("disk_iops"), values.get("disk_bytes_per_s")
-    waited = growth.per_s(node.name, *_WAITED)
-    if count and waited is not None:
-        yield "disk_await_s", waited / count
     if count and size is not None:
         yield "io_size_bytes", size / count
     busy = growth.per_s(node.name, counters.BUSY_SECONDS)
@@ -171,29 +181,47 @@ def telemetry(
             for node, of_node in values.items()
             if name in of_node
         ),
-        *(measured(name, value) for name, value in _totals(values, firsts, growth)),
-        *wal_disks.telemetry(nodes, growth),
+        *_measured(dict(_totals(values, firsts))),
+        *_wal_disks(database, growth),
         *storage_engine.telemetry(nodes, growth),
-        *(measured(name, value) for name, value in busiest.items() if name in METRICS),
+        *_measured(busiest),
     )
 
 
-def _totals(
-    values: Mapping[str, Values], firsts: Sequence[str], growth: Growth
-) -> Iterator[tuple[str, float]]:
+def _measured(values: Values, scope: str = "all") -> Iterator[Measurement]:
+    """Those of the values that are metrics."""
+    return (measured(name, value, scope) for name, value in values.items() if name in METRICS)
+
+
+def _totals(values: Mapping[str, Values], firsts: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Over all nodes, if every one has the value. `firsts`: one node of each disk."""
-    cpu = [of_node["cpu_pct"] for of_node in values.values() if "cpu_pct" in of_node]
-    if cpu and len(cpu) == len(values):
-        yield "cpu_pct", sum(cpu) / len(cpu)
-    for name in _COUNTED if values else ():
-        if all(name in of_node for of_node in values.values()):
-            yield name, sum(values[first][name] for first in firsts)
-    waited = [growth.per_s(node, *_WAITED) for node in values]
-    if None in waited or not all("disk_iops" in of_node for of_node in values.values()):
-        return
-    total = sum(values[first]["disk_iops"] for first in firsts)
-    if total > 0:
-        yield "disk_await_s", sum(growth.per_s(first, *_WAITED) or 0.0 for first in firsts) / total
+    shared = counters.summed(list(values.values()))
+    if "cpu_pct" in shared:
+        yield "cpu_pct", shared["cpu_pct"] / len(values)
+    each_once = counters.summed([values[first] for first in firsts])
+    of_disks = {name: each_once[name] for name in _COUNTED if name in shared}
+    yield from _with_await(of_disks, "disk").items()
+
+
+def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
+    """I/O of the disks that hold only WAL: of each node's, and of all together, each disk once.
+
+    They are in no sum of the data disks, because the tier's limits are those of the data disks; one
+    that is also the data disk of some node is not in theirs. What the log's disk limits is seen
+    from its syncs (`wal_disk_bound`).
+    """
+    with_one = [node for node in database if node.wal_device]
+    grown = {node.name: growth.of(node.name, _WAL_COUNTED) for node in with_one}
+    for name, values in grown.items():
+        yield from _measured(_with_await(values, "wal_disk"), name)
+    data = {(results.place(node), node.device) for node in database}
+    once: dict[tuple[str, str | None], Values] = {}
+    for node in with_one:
+        disk = results.place(node), node.wal_device
+        if disk not in data:
+            once.setdefault(disk, grown[node.name])
+    if all(grown.values()):
+        yield from _measured(_with_await(counters.summed(list(once.values())), "wal_disk"))
 
 
 def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, ...]:

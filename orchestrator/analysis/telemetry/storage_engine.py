@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.counters import Growth, summed
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Node
 
@@ -33,17 +33,11 @@ COUNTERS = frozenset(
 
 def telemetry(nodes: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
     """The figures of each node, and of all together if every node has the counter."""
-    grown: dict[str, dict[str, float]] = {}
-    for node in nodes:
-        if node.role == "database":
-            found = {name: growth.per_s(node.name, name) for name in COUNTERS}
-            grown[node.name] = {name: value for name, value in found.items() if value is not None}
-    for node_name, values in grown.items():
-        yield from _figures(values, node_name, nodes=1)
-    if grown:
-        shared = set.intersection(*(set(values) for values in grown.values()))
-        together = {name: sum(values[name] for values in grown.values()) for name in shared}
-        yield from _figures(together, "all", nodes=len(grown))
+    counted = {name: (name,) for name in COUNTERS}
+    grown = {node.name: growth.of(node.name, counted) for node in nodes if node.role == "database"}
+    for name, values in grown.items():
+        yield from _figures(values, name, nodes=1)
+    yield from _figures(summed(list(grown.values())), "all", nodes=len(grown))
 
 
 def _figures(values: Mapping[str, float], scope: str, nodes: int) -> Iterator[Measurement]:
@@ -53,8 +47,8 @@ def _figures(values: Mapping[str, float], scope: str, nodes: int) -> Iterator[Me
     for metric, (time, number) in _TIMED.items():
         if time in values and values.get(number):
             yield measured(metric, values[time] / values[number], scope)
-    found = values.get(_HITS, 0.0) + values.get(_MISSES, 0.0)
-    if _HITS in values and _MISSES in values and found > 0:
-        yield measured("block_cache_hit_pct", 100 * values[_HITS] / found, scope)
+    lookups = values.get(_HITS, 0.0) + values.get(_MISSES, 0.0)
+    if _HITS in values and _MISSES in values and lookups > 0:
+        yield measured("block_cache_hit_pct", 100 * values[_HITS] / lookups, scope)
     if _STALLED in values:
         yield measured("write_stall_pct", 100 * values[_STALLED] / nodes, scope)

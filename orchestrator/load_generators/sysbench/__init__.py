@@ -16,8 +16,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from orchestrator.analysis import overload
 from orchestrator.analysis.figures import transactions
-from orchestrator.analysis.loads import overload
 from orchestrator.errors import LoadError, UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency, merging

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.overheads import Overhead, overheads, queue_depth
+from orchestrator.analysis.telemetry.disk_demand import Overhead, overheads, queue_depth
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
@@ -201,8 +201,8 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell 
     windows: dict[str, list[tuple[Overhead, float]]] = {"read": [], "write": []}
     for run in _runs(index, profile):
         for disk in group(run.record.facts, "disks"):
-            for way, overhead in overheads(run, disk).items():
-                windows[way].append((overhead, queue_depth(run, disk)))
+            for way, overhead in overheads(run.record, disk).items():
+                windows[way].append((overhead, queue_depth(run.record, disk)))
     for way, of_way in windows.items():
         if not of_way:
             continue

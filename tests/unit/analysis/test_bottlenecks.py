@@ -12,9 +12,9 @@ import pytest
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import bottlenecks, disk_demand, resources, slow_nodes
-from orchestrator.analysis.telemetry.bottleneck_words import NO_FASTER_DISK
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry import bottlenecks, causes, disk_demand, resources
+from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
 from tests.campaigns import START_S, Shape, build_campaign, build_tier
 
@@ -37,10 +37,10 @@ AT_CAP = {"iops_of_cap_pct": 99.0, "time_at_iops_cap_pct": 71.0, "disk_await_s":
 TIER = build_tier("premium")
 
 
-def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -> bottlenecks.Cause:
+def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -> causes.Cause:
     every = {**QUIET, **figures}
     every.pop(without, None)
-    return bottlenecks.judge(every, tier, "node-2")
+    return causes.judge(every, tier, "node-2")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
     ],
 )
 def test_rules(figures: Mapping[str, float], verdict: str) -> None:
-    assert judged(figures).verdict == verdict
+    assert judged(figures).name == verdict
 
 
 # ------------------------------------------------------------------ two shipped runs at smoke scale
@@ -124,8 +124,8 @@ TPCC: Mapping[str, float] = {
 
 def test_a_full_cap_binds_although_few_threads_hardly_queue() -> None:
     """15.9 in flight ÷ 0.8 ms idle = 19,900 a second without the cap, which is twice the cap."""
-    found = bottlenecks.judge(POINT_SELECT, V2, "node-1")
-    assert found.verdict == "iops_cap", found.text
+    found = causes.judge(POINT_SELECT, V2, "node-1")
+    assert found.name == "iops_cap", found.text
     assert "A tier with more IOPS would help" in found.text
 
 
@@ -138,8 +138,8 @@ def test_a_full_cap_binds_where_without_it_a_quarter_more_would_be_done(
     """÷ 0.8 ms: 12,600, 12,250 and 10,000 a second against a cap of 10,000. In the last case the
     cap holds nothing back: without it as many would be done."""
     figures = {**POINT_SELECT, "disk_queue_depth": in_flight, "disk_await_s": in_flight / 9_990.0}
-    found = bottlenecks.judge(figures, V2, "node-1")
-    assert found.verdict == verdict, found.text
+    found = causes.judge(figures, V2, "node-1")
+    assert found.name == verdict, found.text
 
 
 def test_a_full_bandwidth_cap_binds_by_what_is_in_flight_too() -> None:
@@ -154,28 +154,28 @@ def test_a_full_bandwidth_cap_binds_by_what_is_in_flight_too() -> None:
         "disk_queue_depth": 6.0,
         "disk_await_s": 0.00157,
     }
-    assert bottlenecks.judge(figures, V2, "node-1").verdict == "bandwidth_cap"
+    assert causes.judge(figures, V2, "node-1").name == "bandwidth_cap"
 
 
 def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None:
-    found = bottlenecks.judge(TPCC, V2, "node-1")
-    assert found.verdict == "latency_bound", found.text
+    found = causes.judge(TPCC, V2, "node-1")
+    assert found.name == "latency_bound", found.text
     assert "More memory would help too" in found.text
     assert "waited for memory 8 % of the time" in found.text
 
 
 def test_memory_is_said_beside_a_cap_too_and_only_under_pressure() -> None:
-    pressed = bottlenecks.judge({**POINT_SELECT, "memory_pressure_pct": 8.0}, V2, "node-1")
-    assert pressed.verdict == "iops_cap"
+    pressed = causes.judge({**POINT_SELECT, "memory_pressure_pct": 8.0}, V2, "node-1")
+    assert pressed.name == "iops_cap"
     assert "More memory would help too" in pressed.text
-    assert "memory" not in bottlenecks.judge(POINT_SELECT, V2, "node-1").text
+    assert "memory" not in causes.judge(POINT_SELECT, V2, "node-1").text
 
 
 def test_memory_is_the_limit_only_where_no_faster_disk_would_help() -> None:
     alone = judged({"memory_pressure_pct": 30.0, "disk_busy_pct": 10.0})
-    assert (alone.verdict, "More memory would help" in alone.text) == ("memory_bound", True)
+    assert (alone.name, "More memory would help" in alone.text) == ("memory_bound", True)
     unknown = judged({"memory_pressure_pct": 30.0}, without="disk_busy_pct")
-    assert unknown.verdict == "unattributed"
+    assert unknown.name == "unattributed"
     assert "waiting for memory 30 %" in unknown.text
 
 
@@ -221,7 +221,7 @@ HEALTHY = {
 )
 def test_a_node_apart_from_its_peers_is_named(own: dict[str, float], found: bool) -> None:
     nodes = {"node-1": HEALTHY, "node-2": HEALTHY, "node-3": {**SLOW, **own}}
-    name, text = slow_nodes.slow_node(nodes)
+    name, text = bottlenecks.slow_node(nodes)
     assert name == ("node-3" if found else "")
     if found:
         assert "Each I/O on node-3 takes 60.6 ms, on the other nodes 1 ms" in text
@@ -230,7 +230,7 @@ def test_a_node_apart_from_its_peers_is_named(own: dict[str, float], found: bool
 def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
     """Of three nodes at a tenth of their caps; the busiest by its share is a healthy one."""
     campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=1)
-    assert bottlenecks.bottlenecks(campaign)[0].verdict != "slow_node"
+    assert bottlenecks.bottlenecks(campaign)[0].cause != "slow_node"
     (run,) = campaign.runs
     samples = run.sampled.whole()
     waited = samples["metric"].isin(["disk_read_seconds_total", "disk_write_seconds_total"])
@@ -240,7 +240,7 @@ def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
     samples.loc[busy, "value"] = started
     slow = RunData(run.record, run.intervals, Samples.held(samples))
     (found,) = bottlenecks.bottlenecks(replace(campaign, runs=(slow,)))
-    assert (found.verdict, found.node) == ("slow_node", "node-3")
+    assert (found.cause, found.node) == ("slow_node", "node-3")
 
 
 def test_the_claim_that_a_faster_disk_gives_nothing_isheld_against_the_campaign() -> None:
@@ -269,33 +269,33 @@ def test_the_machine_as_limit_names_who_used_it() -> None:
 @pytest.mark.parametrize("rival", ["host_cpu_pct", "client_cpu_pct", "cpu_pct"])
 def test_two_limits_within_five_percent_are_not_told_apart(rival: str) -> None:
     close = judged({**AT_CAP, rival: 96.0})
-    assert close.verdict == "unattributed"
+    assert close.name == "unattributed"
     assert "cannot be told apart" in close.text
-    assert judged({**AT_CAP, rival: 93.0}).verdict == "iops_cap"
+    assert judged({**AT_CAP, rival: 93.0}).name == "iops_cap"
 
 
 def test_with_unknown_idle_latency_the_queue_decides() -> None:
     deep = judged({**AT_CAP, "disk_queue_depth": 2.5}, without="idle_disk_latency_s")
     shallow = judged({**AT_CAP, "disk_queue_depth": 1.5}, without="idle_disk_latency_s")
-    assert (deep.verdict, shallow.verdict) == ("iops_cap", "unattributed")
+    assert (deep.name, shallow.name) == ("iops_cap", "unattributed")
     assert "instead of" not in deep.text
 
 
 def test_control_groups_hold_ios_back_where_the_device_does_not_see_it() -> None:
     cgroup = replace(TIER, enforcement="cgroup")
-    assert judged({**AT_CAP, "disk_await_s": 0.0001}, cgroup).verdict == "iops_cap"
+    assert judged({**AT_CAP, "disk_await_s": 0.0001}, cgroup).name == "iops_cap"
 
 
 def test_what_was_not_sampled_is_no_limit() -> None:
-    without_caps = bottlenecks.judge({"disk_iops": 90_000.0, "cpu_pct": 60.0}, TIER, "node-1")
-    assert without_caps.verdict == "unattributed"
+    without_caps = causes.judge({"disk_iops": 90_000.0, "cpu_pct": 60.0}, TIER, "node-1")
+    assert without_caps.name == "unattributed"
     nothing = "Neither disk nor CPU of the database nodes was sampled."
-    assert bottlenecks.judge({}, TIER, "") == bottlenecks.Cause("unattributed", nothing)
+    assert causes.judge({}, TIER, "") == causes.Cause("unattributed", nothing)
 
 
 def test_at_the_ceiling_of_think_time_and_of_the_disk() -> None:
     found = judged({**AT_CAP, "nopm_of_ceiling_pct": 98.0})
-    assert found.verdict == "iops_cap"
+    assert found.name == "iops_cap"
     assert "shows in latency" in found.text
 
 
@@ -315,7 +315,7 @@ def only(shape: Shape, tier: str = "premium", **more: object) -> RunData:
 
 def test_campaign_names_the_study_s_limits() -> None:
     found = {
-        (b.profile, b.workload): b.verdict
+        (b.profile, b.workload): b.cause
         for b in bottlenecks.bottlenecks(build_campaign(repetitions=1, nodes=1))
     }
     assert found["premium", "point-select"] == "iops_cap"
@@ -342,7 +342,7 @@ def test_the_busiest_node_is_judged() -> None:
     quiet.loc[disk, "value"] = 0.0
     found = bottlenecks.bottleneck([replace(run, sampled=Samples.held(quiet))], 32.0)
     assert found is not None
-    assert (found.node, found.verdict) == ("node-2", "iops_cap")
+    assert (found.node, found.cause) == ("node-2", "iops_cap")
 
 
 def test_medians_over_repetitions() -> None:
@@ -352,7 +352,7 @@ def test_medians_over_repetitions() -> None:
     found = bottlenecks.bottleneck(runs, 32.0)
     assert found is not None
     assert (found.profile, found.workload) == cell
-    assert found.verdict == "iops_cap"
+    assert found.cause == "iops_cap"
     assert bottlenecks.bottleneck(runs[2:], 32.0) != found
     assert bottlenecks.bottleneck([], 32.0) is None
 
@@ -362,7 +362,7 @@ def test_large_ios_count_as_several() -> None:
     run = only(Shape(100.0, 300.0, 0.0, 0.02, 20.0, bytes_per_io=2**20), nodes=1)
     found = disk_demand.demand(run.record.profile.tier, run.samples, "node-1")
     assert found is not None
-    assert float(np.median(found.iops)) == pytest.approx(1_200, rel=0.02)
+    assert float(np.median(found["iops"])) == pytest.approx(1_200, rel=0.02)
 
 
 # ------------------------------------------------------------------ burst
@@ -391,42 +391,42 @@ def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> 
     # a bucket of (3,000 − 1,000) × 10 s = 20,000; at 3,000/s it lasts 10 s
     samples = disk_samples([3_000.0] * 10 + [1_000.0] * 5)
     found = disk_demand.demand(bursting(100.0), samples, "node-1")
-    assert found is not None and found.iops_cap is not None and found.credit_pct is not None
-    assert found.iops_cap.tolist() == [3_000.0] * 10 + [1_000.0] * 5
-    assert found.credit_pct[:3].tolist() == [90.0, 80.0, 70.0]
-    assert found.credit_pct[-1] == 0.0
+    assert found is not None
+    assert found["iops_cap"].tolist() == [3_000.0] * 10 + [1_000.0] * 5
+    assert found["credit_pct"][:3].tolist() == [90.0, 80.0, 70.0]
+    assert found["credit_pct"].iloc[-1] == 0.0
 
 
 def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
     """A second 1 % below the base leaves a drop of credit, which lifts no cap to the peak."""
     wobble = [1_000.0 * (1 + 0.01 * sign) for sign in (-1, 1, -1, -1, 1, 1, 0) * 8]
     found = disk_demand.demand(bursting(100.0), disk_samples([3_000.0] * 10 + wobble), "node-1")
-    assert found is not None and found.iops_cap is not None
-    shares_pct = (100 * found.iops / found.iops_cap)[10:]
+    assert found is not None
+    shares_pct = (100 * found["iops"] / found["iops_cap"])[10:]
     assert shares_pct.tolist() == pytest.approx([100.0] * len(wobble), abs=2.0)
 
 
 def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
     samples = disk_samples([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
     found = disk_demand.demand(bursting(100.0), samples, "node-1")
-    assert found is not None and found.iops_cap is not None
-    assert found.iops_cap[29:].tolist() == [3_000.0] * 3  # 19,000 of 20,000 were earned again
-    assert found.iops_cap[10:20].tolist() == [1_000.0] * 10
+    assert found is not None
+    assert found["iops_cap"][29:].tolist() == [3_000.0] * 3  # 19,000 of 20,000 were earned again
+    assert found["iops_cap"][10:20].tolist() == [1_000.0] * 10
 
 
 def test_credit_fills_below_the_base() -> None:
     found = disk_demand.demand(bursting(50.0), disk_samples([0.0] * 4), "node-1")
-    assert found is not None and found.credit_pct is not None
-    assert found.credit_pct.tolist() == [55.0, 60.0, 65.0, 70.0]
+    assert found is not None and found["credit_pct"] is not None
+    assert found["credit_pct"].tolist() == [55.0, 60.0, 65.0, 70.0]
 
 
 def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
     """How full its bucket is nobody says; "empty" is what an emulated one is asked to be."""
     real = replace(bursting(0.0), enforcement="mounted")
     found = disk_demand.demand(real, disk_samples([3_000.0] * 3 + [1_000.0, 400.0]), "node-1")
-    assert found is not None and found.iops_cap is not None
-    assert found.iops_cap.tolist() == [3_000.0] * 3 + [1_000.0] * 2
-    assert found.credit_pct is None
+    assert found is not None
+    assert found["iops_cap"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
+    assert "credit_pct" not in found
 
 
 def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> None:
@@ -442,9 +442,9 @@ def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> No
 
 def test_an_empty_bucket_stays_empty() -> None:
     found = disk_demand.demand(bursting(0.0), disk_samples([10.0] * 4), "node-1")
-    assert found is not None and found.iops_cap is not None
-    assert found.iops_cap.tolist() == [1_000.0] * 4
-    assert found.credit_pct is None
+    assert found is not None
+    assert found["iops_cap"].tolist() == [1_000.0] * 4
+    assert "credit_pct" not in found
 
 
 def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis import comparability
-from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.analysis.doubts import disk_checks
 from orchestrator.analysis.telemetry import burst_credit
 from orchestrator.analysis.telemetry.burst_credit import Bucket, Seen
 from orchestrator.analysis.telemetry.disk_demand import CreditReading, demand
@@ -195,7 +195,7 @@ def test_credit_that_is_not_known_is_doubted() -> None:
     run = build_campaign(workloads=["insert"], nodes=1, frames=False).runs[0]
     facts = {**run.record.facts, "burst_credit": with_credit("at base", "unknown")}
     run = replace(run, record=replace(run.record, facts=facts))
-    ((text, _),) = DISK_CHECKS["burst credit unknown"](run)
+    ((text, _),) = disk_checks.credit_unknown(run, {})
     assert text.startswith("node-2: how much burst credit for iops")
     assert "0 to 100 % of a full bucket" in text
 
@@ -204,8 +204,8 @@ def test_credit_that_is_not_known_is_doubted() -> None:
 def test_a_real_disk_may_be_at_its_peak_whatever_is_declared_of_its_start(kind: str) -> None:
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
     mine = demand(replace(P15, enforcement=kind, iops=10), run.samples, "node-1")
-    assert mine is not None and mine.iops_cap is not None
-    assert set(mine.iops_cap) == {3_500.0} and mine.credit_pct is None
+    assert mine is not None
+    assert set(mine["iops_cap"]) == {3_500.0} and "credit_pct" not in mine
 
 
 def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> None:
@@ -213,6 +213,7 @@ def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> Non
     tier = replace(P15, enforcement="emulated", burst=Burst(10**6, None, 1e6, 100.0))
     at_s = run.record.phases[1].start_s
     mine = demand(tier, run.samples, "node-1", CreditReading(at_s, 50.0, None))
-    assert mine is not None and mine.credit_pct is not None
-    assert mine.credit_pct[mine.time_s <= at_s] == pytest.approx(100, abs=0.1)
-    assert mine.credit_pct[mine.time_s > at_s] == pytest.approx(50, abs=0.1)
+    assert mine is not None
+    before = mine["time_s"] <= at_s
+    assert mine["credit_pct"][before].to_numpy() == pytest.approx(100, abs=0.1)
+    assert mine["credit_pct"][~before].to_numpy() == pytest.approx(50, abs=0.1)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator import facts as counted
-from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.analysis.telemetry import causes, resources
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row
 from orchestrator.yugabyte import counters
@@ -127,8 +127,8 @@ def test_logs_that_are_synced_behind_commits_are_no_wait() -> None:
     tier = build_campaign(repetitions=1, frames=False).plan.profiles[0].tier
     share = {"background_log_syncing_pct": 90.0}
     waits = {"log_syncing_pct": 90.0}
-    assert bottlenecks.judge({**free, **share}, tier, "node-1").verdict == "unattributed"
-    assert bottlenecks.judge({**free, **waits}, tier, "node-1").verdict == "latency_bound"
+    assert causes.judge({**free, **share}, tier, "node-1").name == "unattributed"
+    assert causes.judge({**free, **waits}, tier, "node-1").name == "latency_bound"
 
 
 def test_syncs_of_a_log_on_its_own_disk_are_no_wait_for_the_data_disk() -> None:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from orchestrator.analysis.conclusions import Decision, Verdict
-from orchestrator.analysis.decisions.reach import REACH
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.facts import DoubtKind
@@ -46,8 +46,8 @@ def status(campaign: Results, verdict: Verdict) -> str:
     return document.arrange(campaign, verdict).status
 
 
-def test_every_kind_of_doubt_says_how_far_it_reaches() -> None:
-    assert set(REACH) == set(get_args(DoubtKind))
+def test_every_kind_of_doubt_says_what_it_does() -> None:
+    assert set(kinds.KINDS) == set(get_args(DoubtKind))
 
 
 def test_without_doubts_the_cheapest_of_equal_tiers_is_named() -> None:

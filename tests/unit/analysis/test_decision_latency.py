@@ -192,8 +192,8 @@ def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out(
             Candidate(build_profile(n), {THROUGHPUT: v, LATENCIES[1]: tail_s[n]}, "")
             for n, v in slower.items()
         ]
-        aspects = (THROUGHPUT, LATENCIES[1]) if p99 else (THROUGHPUT,)
-        return decision.decide(make_contest("insert", rivals, list(slower), 1.0, aspects))
+        criteria = (THROUGHPUT, LATENCIES[1]) if p99 else (THROUGHPUT,)
+        return decision.decide(make_contest("insert", rivals, list(slower), 1.0, criteria))
 
     assert [offer.standing for offer in decide(p99=False).offers] == ["not enough", "enough"]
     found = decide(p99=True)

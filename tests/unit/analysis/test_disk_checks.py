@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.analysis.doubts import disk_checks
+from orchestrator.analysis.doubts.kinds import KINDS
 from orchestrator.model import Doubt, Node, Phase, Record
 from orchestrator.tier import Gate, GateCheck
 from orchestrator.tiers.common.emulated import host_load
@@ -20,7 +21,10 @@ def found(record: Record) -> dict[str, Doubt]:
     run = build_campaign(workloads=["point-select"], nodes=1).runs[0]
     run = replace(run, record=record)
     return {
-        kind: Doubt(kind, *reason) for kind, check in DISK_CHECKS.items() for reason in check(run)
+        name: Doubt(name, *reason)
+        for name, kind in KINDS.items()
+        if kind.check and kind.check in vars(disk_checks).values()
+        for reason in kind.check(run, {})
     }
 
 

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis import comparability
-from orchestrator.analysis.doubts import campaign_checks
+from orchestrator.analysis.doubts.kinds import find
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.metrics import measured
 from orchestrator.model import ClusterSpec, Dataset, Doubt, Measurement, NodeSize, Note, Record
 from orchestrator.tier import Burst, LatencyModel
@@ -30,11 +30,11 @@ def small(load: str = "point-select", change: Change | None = None, **more: Any)
 
 
 def kinds(campaign: Results) -> set[str]:
-    return {doubt.kind for doubt in campaign_checks.find(campaign)}
+    return {doubt.kind for doubt in find(campaign)}
 
 
 def the(kind: str, campaign: Results) -> Doubt:
-    found = [doubt for doubt in campaign_checks.find(campaign) if doubt.kind == kind]
+    found = [doubt for doubt in find(campaign) if doubt.kind == kind]
     assert found, f"{kind} is not among {kinds(campaign)}"
     return found[0]
 
@@ -59,7 +59,7 @@ def figures(*figures: Measurement) -> Change:
 
 
 def test_a_sound_campaign_raises_none() -> None:
-    assert campaign_checks.find(small()) == ()
+    assert find(small()) == ()
 
 
 # ------------------------------------------------------------------ about the campaign
@@ -481,7 +481,7 @@ def test_doubts_that_runs_recorded_are_kept_and_failed_runs_are_not_examined() -
     campaign = small(
         failed=[1], measure_s=20.0, change=lambda r: replace(r, doubts=(own,)), repetitions=3
     )
-    found = campaign_checks.find(campaign)
+    found = find(campaign)
     assert own in found
     assert {d.run for d in found if d.kind == "short window"} == {2, 3}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.doubts import campaign_checks
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.facts import GateWord
 from orchestrator.model import Doubt
@@ -41,7 +41,7 @@ def campaign(*gates: Gate, **facts: Any) -> Results:
 
 
 def found(made: Results) -> list[Doubt]:
-    return [doubt for doubt in campaign_checks.find(made) if doubt.kind in KINDS]
+    return [doubt for doubt in kinds.find(made) if doubt.kind in KINDS]
 
 
 @pytest.mark.parametrize(

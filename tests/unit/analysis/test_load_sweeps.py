@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.conclusions import Decision, Sweep, TierSweep
-from orchestrator.analysis.loads import load_sweeps
+from orchestrator.analysis.decisions import load_sweeps
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.analysis import results
 from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.telemetry import counters, resources
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node, Objective
 from tests.campaigns import build_campaign, empty_samples
@@ -289,7 +289,9 @@ def test_the_average_of_an_slo_is_of_the_transactions_that_percentiles_are_of() 
     )
     runs = results.finished(campaign, "ultra", "tpcc")
     average = Objective("latency_avg_s", "all", 0.1)
-    assert results.promised(runs, average) == pytest.approx([(6 * 0.010 + 3 * 0.004) / 9] * 2)
+    assert results.objective_values(runs, average) == pytest.approx(
+        [(6 * 0.010 + 3 * 0.004) / 9] * 2
+    )
     assert results.whole(runs, ("latency_avg_s", "all")) == pytest.approx([np.mean(latency_s)] * 2)
     own = Objective("latency_avg_s", "delivery", 0.1)
-    assert results.promised(runs, own) == pytest.approx([0.2] * 2)
+    assert results.objective_values(runs, own) == pytest.approx([0.2] * 2)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry import samples
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.report.charts import series
 from orchestrator.report.report_index import ReportIndex
@@ -37,7 +37,7 @@ def test_figures_do_not_depend_on_how_samples_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     expected = judge(BURST)
-    monkeypatch.setattr(samples, "_AT_ONCE", at_once)
+    monkeypatch.setattr(counters, "_AT_ONCE", at_once)
     campaign = in_files(BURST, tmp_path, rows=777)
     found = judge(campaign)
     assert found.cells == expected.cells
@@ -52,7 +52,7 @@ def test_figures_do_not_depend_on_how_samples_are_read(
 def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(samples, "_AT_ONCE", 1_500)
+    monkeypatch.setattr(counters, "_AT_ONCE", 1_500)
     (run, *_) = in_files(BURST, tmp_path, rows=777).runs
     tables = list(run.sampled.by_nodes())
     nodes = [set(table["node"].unique()) for table in tables]

@@ -18,10 +18,10 @@ import pytest
 
 from orchestrator import report
 from orchestrator.analysis import comparability, results
-from orchestrator.analysis.doubts import campaign_checks, run_checks
+from orchestrator.analysis.doubts.kinds import find, of_run
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, plans
 from orchestrator.cli.main import _guarded, app
@@ -452,7 +452,7 @@ def test_what_was_not_seen_and_what_is_in_the_way_is_doubted() -> None:
         campaign = theirs()
         run = campaign.runs[0]
         runs = tuple(replace(run, record=observed((8, GIB), **each)) for each in facts)
-        found = campaign_checks.find(replace(campaign, runs=runs))
+        found = find(replace(campaign, runs=runs))
         return {doubt.kind: doubt.text for doubt in found}
 
     new = {"not compared", "connection pooler", "disks not counted"}
@@ -508,7 +508,7 @@ def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
     facts = {**run.record.facts, "database": {"durable": False}}
     run = replace(run, record=replace(run.record, facts=facts))
     busy = {"host_cpu_pct": 100.0}
-    found = {doubt.kind: doubt for doubt in run_checks.doubts(run, busy)}
+    found = {doubt.kind: doubt for doubt in of_run(run, busy)}
     assert found["host saturated"].text.endswith("100 % busy, with the load generator on it")
     assert "NODES" not in found["host saturated"].advice
     assert "owner" in found["commits not durable"].advice
@@ -572,7 +572,7 @@ def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
     assert begin and measure
     log_bytes = log_mib_per_s * 2**20 * (measure.end_s - begin.start_s)
     run = with_disks("a", log_bytes, wal_device)
-    found = [d.text for d in run_checks.doubts(run, {}) if d.kind == "disks not counted"]
+    found = [d.text for d in of_run(run, {}) if d.kind == "disks not counted"]
     assert (
         [text.partition(",")[0] for text in found] == ["node-1: the database's log grew by 3 MiB/s"]
     ) is doubted

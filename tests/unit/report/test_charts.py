@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record
 from orchestrator.report.blocks import Chart, Charts, Measure

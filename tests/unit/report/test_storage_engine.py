@@ -9,8 +9,7 @@ import pytest
 
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import storage_engine
-from orchestrator.analysis.telemetry.counters import Growth
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Growth, Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator import report
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.options import Request
 from orchestrator.cli.plans import make_plan

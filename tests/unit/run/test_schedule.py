@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import results
-from orchestrator.analysis.loads import same_rate
+from orchestrator.analysis import overload, results
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.run.schedule import Following
@@ -46,7 +45,9 @@ def test_all_tiers_are_measured_again_at_the_rate_that_their_capacity_gives(make
     """From the plan of closed-loop runs to the stored records of those in open loop."""
     campaign = make()
     plan = replace(a_plan(("premium", "ultra"), repetitions=2), latency_at_pct=50.0)
-    records = campaign.execute(plan=plan, following=lambda at: same_rate.grown(store.load(at)))
+    records = campaign.execute(
+        plan=plan, following=lambda at: overload.plan_at_same_rate(store.load(at))
+    )
     assert [record.outcome for record in records] == 8 * ["done"]
     at_rate = records[4:]
     assert {record.run.profile for record in at_rate} == {"premium", "ultra"}

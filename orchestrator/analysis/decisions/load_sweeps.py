@@ -18,17 +18,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
-from orchestrator.analysis import comparability, results
-from orchestrator.analysis.conclusions import Sweep, TierSweep
-from orchestrator.analysis.decisions import contests
-from orchestrator.analysis.decisions.candidates import Aspect, Candidate, comparable
-from orchestrator.analysis.decisions.contests import Contest, Promise
-from orchestrator.analysis.loads import overload
+from orchestrator.analysis import comparability, overload, results
+from orchestrator.analysis.conclusions import Decision, Sweep, TierSweep
+from orchestrator.analysis.decisions import contests, offers, reasons
+from orchestrator.analysis.decisions.candidates import Candidate, Criterion, comparable
+from orchestrator.analysis.decisions.contests import Contest, ObjectiveTest
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Profile, Workload
 from orchestrator.planning import load_points
+from orchestrator.planning.load_points import load_in_words
 from orchestrator.planning.slo import format_objective
+from orchestrator.units import listed
 
 PLATEAU = 0.95  # of the highest throughput: what is above is as much
 
@@ -112,18 +114,15 @@ def sweeps(campaign: Results) -> tuple[Sweep, ...]:
 def _of_tier(loads: Loads, tier: str) -> TierSweep:
     rates = loads.measured(tier)
     proven, stopped = loads.usable[tier]
+    bend = knee(rates)
     return TierSweep(
         tier=tier,
         peak_per_s=max(rates.values(), default=None),
-        knee=_value(loads, knee(rates)),
-        at_slo=_value(loads, proven),
+        knee=None if bend is None else loads.values[bend],
+        at_slo=None if proven is None else loads.values[proven],
         at_slo_per_s=None if proven is None else rates[proven],
         stopped=stopped,
     )
-
-
-def _value(loads: Loads, place: int | None) -> float | None:
-    return None if place is None else loads.values[place]
 
 
 def knee(rates: Mapping[int, float]) -> int | None:
@@ -144,12 +143,12 @@ def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
     proven, stopped = None, ""
     for place, value in enumerate(loads.values if loads.latencies else ()):
         runs = loads.runs(tier, place)
-        where = load_points.load_in_words(loads.axis, value)
+        where = load_in_words(loads.axis, value)
         if not runs:
             continue
         if any(overload.overloaded(run.record) for run in runs):
             return proven, f"overloaded at {where}"
-        kept = promises(loads, tier, place, loads.latencies)
+        kept = objective_tests(loads, tier, place, loads.latencies)
         if any(one.value is None for one in kept):
             stopped = f"at {where} not every run has the figures"
             continue
@@ -161,31 +160,25 @@ def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
     return proven, stopped
 
 
-def promises(
+def objective_tests(
     loads: Loads, tier: str, place: int, objectives: Sequence[Objective]
-) -> tuple[Promise, ...]:
+) -> tuple[ObjectiveTest, ...]:
     """Clauses of the SLO at one load, held against the runs of a tier there."""
     workload = loads.points[place][1]
-    candidates = [
-        Candidate(profile, {}, "", _measured(loads.runs(profile.name, place), objectives))
-        for profile in loads.campaign.plan.tiers
-    ]
+    candidates = []
+    for profile in loads.campaign.plan.tiers:
+        runs = loads.runs(profile.name, place)
+        measured = {one: v for one in objectives if (v := results.objective_values(runs, one))}
+        candidates.append(Candidate(profile, {}, "", measured))
     margin_pct = loads.campaign.plan.margin_pct
     made = contests.make_contest(workload.name, candidates, (), margin_pct, ())
-    return replace(made, slo=tuple(objectives)).proof.promises[tier]
-
-
-def _measured(
-    runs: Sequence[RunData], objectives: Sequence[Objective]
-) -> dict[Objective, tuple[float, ...]]:
-    found = {one: results.promised(runs, one) for one in objectives}
-    return {one: values for one, values in found.items() if values}
+    return replace(made, slo=tuple(objectives)).proof.objectives[tier]
 
 
 # ------------------------------------------------------------------ one decision for all loads
 
 
-def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
+def contest(loads: Loads, causes: Mapping[tuple[str, str], str]) -> Contest:
     """Tiers compared at the ends of a sweep: throughput at its highest load, where most is asked of
     them, and latency at its least, where the queue is shortest. Both are chosen before anything is
     measured: the best of several loads would be the luckiest, and more so for a flat curve."""
@@ -196,23 +189,23 @@ def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
         for place in range(len(loads.points))
     ]
     counted = any(results.value_of(run.record, "nopm") is not None for run in every[0])
-    throughput, latencies = _aspects(loads, counted)
+    throughput, latencies = _criteria(loads, counted)
     latencies, constant = comparable(latencies, profiles)
     candidates = []
     behind = any(overload.overloaded(run.record) for run in every[0])
     for profile in profiles:
         runs_first, runs_last = _whole_repetitions(campaign, profile, first, last)
-        values = {throughput: _values(runs_last, throughput)}
+        values = {throughput: results.whole(runs_last, throughput.key)}
         if not behind:
-            values |= {one: _values(runs_first, one) for one in latencies}
-        known = {aspect: found for aspect, found in values.items() if found}
+            values |= {one: results.whole(runs_first, one.key) for one in latencies}
+        known = {criterion: of_runs for criterion, of_runs in values.items() if of_runs}
         if throughput in known:
-            limit = limit_of.get((profile.name, last.name), "")
+            cause = causes.get((profile.name, last.name), "")
             numbers = tuple(run.record.run.repetition for run in runs_first)
-            candidates.append(Candidate(profile, known, limit, repetitions=numbers))
+            candidates.append(Candidate(profile, known, cause, repetitions=numbers))
     names = [profile.name for profile in profiles]
-    aspects = (throughput, *latencies)
-    made = contests.make_contest(loads.name, candidates, names, campaign.plan.margin_pct, aspects)
+    criteria = (throughput, *latencies)
+    made = contests.make_contest(loads.name, candidates, names, campaign.plan.margin_pct, criteria)
     obstacle = next(filter(None, map(comparability.obstacle, every)), "")
     p99_margin_pct = campaign.plan.p99_margin_pct
     return replace(
@@ -220,14 +213,14 @@ def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
     )
 
 
-def _aspects(loads: Loads, counted: bool) -> tuple[Aspect, tuple[Aspect, ...]]:
+def _criteria(loads: Loads, counted: bool) -> tuple[Criterion, tuple[Criterion, ...]]:
     """Throughput at the highest load, and latencies at the least."""
-    least, most = (load_points.load_in_words(loads.axis, loads.values[end]) for end in (0, -1))
+    least, most = (load_in_words(loads.axis, loads.values[end]) for end in (0, -1))
     whose, scope = ("New-Order latency", "new_order") if counted else ("latency", "all")
-    throughput = Aspect("nopm" if counted else "throughput_per_s", f"throughput at {most}")
+    throughput = Criterion("nopm" if counted else "throughput_per_s", f"throughput at {most}")
     return throughput, (
-        Aspect("latency_avg_s", f"average {whose} at {least}", scope),
-        Aspect("latency_p99_s", f"p99 {whose} at {least}", scope),
+        Criterion("latency_avg_s", f"average {whose} at {least}", scope),
+        Criterion("latency_p99_s", f"p99 {whose} at {least}", scope),
     )
 
 
@@ -235,16 +228,111 @@ def _whole_repetitions(
     campaign: Results, profile: Profile, *ends: Workload
 ) -> tuple[list[RunData], ...]:
     """The finished runs at each end of a sweep, of the repetitions that have all of them."""
-    runs = [
-        {
-            run.record.run.repetition: run
-            for run in results.finished(campaign, profile.name, one.name)
-        }
-        for one in ends
-    ]
-    common = [number for number in runs[0] if all(number in one for one in runs)]
-    return tuple([one[number] for number in common] for one in runs)
+    cells = [results.finished(campaign, profile.name, workload.name) for workload in ends]
+    numbers = [{run.record.run.repetition for run in runs} for runs in cells]
+    common = set.intersection(*numbers)
+    return tuple(
+        sorted(
+            (run for run in runs if run.record.run.repetition in common),
+            key=lambda run: run.record.run.repetition,
+        )
+        for runs in cells
+    )
 
 
-def _values(runs: Sequence[RunData], aspect: Aspect) -> tuple[float, ...]:
-    return results.whole(runs, (aspect.metric, aspect.scope))
+# ------------------------------------------------------------------ with an SLO
+
+
+def decide(loads: Loads, contest: Contest) -> Decision:
+    """The cheapest tier that is enough for all loads of a sweep that has an SLO, or none with what
+    each is proven to take.
+
+    Latencies say how much load a tier takes; a clause on a rate says how much is needed. Without
+    such a clause a tier is enough only if it is proven at every load of the sweep; else the answer
+    depends on the load, and is told load by load.
+    """
+    slo = tuple(format_objective(one) for one in loads.slo)
+    if contest.obstacle:
+        return Decision(loads.name, None, contest.obstacle, slo=slo)
+    if not contest.candidates:
+        return Decision(loads.name, None, "no tier has figures", slo=slo)
+    doubted = {tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates}
+    enough = [t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)]
+    taken = listed([_taken(loads, tier) for tier in contest.candidates]) if loads.latencies else ""
+    how_far = f": {taken}" if taken else ""
+    how_far += "".join(
+        f". Of {tier} nothing is shown: {why}" for tier, why in doubted.items() if why
+    )
+    if not enough:
+        return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", slo=slo)
+    tier = offers.preferred(enough, contest)
+    priced = tier.price is not None and not contest.no_prices
+    remark = "" if tier.profile.tier.is_as_bought else f". {reasons.NOT_ITS_DISK}"
+    if any(METRICS[one.metric].percent for one in loads.slo):
+        remark += (
+            ". Percentiles are means of windows; whether single windows keep them is not proven"
+        )
+    if contest.limited_by:
+        remark += f". What limits this answer: {', '.join(contest.limited_by)}"
+    which = reasons.which(tier, contest)
+    return Decision(
+        loads.name,
+        tier.name,
+        f"{tier.name} is the {which} proven to meet {listed(slo)}{_where(loads)}{how_far}{remark}",
+        tier.monthly_cost if priced else None,
+        tier.price.currency if priced and tier.price else None,
+        criterion="capacity at the SLO",
+        slo=slo,
+        with_vms=tier.with_vms,
+        without_prices=reasons.without_prices(tier, contest),
+    )
+
+
+def _doubted(loads: Loads, tier: str, contest: Contest) -> str:
+    """Why the load that a tier is proven to take is not shown all the same; or an empty text."""
+    place, _ = loads.usable[tier]
+    if place is None:
+        return ""
+    runs = {run.record.run.number for run in loads.runs(tier, place)}
+    doubt = kinds.forbidding(one for one in contest.doubts.get(tier, ()) if one.run in runs)
+    return f"{doubt.text} ({doubt.kind})" if doubt else ""
+
+
+def _enough(loads: Loads, tier: str) -> bool:
+    place, _ = loads.usable[tier]
+    needed = [one for one in loads.slo if one not in loads.latencies]
+    if not loads.latencies:
+        place = len(loads.values) - 1
+    if place is None:
+        return False
+    if not needed:
+        return place == len(loads.values) - 1
+    kept = objective_tests(loads, tier, place, needed)
+    level = loads.level / len(loads.values)  # the load was chosen by what was measured
+    return all(one.p_value <= level for one in kept)
+
+
+def _none(loads: Loads, contest: Contest) -> str:
+    if not loads.latencies:
+        clauses = listed([format_objective(one) for one in loads.slo])
+        return f"no tier is proven to meet {clauses}{_where(loads)}"
+    if loads.latencies != loads.slo:
+        return "no tier is proven to meet the whole SLO at one load; its latencies are met"
+    if any(loads.usable[tier.name][0] is not None for tier in contest.candidates):
+        return "which tier is enough depends on the load"
+    return "no tier is proven to meet the SLO at any load of the sweep"
+
+
+def _where(loads: Loads) -> str:
+    last = load_in_words(loads.axis, loads.values[-1])
+    if not loads.latencies:
+        return f" at {last}"
+    return f" at every load, up to {last}" if loads.latencies == loads.slo else ""
+
+
+def _taken(loads: Loads, tier: Candidate) -> str:
+    place, stopped = loads.usable[tier.name]
+    why = f" ({stopped})" if stopped else ""
+    if place is None:
+        return f"{tier.name} at none{why}"
+    return f"{tier.name} up to {load_in_words(loads.axis, loads.values[place])}{why}"

@@ -1,4 +1,4 @@
-"""Whether work in open loop was served as fast as it came in. Pure.
+"""Whether work in open loop was served as fast as it came in, and one rate for all tiers. Pure.
 
 What fell due in the window and did not end in it is what the queue grew by: if that goes on,
 latency is the length of a queue that grows, and so of the time for which one measures. Such a tier
@@ -8,22 +8,25 @@ is overloaded at that rate, which is a verdict of its own: its latency is compar
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Literal
 
 import pandas as pd
 
 from orchestrator.analysis import results
-from orchestrator.analysis.results import RunData
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.metrics import measured
-from orchestrator.model import Measurement, Record
+from orchestrator.model import Measurement, Note, Plan, Profile, Record, Workload
+from orchestrator.planning import load_points, plan
 from orchestrator.units import format_quantity, listed
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
 CHANCE = 3.0  # standard deviations of the number of random arrivals in the window
 PER_THREAD = 2  # transactions that a thread may owe without being behind
+_DIGITS = 3  # of the rate: more would claim to know the capacity better than it is known
 
 
 class Flow:
@@ -36,8 +39,8 @@ class Flow:
     def add(self, table: pd.DataFrame) -> None:
         due_s = table["start_s"]
         ended_s = due_s + table["latency_s"]
-        self._due += int(((due_s >= self._start_s) & (due_s < self._end_s)).sum())
-        self._ended += int(((ended_s >= self._start_s) & (ended_s < self._end_s)).sum())
+        self._due += int(due_s.between(self._start_s, self._end_s, inclusive="left").sum())
+        self._ended += int(ended_s.between(self._start_s, self._end_s, inclusive="left").sum())
 
     def measurements(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
         """`unstarted`: transactions that were due and had not begun at the end of the run. Where
@@ -214,3 +217,48 @@ def _words(tier: str, runs: Sequence[RunData]) -> str:
         return text
     served, offered = (format_quantity(value, "1/s") for value in means)
     return f"{text} ({served} of {offered})"
+
+
+# ------------------------------------------------------------------ all tiers at one rate
+
+
+def plan_at_same_rate(campaign: Results) -> Plan | None:
+    """What follows once the capacity of each tier is measured: the plan with each workload once
+    more, at its share of the slowest tier's capacity; None if none was asked for, or it is there
+    already.
+
+    Capacity is the median throughput of a tier's finished closed-loop runs. A tier without one is
+    left out, which a note says.
+    """
+    made = campaign.plan
+    share_pct = made.latency_at_pct
+    if share_pct is None or any(one.point is not None for one in made.workloads):
+        return None
+    cells: list[tuple[Workload, list[Profile]]] = []
+    notes: list[Note] = []
+    for workload in made.workloads:
+        capacities = dict(_capacities(campaign, workload))
+        measured = [one for one in made.profiles if one.name in capacities]
+        left_out = [one for one in made.profiles if one.name not in capacities]
+        notes += [_left_out(one, workload) for one in left_out]
+        if measured:
+            rate = float(f"{share_pct / 100 * min(capacities.values()):.{_DIGITS}g}")
+            cells.append((load_points.at(workload, "same rate", "rate", rate), measured))
+    return plan.followed_by(made, cells, notes)
+
+
+def _capacities(campaign: Results, workload: Workload) -> Iterator[tuple[str, float]]:
+    """Tier → transactions/s of those with figures."""
+    for profile in campaign.plan.profiles:
+        runs = results.finished(campaign, profile.name, workload.name)
+        rates = [results.value_of(run.record, "throughput_per_s") for run in runs]
+        if found := [rate for rate in rates if rate]:
+            yield profile.name, median(found)
+
+
+def _left_out(profile: Profile, workload: Workload) -> Note:
+    text = (
+        f"left out of {workload.name} at the same rate, because no run of it found this tier's "
+        "capacity"
+    )
+    return Note("other", text, profile.name)
