@@ -19,14 +19,8 @@ from orchestrator.units import format_bytes
 
 MAX_DATA_DIFFERENCE_PCT = 5.0
 MEMORY_TOLERANCE_PCT = 1.0  # a kernel keeps some for itself, and not always as much
-_COMPARED = (
-    "version",
-    "image",
-    "stand_in",
-    "durable",
-    "durability",
-    "execution",
-)  # of DatabaseFacts
+# Of DatabaseFacts.
+_COMPARED = ("version", "image", "stand_in", "durable", "durability", "execution")
 
 
 def differences(left: Record, right: Record) -> tuple[str, ...]:

@@ -37,12 +37,7 @@ SAME_CONFIDENCE, SAME_LEAST = 0.90, 3
 
 @dataclass(frozen=True)
 class Pair:
-    """One comparison before its verdict: the values of both sides, the baseline's first.
-
-    `obstacle`: why it must not be drawn, or empty. `share`: of the usual levels, those of its look.
-    `overload`: that of a side, which decides instead of the figures. `in_blocks`: whether the i-th
-    values of both sides are of one repetition.
-    """
+    """One comparison before its verdict: the values of both sides, the baseline's first."""
 
     contender: str
     workload: str
@@ -51,10 +46,10 @@ class Pair:
     left: tuple[float, ...]
     right: tuple[float, ...]
     ratio: Ratio
-    obstacle: str
-    share: float = 1.0
-    overload: LatencyOutcome | None = None
-    in_blocks: bool = True
+    obstacle: str  # why it must not be drawn, or empty
+    share: float = 1.0  # of the usual levels, those of its look
+    overload: LatencyOutcome | None = None  # of a side, which decides instead of the figures
+    in_blocks: bool = True  # whether the i-th values of both sides are of one repetition
 
     @property
     def chance(self) -> float | None:

@@ -38,12 +38,7 @@ class CellSummary:
 
 @dataclass(frozen=True)
 class Delta:
-    """Contender against baseline. `change_pct` of the metric itself: negative latency is good.
-
-    `n_baseline`, `n_contender`: repetitions compared, which are those that both sides finished.
-    `overloaded`: tiers that do not serve the rate asked for; then `verdict` rests on that and not
-    on the change. `confidence_pct`: of the interval.
-    """
+    """Contender against baseline."""
 
     baseline: str
     contender: str
@@ -52,15 +47,16 @@ class Delta:
     scope: str
     unit: str
     direction: Direction
-    n_baseline: int
+    n_baseline: int  # repetitions compared, which are those that both sides finished
     n_contender: int
-    change_pct: float
+    change_pct: float  # of the metric itself: negative latency is good
     ci_low_pct: float | None
     ci_high_pct: float | None
     verdict: VerdictWord
     reason: str
+    # Tiers that do not serve the rate asked for; then `verdict` rests on that, not on the change.
     overloaded: tuple[str, ...] = ()
-    confidence_pct: float = 95.0
+    confidence_pct: float = 95.0  # of the interval
 
 
 @dataclass(frozen=True)
@@ -118,32 +114,29 @@ class ObjectiveResult:
 
 @dataclass(frozen=True)
 class Offer:
-    """What one tier costs and whether it is enough.
-
-    `monthly_cost`: of the disks of all nodes, and of their machines if these are unlike; None where
-    it has no price. `cost_per_unit`: a month, for one `unit` of throughput, with the bounds that
-    its throughput has. `on_front`: True if each tier as cheap is proven worse in a criterion; False
-    if one is proven to beat it: as cheap, within the margin in every criterion and worse in none,
-    and cheaper or better in one; None if neither is proven, or without prices. `worst`: of each
-    criterion, the comparison in which the tier comes off worst. `least_margin_pct`: the least
-    margin at which it would be proven enough, and of p99 latency `least_p99_margin_pct`; None where
-    nothing is proven in its favour, or with an SLO.
-    """
+    """What one tier costs and whether it is enough."""
 
     tier: str
     standing: Standing
+    # A month, of the disks of all nodes, and of their machines if these are unlike; None: no price.
     monthly_cost: float | None
-    cost_per_unit: float | None
+    cost_per_unit: float | None  # a month, for one `unit` of throughput
     unit: str
     currency: str
+    # True if each tier as cheap is proven worse in a criterion; False if one is proven to beat it:
+    # as cheap, within the margin in every criterion and worse in none, and cheaper or better in
+    # one; None if neither is proven, or without prices.
     on_front: bool | None
     price_region: str
     price_as_of: str
     price_source: str
-    worst: tuple[Change, ...]
+    worst: tuple[Change, ...]  # of each criterion, the comparison in which it comes off worst
     slo: tuple[ObjectiveResult, ...]
+    # The least margin at which it would be proven enough, and that of p99 latency; None where
+    # nothing is proven in its favour, or with an SLO.
     least_margin_pct: float | None = None
     least_p99_margin_pct: float | None = None
+    # The bounds of `cost_per_unit` by those that its throughput has.
     cost_per_unit_low: float | None = None
     cost_per_unit_high: float | None = None
 
@@ -159,53 +152,39 @@ class NeighbourTier:
 
 @dataclass(frozen=True)
 class Decision:
-    """Which tier to buy for a workload, or None if the evidence does not carry one.
-
-    `criterion`: what decided: a criterion's title, a clause of the SLO, or empty. `slo`: its
-    clauses. `offers`: every tier with figures, from cheap to dear. `dearer`, `cheaper`: the steps
-    to the neighbours. `request`: one sentence for a purchase request; empty without a tier.
-    `is_open`: a tier that would be preferred, or every tier, is neither proven enough nor proven
-    not to be, which more repetitions may change. `cheaper_open`: tiers that would be preferred to
-    the one named and are open. `confidence_pct`: of all intervals. `with_vms`: costs include the
-    machines, as tiers are on unlike ones. `without_prices`: how the tier was chosen where not all
-    prices could be compared, and why. `basis`: the level, the repetitions and the windows that the
-    figures of the answer rest on, in words.
-    """
+    """Which tier to buy for a workload, or None if the evidence does not carry one."""
 
     workload: str
     tier: str | None
     reason: str
     monthly_cost: float | None = None
     currency: str | None = None
-    criterion: str = ""
-    slo: tuple[str, ...] = ()
-    offers: tuple[Offer, ...] = ()
-    dearer: NeighbourTier | None = None
+    criterion: str = ""  # what decided: a criterion's title, a clause of the SLO, or empty
+    slo: tuple[str, ...] = ()  # its clauses
+    offers: tuple[Offer, ...] = ()  # every tier with figures, from cheap to dear
+    dearer: NeighbourTier | None = None  # the steps to the neighbours in price
     cheaper: NeighbourTier | None = None
-    request: str = ""
+    request: str = ""  # one sentence for a purchase request; empty without a tier
+    # A tier that would be preferred, or every tier, is neither proven enough nor proven not to be,
+    # which more repetitions may change.
     is_open: bool = False
-    cheaper_open: tuple[str, ...] = ()
-    confidence_pct: float = 90.0
-    with_vms: bool = False
-    without_prices: str = ""
-    basis: str = ""
+    cheaper_open: tuple[str, ...] = ()  # tiers that would be preferred to the one named, and open
+    confidence_pct: float = 90.0  # of all intervals
+    with_vms: bool = False  # costs include the machines, as tiers are on unlike ones
+    without_prices: str = ""  # how it was chosen where not all prices could be compared, and why
+    basis: str = ""  # the level, repetitions and windows that its figures rest on, in words
 
 
 @dataclass(frozen=True)
 class TierSweep:
-    """One tier over the loads of a sweep. Loads are values of its axis; None: not found.
-
-    `peak_per_s`: the highest mean throughput. `knee`: the least load with nearly as much, if a
-    higher one was measured. `at_slo`: the highest load proven to meet the latencies of the SLO;
-    `at_slo_per_s`: its mean throughput. `stopped`: why no higher load is proven, or empty.
-    """
+    """One tier over the loads of a sweep. Loads are values of its axis; None: not found."""
 
     tier: str
-    peak_per_s: float | None
-    knee: float | None
-    at_slo: float | None
-    at_slo_per_s: float | None
-    stopped: str
+    peak_per_s: float | None  # the highest mean throughput
+    knee: float | None  # the least load with nearly as much, if a higher one was measured
+    at_slo: float | None  # the highest load proven to meet the latencies of the SLO
+    at_slo_per_s: float | None  # its mean throughput
+    stopped: str  # why no higher load is proven, or empty
 
 
 @dataclass(frozen=True)

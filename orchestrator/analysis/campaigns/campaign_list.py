@@ -12,13 +12,11 @@ from orchestrator.analysis.results import Results
 
 @dataclass(frozen=True)
 class Entry:
-    """One folder. `began_s`: Unix seconds, None if unknown; `fault`: why nothing more is
-    known of it. `decisions`: workload → one phrase; empty if it was not judged yet. `baselines`:
-    names under which it was saved; `left_out`: its files that were cut."""
+    """One folder."""
 
     folder: str
-    began_s: float | None
-    fault: str = ""
+    began_s: float | None  # Unix; None if unknown
+    fault: str = ""  # why nothing more is known of it
     name: str = ""
     profiles: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
@@ -28,9 +26,9 @@ class Entry:
     done: int = 0
     planned: int = 0
     published: bool = False
-    decisions: Mapping[str, str] | None = None
-    baselines: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    decisions: Mapping[str, str] | None = None  # workload → one phrase; empty if not judged yet
+    baselines: tuple[str, ...] = ()  # names under which it was saved
+    left_out: tuple[str, ...] = ()  # its files that were cut
 
 
 @dataclass(frozen=True)

@@ -28,32 +28,28 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True)
 class ProfileDelta:
-    """A change of one profile × workload; `delta` has the campaigns as baseline and contender.
-
-    `history`: how many other campaigns say what differs between days. `changed_since`: the runs
-    differ by more than chance, but too few campaigns say whether days differ as much; `delta` is
-    inconclusive then.
-    """
+    """A change of one profile × workload."""
 
     profile: str
-    delta: Delta
-    history: int
+    delta: Delta  # with the campaigns as baseline and contender
+    history: int  # how many other campaigns say what differs between days
+    # The runs differ by more than chance, but too few campaigns say whether days differ as much;
+    # `delta` is inconclusive then.
     changed_since: bool = False
 
 
 @dataclass(frozen=True)
 class CampaignComparison:
-    """Campaign `after` against `before`, by their folders' names. `only_before`, `only_after`:
-    profile × workload that have finished runs in one of them alone. `doubts`: a sentence each."""
+    """Campaign `after` against `before`, by their folders' names."""
 
     before: str
     after: str
     margin_pct: float
     p99_margin_pct: float
     deltas: tuple[ProfileDelta, ...]
-    only_before: tuple[str, ...]
+    only_before: tuple[str, ...]  # profile × workload with finished runs in one of them alone
     only_after: tuple[str, ...]
-    doubts: tuple[str, ...]
+    doubts: tuple[str, ...]  # a sentence each
 
     def has(self, word: VerdictWord) -> bool:
         return any(one.delta.verdict == word for one in self.deltas)

@@ -29,8 +29,7 @@ _RATES = ("nopm", "throughput_per_s")  # the first that runs have
 
 @dataclass(frozen=True)
 class Point:
-    """One campaign: its mean over `n` repetitions with the 95 % interval; `level` counts from 1.
-    `revision`: of the code, as recorded."""
+    """One campaign: its mean over `n` repetitions with the 95 % interval."""
 
     campaign: str
     began_s: float
@@ -38,20 +37,19 @@ class Point:
     mean: float
     ci_low: float | None
     ci_high: float | None
-    level: int
-    revision: str
+    level: int  # counts from 1
+    revision: str  # of the code, as recorded
 
 
 @dataclass(frozen=True)
 class Level:
-    """Campaigns in a row without a proven change, `first` to `last`. `mean`: geometric, of their
-    means; `change_pct`, `word`: against the level before, None for the first."""
+    """Campaigns in a row without a proven change, `first` to `last`."""
 
     first: str
     last: str
     campaigns: int
-    mean: float
-    change_pct: float | None
+    mean: float  # geometric, of their means
+    change_pct: float | None  # against the level before; None for the first
     word: VerdictWord | None
 
 

@@ -74,19 +74,16 @@ def comparable(
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tier with its values, one per finished repetition; `cause`: of its bottleneck.
-
-    `measured`: values for the objectives of an SLO; an objective that a run lacks is not there.
-    `repetitions`: their numbers, in the order of the values; 1, 2, 3 and so on if not given.
-    `with_vms`: its cost includes the machines, because tiers are compared on unlike ones.
-    """
+    """A tier with its values, one per finished repetition."""
 
     profile: Profile
     values: Mapping[Criterion, tuple[float, ...]]
-    cause: str
+    cause: str  # of its bottleneck
+    # Values for the objectives of an SLO; an objective that a run lacks is not there.
     measured: Mapping[Objective, tuple[float, ...]] | None = None
+    # Their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     repetitions: tuple[int, ...] = ()
-    with_vms: bool = False
+    with_vms: bool = False  # its cost includes the machines, as tiers are compared on unlike ones
 
     @property
     def name(self) -> str:

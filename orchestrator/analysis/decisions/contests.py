@@ -36,47 +36,39 @@ SHOWN = 1 - 2 * ONE_SIDED  # an interval whose either end is a one-sided bound a
 
 @dataclass(frozen=True)
 class Contest:
-    """All candidates of a workload, from cheap to dear; `absent` tiers left no figures.
+    """All candidates of a workload, from cheap to dear, and in what they are compared.
 
-    Without a price for each in one list (`no_prices` says why) the order is by declared limits.
-    `criteria` are compared, `left_out` are not, as a run lacks them. `p99_margin_pct`: None if it
-    is that of the others. `at_ceiling`: think time holds the rate at its ceiling on every tier, so
-    it is not compared. `overload`: tiers that are no candidates, as they do not serve the rate
-    asked for. `slo`: if any, it decides instead of the margin. `share`: of the usual levels, those
-    of this look (`looks`). `obstacle`: why nothing may be compared at all. `doubts`: of the runs of
-    each tier, and "" → of the campaign. `scale`: of the workload, where it is less than the
-    published study's. `constant_latency`: tiers whose disks have no tail, so that p99 is no
-    criterion. `unlike_prices`: why prices that are compared may not be. `window_s`: of its runs, 0
-    if unlike.
+    Without a price for each in one list the order is by declared limits.
     """
 
     workload: str
     candidates: tuple[Candidate, ...]
-    absent: tuple[str, ...]
+    absent: tuple[str, ...]  # tiers that left no figures
     margin_pct: float
-    no_prices: str
+    no_prices: str  # why prices do not order the tiers, or empty
     criteria: tuple[Criterion, ...]
-    left_out: tuple[Criterion, ...] = ()
-    at_ceiling: bool = False
-    slo: tuple[Objective, ...] = ()
-    share: float = 1.0
-    obstacle: str = ""
-    overload: Overload = NO_RATE
+    left_out: tuple[Criterion, ...] = ()  # criteria that a run lacks
+    at_ceiling: bool = False  # think time holds the rate at its ceiling on every tier: not compared
+    slo: tuple[Objective, ...] = ()  # if any, it decides instead of the margin
+    share: float = 1.0  # of the usual levels, those of this look (`looks`)
+    obstacle: str = ""  # why nothing may be compared at all
+    overload: Overload = NO_RATE  # tiers that are no candidates, as they do not serve the rate
+    # Of the runs of each tier, and "" → of the campaign.
     doubts: Mapping[str, tuple[Doubt, ...]] = field(default_factory=dict)
-    scale: str = ""
-    constant_latency: tuple[str, ...] = ()
-    unlike_prices: str = ""
-    window_s: float = 0.0
-    p99_margin_pct: float | None = None
+    scale: str = ""  # of the workload, where it is less than the published study's
+    constant_latency: tuple[str, ...] = ()  # tiers whose disks have no tail: p99 is no criterion
+    unlike_prices: str = ""  # why prices that are compared may not be
+    window_s: float = 0.0  # of its runs, 0 if unlike
+    p99_margin_pct: float | None = None  # None if it is that of the others
 
     def margin_of(self, criterion: Criterion) -> float:
         """In %: how much worse a tier may be in it and still be enough."""
         own = self.p99_margin_pct if criterion.is_tail else None
         return self.margin_pct if own is None else own
 
-    def flattered(self, tier: Candidate) -> Doubt | None:
+    def flattered(self, candidate: Candidate) -> Doubt | None:
         """The doubt for which nothing is concluded in this tier's favour."""
-        return kinds.forbidding(self.doubts.get(tier.name, ()))
+        return kinds.forbidding(self.doubts.get(candidate.name, ()))
 
     @cached_property
     def limited_by(self) -> list[str]:
@@ -84,10 +76,10 @@ class Contest:
         scale = [f"scale {self.scale}"] if self.scale else []
         return scale + kinds.limiting(doubt for own in self.doubts.values() for doubt in own)
 
-    def barred(self, tier: Candidate) -> str:
+    def barred(self, candidate: Candidate) -> str:
         """Why the runs at hand cannot show that a tier is enough, whatever their figures are and
         however often they are repeated as they were; or an empty text."""
-        if doubt := self.flattered(tier):
+        if doubt := self.flattered(candidate):
             return f"{doubt.text} ({doubt.kind}): {doubt.advice}"
         if self.slo:
             return ""
@@ -98,7 +90,7 @@ class Contest:
             if len(without) < len(self.candidates):
                 which = f"not every run of {listed(without)} has a {criterion.title}"
                 return f"{which}: measure for longer"
-        held_back = [one for one in others(tier, self) if one.cause in NOT_THE_TIER]
+        held_back = [one for one in others(candidate, self) if one.cause in NOT_THE_TIER]
         if held_back and not self.overload.asked:
             each = [f"{one.name} ({one.cause.replace('_', ' ')})" for one in held_back]
             return f"what limited {listed(each)} was not the tier"
@@ -250,15 +242,15 @@ def _proof(contest: Contest) -> Proof:
     comparison outside the margin; by chance that leaves out 5 % of those at the margin, so the
     claims of the others have 95 % of the level (discarding, Zhao, Small and Su 2019)."""
     tiers = contest.candidates
-    compared = {tier.name: _comparisons(tier, contest) for tier in tiers}
+    compared = {candidate.name: _comparisons(candidate, contest) for candidate in tiers}
     tested = {
-        tier.name: tuple(_test_objective(tier, one, contest) for one in contest.slo)
-        for tier in tiers
+        candidate.name: tuple(_test_objective(candidate, one, contest) for one in contest.slo)
+        for candidate in tiers
     }
-    failing = {tier.name: _test_objective(tier, FAILED, contest) for tier in tiers}
+    failing = {candidate.name: _test_objective(candidate, FAILED, contest) for candidate in tiers}
     missed = {name for name, kept in tested.items() if any(one.missed for one in kept)}
     missed |= {name for name, one in failing.items() if one.missed}
-    held_back = {tier.name for tier in tiers if tier.cause in NOT_THE_TIER}
+    held_back = {candidate.name for candidate in tiers if candidate.cause in NOT_THE_TIER}
     outside = missed - held_back  # of the disk nothing is proven there
     silent, alpha = set(outside), ONE_SIDED
     if contest.slo:
@@ -272,7 +264,7 @@ def _proof(contest: Contest) -> Proof:
             name: max((one.p_value for one in made), default=alone)
             for name, made in compared.items()
         }
-    claims |= {tier.name: 1.0 for tier in tiers if contest.barred(tier)}
+    claims |= {candidate.name: 1.0 for candidate in tiers if contest.barred(candidate)}
     level = stats.level_of_claims([p for name, p in claims.items() if name not in silent], alpha)
     standings: dict[str, Standing] = {
         name: "not enough" if name in outside else "enough" if p <= level else "open"

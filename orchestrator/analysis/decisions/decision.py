@@ -28,7 +28,7 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_LIMITS, NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points, published_study
 from orchestrator.planning.slo import format_objective
@@ -127,8 +127,8 @@ def _made(contest: Contest) -> Decision:
     if reason := _no_contest(contest):
         return _undecided(contest, reason)
     by_standing: dict[str, list[Candidate]] = {}
-    for tier in contest.candidates:
-        by_standing.setdefault(_standing(tier, contest), []).append(tier)
+    for candidate in contest.candidates:
+        by_standing.setdefault(_standing(candidate, contest), []).append(candidate)
     if enough := by_standing.get("enough"):
         return _decided(offers.preferred(enough, contest), contest)
     open_ = by_standing.get("open")
@@ -142,19 +142,19 @@ def is_open(contest: Contest) -> bool:
     """Whether more repetitions may bring an answer or a cheaper one."""
     if _no_contest(contest):
         return bool(_single(contest)) and not contest.obstacle
-    for tier in contest.candidates:
-        standing = _standing(tier, contest)
+    for candidate in contest.candidates:
+        standing = _standing(candidate, contest)
         # One that misses the SLO and is open all the same was held back by this machine.
-        held_back = any(p.missed for p in contest.proof.objectives[tier.name])
-        if standing == "open" and not held_back and not contest.barred(tier):
+        held_back = any(p.missed for p in contest.proof.objectives[candidate.name])
+        if standing == "open" and not held_back and not contest.barred(candidate):
             return True
         if standing == "enough":
             return False
     return False
 
 
-def _standing(tier: Candidate, contest: Contest) -> str:
-    return contest.proof.standings[tier.name]
+def _standing(candidate: Candidate, contest: Contest) -> str:
+    return contest.proof.standings[candidate.name]
 
 
 def _no_contest(contest: Contest) -> str:
@@ -171,7 +171,10 @@ def _no_contest(contest: Contest) -> str:
     single = _single(contest)
     if single and (not contest.slo or len(single) == len(names)):
         return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
-    if all(tier.cause in HARNESS_LIMITS for tier in contest.candidates) and not contest.slo:
+    if (
+        all(candidate.cause in HARNESS_CAUSES for candidate in contest.candidates)
+        and not contest.slo
+    ):
         return (
             "the machine or its load generator was the limit on every tier, so what the disks "
             "could do was not measured"
@@ -193,29 +196,31 @@ def _undecided(contest: Contest, reason: str) -> Decision:
     return Decision(contest.workload, None, reason, slo=slo)
 
 
-def _decided(tier: Candidate, contest: Contest) -> Decision:
+def _decided(candidate: Candidate, contest: Contest) -> Decision:
     made = offers.offers(contest)
-    cheaper = made[: contest.candidates.index(tier)]
-    said = (reasons.least_margins(cheaper), *reasons.remarks(tier, contest))
+    cheaper = made[: contest.candidates.index(candidate)]
+    said = (reasons.least_margins(cheaper), *reasons.remarks(candidate, contest))
     remarks = "".join(f". {remark}" for remark in said if remark)
-    criterion, why = reasons.why_slo(tier, contest) if contest.slo else reasons.why(tier, contest)
-    open_ = offers.cheaper_than(tier, offers.passed_over(tier, contest, "open"), contest)
+    criterion, why = (
+        reasons.why_slo(candidate, contest) if contest.slo else reasons.why(candidate, contest)
+    )
+    open_ = offers.cheaper_than(candidate, offers.passed_over(candidate, contest, "open"), contest)
     cost, currency = None, None
-    if tier.price:
-        cost, currency = tier.monthly_cost, tier.price.currency
+    if candidate.price:
+        cost, currency = candidate.monthly_cost, candidate.price.currency
     named = Decision(
         contest.workload,
-        tier.name,
+        candidate.name,
         why + remarks,
         cost,
         currency,
         criterion=criterion,
         slo=tuple(format_objective(one) for one in contest.slo),
         offers=made,
-        dearer=offers.step(tier, +1, contest),
-        cheaper=offers.step(tier, -1, contest),
-        with_vms=tier.with_vms,
-        without_prices=reasons.without_prices(tier, contest),
+        dearer=offers.step(candidate, +1, contest),
+        cheaper=offers.step(candidate, -1, contest),
+        with_vms=candidate.with_vms,
+        without_prices=reasons.without_prices(candidate, contest),
         cheaper_open=(*(one.name for one in open_), *contest.absent),
     )
-    return replace(named, request=reasons.request(tier, named, contest))
+    return replace(named, request=reasons.request(candidate, named, contest))

@@ -28,51 +28,51 @@ UNITS = 1_000  # of throughput, which a cost is told of
 
 def offers(contest: Contest) -> tuple[Offer, ...]:
     """One per tier with figures, from cheap to dear (or by declared limits)."""
-    return tuple(_offer(tier, contest) for tier in contest.candidates)
+    return tuple(_offer(candidate, contest) for candidate in contest.candidates)
 
 
-def _offer(tier: Candidate, contest: Contest) -> Offer:
-    cost = tier.monthly_cost
-    rate = next((criterion for criterion in tier.values if not criterion.is_latency), None)
+def _offer(candidate: Candidate, contest: Contest) -> Offer:
+    cost = candidate.monthly_cost
+    rate = next((criterion for criterion in candidate.values if not criterion.is_latency), None)
     per_unit, dear, cheap = None, None, None
     if cost is not None and rate is not None:
-        per_unit = UNITS * cost / _mean(tier, rate)
-        mean = stats.geometric_mean(tier.values[rate], looks.confidence(SHOWN, contest.share))
+        per_unit = UNITS * cost / _mean(candidate, rate)
+        mean = stats.geometric_mean(candidate.values[rate], looks.confidence(SHOWN, contest.share))
         if mean.low is not None and mean.high is not None:
             dear, cheap = (UNITS * cost / bound for bound in (mean.low, mean.high))
-    price = tier.price
+    price = candidate.price
     return Offer(
-        tier=tier.name,
-        standing=contest.proof.standings[tier.name],
+        tier=candidate.name,
+        standing=contest.proof.standings[candidate.name],
         monthly_cost=cost,
         cost_per_unit=per_unit,
         unit=f"{UNITS:,} NOPM" if rate is NOPM else f"{UNITS:,} transactions/s",
         currency=price.currency if price else "",
-        on_front=None if contest.no_prices else _on_front(tier, contest),
+        on_front=None if contest.no_prices else _on_front(candidate, contest),
         price_region=price.region if price else "",
         price_as_of=price.as_of if price else "",
         price_source=price.source if price else "",
         worst=tuple(
-            _worst(tier, criterion, contest).change
+            _worst(candidate, criterion, contest).change
             for criterion in contest.criteria
-            if contest.proof.comparisons[tier.name]
+            if contest.proof.comparisons[candidate.name]
         ),
-        slo=tuple(_result(one, contest) for one in contest.proof.objectives[tier.name]),
-        least_margin_pct=_least_margin(tier, contest, of_tail=False),
-        least_p99_margin_pct=_least_margin(tier, contest, of_tail=True),
+        slo=tuple(_result(one, contest) for one in contest.proof.objectives[candidate.name]),
+        least_margin_pct=_least_margin(candidate, contest, of_tail=False),
+        least_p99_margin_pct=_least_margin(candidate, contest, of_tail=True),
         cost_per_unit_low=cheap,
         cost_per_unit_high=dear,
     )
 
 
-def _least_margin(tier: Candidate, contest: Contest, *, of_tail: bool) -> float | None:
+def _least_margin(candidate: Candidate, contest: Contest, *, of_tail: bool) -> float | None:
     """The least margin, in %, at which it would be proven enough in p99 or in the other criteria:
     of its comparisons the worst bound, at the level of the decision's claims. Rounded up."""
-    if contest.slo or contest.barred(tier):
+    if contest.slo or contest.barred(candidate):
         return None
     losses = [0.0]
     confidence = 1 - 2 * contest.proof.level * contest.share
-    for one in contest.proof.comparisons[tier.name]:
+    for one in contest.proof.comparisons[candidate.name]:
         if one.criterion.is_tail is of_tail:
             low, high = one.ratio.at(confidence).interval_pct or (-math.inf, math.inf)
             losses.append(high if one.criterion.is_latency else -low)
@@ -80,38 +80,38 @@ def _least_margin(tier: Candidate, contest: Contest, *, of_tail: bool) -> float 
     return math.ceil(100 * max(losses)) / 100 if known else None
 
 
-def _mean(tier: Candidate, criterion: Criterion) -> float:
-    values = tier.values[criterion]
+def _mean(candidate: Candidate, criterion: Criterion) -> float:
+    values = candidate.values[criterion]
     return sum(values) / len(values)
 
 
-def _on_front(tier: Candidate, contest: Contest) -> bool | None:
+def _on_front(candidate: Candidate, contest: Contest) -> bool | None:
     """As `Offer` says it."""
-    cost = tier.monthly_cost or 0.0
-    as_cheap = [one for one in others(tier, contest) if (one.monthly_cost or 0.0) <= cost]
-    if any(_beats(one, tier, contest) for one in as_cheap):
+    cost = candidate.monthly_cost or 0.0
+    as_cheap = [one for one in others(candidate, contest) if (one.monthly_cost or 0.0) <= cost]
+    if any(_beats(one, candidate, contest) for one in as_cheap):
         return False
-    behind = (_proven(one, tier, contest, worse=True) for one in as_cheap)
+    behind = (_proven(one, candidate, contest, worse=True) for one in as_cheap)
     return True if all(behind) else None
 
 
-def _beats(other: Candidate, tier: Candidate, contest: Contest) -> bool:
+def _beats(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
     """Whether `other`, which is as cheap, is proven within the margin of `tier` in every criterion
     and worse in none, and is cheaper or proven better in one."""
-    made = [one for one in contest.proof.comparisons[other.name] if one.other is tier]
-    if not made or contest.flattered(other) or tier.cause in NOT_THE_TIER:
+    made = [one for one in contest.proof.comparisons[other.name] if one.other is candidate]
+    if not made or contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         return False
-    if _proven(other, tier, contest, worse=True):
+    if _proven(other, candidate, contest, worse=True):
         return False
-    cheaper = (other.monthly_cost or 0.0) < (tier.monthly_cost or 0.0)
+    cheaper = (other.monthly_cost or 0.0) < (candidate.monthly_cost or 0.0)
     within = all(one.p_value <= ONE_SIDED for one in made)
-    return within and (cheaper or _proven(other, tier, contest, worse=False))
+    return within and (cheaper or _proven(other, candidate, contest, worse=False))
 
 
-def _proven(other: Candidate, tier: Candidate, contest: Contest, worse: bool) -> bool:
+def _proven(other: Candidate, candidate: Candidate, contest: Contest, worse: bool) -> bool:
     """Whether `other` is proven worse than `tier`, or better, in any criterion; the level is
     divided by all criteria of all pairs of tiers, as any of them would do."""
-    made = [one for one in contest.proof.comparisons[other.name] if one.other is tier]
+    made = [one for one in contest.proof.comparisons[other.name] if one.other is candidate]
     family = len(made) * len(contest.candidates) * (len(contest.candidates) - 1)
     return any(
         (one.ratio.ratio > 1) == (one.criterion.is_latency == worse)
@@ -121,8 +121,8 @@ def _proven(other: Candidate, tier: Candidate, contest: Contest, worse: bool) ->
     )
 
 
-def _worst(tier: Candidate, criterion: Criterion, contest: Contest) -> Comparison:
-    made = [one for one in contest.proof.comparisons[tier.name] if one.criterion is criterion]
+def _worst(candidate: Candidate, criterion: Criterion, contest: Contest) -> Comparison:
+    made = [one for one in contest.proof.comparisons[candidate.name] if one.criterion is criterion]
     return max(made, key=lambda one: one.p_value)
 
 
@@ -142,17 +142,19 @@ def _result(test: ObjectiveTest, contest: Contest) -> ObjectiveResult:
 # ------------------------------------------------------------------ one step up or down
 
 
-def step(tier: Candidate, by: int, contest: Contest) -> NeighbourTier | None:
+def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | None:
     """To the next dearer tier (`by` 1) or the next cheaper one (−1); None at the end."""
-    place = contest.candidates.index(tier) + by
+    place = contest.candidates.index(candidate) + by
     if not 0 <= place < len(contest.candidates):
         return None
     other = contest.candidates[place]
     made = contest.proof.comparisons[other.name]
-    costs = other.monthly_cost, tier.monthly_cost
+    costs = other.monthly_cost, candidate.monthly_cost
     known = not contest.no_prices and costs[0] is not None and costs[1] is not None
     change = (costs[0] or 0.0) - (costs[1] or 0.0) if known else None
-    return NeighbourTier(other.name, change, tuple(one.change for one in made if one.other is tier))
+    return NeighbourTier(
+        other.name, change, tuple(one.change for one in made if one.other is candidate)
+    )
 
 
 # ------------------------------------------------------------------ which is preferred
@@ -173,24 +175,26 @@ def _same_list(one: Candidate, other: Candidate) -> bool:
     return same_vm and one.price.currency == other.price.currency
 
 
-def by_price(tier: Candidate, contest: Contest) -> bool:
+def by_price(candidate: Candidate, contest: Contest) -> bool:
     """Whether a known price, and not declared limits, puts it before another."""
-    before = contest.candidates[: contest.candidates.index(tier)]
-    return any(preferred((one, tier), contest) is tier for one in before)
+    before = contest.candidates[: contest.candidates.index(candidate)]
+    return any(preferred((one, candidate), contest) is candidate for one in before)
 
 
-def passed_over(tier: Candidate, contest: Contest, standing: str) -> list[Candidate]:
-    before = contest.candidates[: contest.candidates.index(tier)]
+def passed_over(candidate: Candidate, contest: Contest, standing: str) -> list[Candidate]:
+    before = contest.candidates[: contest.candidates.index(candidate)]
     return [other for other in before if contest.proof.standings[other.name] == standing]
 
 
-def cheaper_than(tier: Candidate, of: Sequence[Candidate], contest: Contest) -> Sequence[Candidate]:
+def cheaper_than(
+    candidate: Candidate, of: Sequence[Candidate], contest: Contest
+) -> Sequence[Candidate]:
     """Those that cost less; where prices are not known, all."""
-    cost = tier.monthly_cost
+    cost = candidate.monthly_cost
     if contest.no_prices or cost is None:
         return of
     return [one for one in of if (one.monthly_cost or 0.0) < cost]
 
 
-def also_enough(tier: Candidate, contest: Contest) -> list[Candidate]:
-    return [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]
+def also_enough(candidate: Candidate, contest: Contest) -> list[Candidate]:
+    return [c for c in others(candidate, contest) if contest.proof.standings[c.name] == "enough"]

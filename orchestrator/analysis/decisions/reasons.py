@@ -19,7 +19,7 @@ from orchestrator.analysis.decisions.contests import (
     in_common,
 )
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry.causes import HARNESS_LIMITS
+from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.metrics import METRICS
 from orchestrator.planning import costs
 from orchestrator.planning.slo import format_objective
@@ -35,17 +35,17 @@ _LEAST = ("declares the lowest limits of them", "of those with a price costs lea
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
 
 
-def which(tier: Candidate, contest: Contest) -> str:
+def which(candidate: Candidate, contest: Contest) -> str:
     """What the tier named is: the cheapest, or the least, where prices are not known."""
     if not contest.no_prices:
         return "cheapest tier"
-    lowest = "known price" if offers.by_price(tier, contest) else "declared limits"
+    lowest = "known price" if offers.by_price(candidate, contest) else "declared limits"
     return f"tier with the lowest {lowest}"
 
 
-def without_prices(tier: Candidate, contest: Contest) -> str:
+def without_prices(candidate: Candidate, contest: Contest) -> str:
     """How it was chosen where not all prices could be compared, and why; else empty."""
-    by = "the prices that are known" if offers.by_price(tier, contest) else "declared limits"
+    by = "the prices that are known" if offers.by_price(candidate, contest) else "declared limits"
     return f"chosen by {by}: {contest.no_prices}" if contest.no_prices else ""
 
 
@@ -53,46 +53,48 @@ def _are(tiers: Sequence[Candidate]) -> str:
     return f"{'are' if len(tiers) > 1 else 'is'} {listed([one.name for one in tiers])}"
 
 
-def _as_long_as(tier: Candidate, contest: Contest) -> str:
+def _as_long_as(candidate: Candidate, contest: Contest) -> str:
     """How far prices may be off before another tier would be named."""
-    enough = offers.also_enough(tier, contest)
-    if not enough or not tier.price or not tier.monthly_cost:
+    enough = offers.also_enough(candidate, contest)
+    if not enough or not candidate.price or not candidate.monthly_cost:
         return ""
     next_ = min(enough, key=lambda one: one.monthly_cost or 0.0)
-    cost = f"{tier.monthly_cost:,.2f} {tier.price.currency} a month"
-    return f": this holds unless {next_.name} costs less than the {cost} of {tier.name}"
+    cost = f"{candidate.monthly_cost:,.2f} {candidate.price.currency} a month"
+    return f": this holds unless {next_.name} costs less than the {cost} of {candidate.name}"
 
 
-def why(tier: Candidate, contest: Contest) -> tuple[str, str]:
+def why(candidate: Candidate, contest: Contest) -> tuple[str, str]:
     """The criterion that decided, and the reason."""
-    losers = offers.passed_over(tier, contest, "not enough")
-    proofs = [_proof(loser, tier, contest) for loser in losers]
+    losers = offers.passed_over(candidate, contest, "not enough")
+    proofs = [_proof(loser, candidate, contest) for loser in losers]
     worse = "; ".join(map(_told, losers, proofs))
     best = within_margins(contest, contest.criteria)
-    text = f"{tier.name} is the {which(tier, contest)} proven {best}"
-    alike = offers.also_enough(tier, contest)
-    equal = [c for c in alike if not contest.no_prices and c.monthly_cost == tier.monthly_cost]
+    text = f"{candidate.name} is the {which(candidate, contest)} proven {best}"
+    alike = offers.also_enough(candidate, contest)
+    equal = [c for c in alike if not contest.no_prices and c.monthly_cost == candidate.monthly_cost]
     if equal:
-        text = f"{tier.name} is proven {best}, as {_are(equal)} at the same price"
-    elif contest.no_prices and not offers.passed_over(tier, contest, "open"):
+        text = f"{candidate.name} is proven {best}, as {_are(equal)} at the same price"
+    elif contest.no_prices and not offers.passed_over(candidate, contest, "open"):
         lowest = (
-            f", as {_are(alike)}, and {_LEAST[offers.by_price(tier, contest)]}" if alike else ""
+            f", as {_are(alike)}, and {_LEAST[offers.by_price(candidate, contest)]}"
+            if alike
+            else ""
         )
-        text = f"{tier.name} is {best}{lowest}"
+        text = f"{candidate.name} is {best}{lowest}"
     criterion = _criterion(proofs[-1]) if proofs else ""
     if contest.overload.always and not proofs:
         criterion = SERVED
         if len(contest.candidates) == 1:
-            text = f"{tier.name} is the only tier that serves the rate asked for"
+            text = f"{candidate.name} is the only tier that serves the rate asked for"
     return criterion, f"{text}: {worse}" if worse else text
 
 
-def why_slo(tier: Candidate, contest: Contest) -> tuple[str, str]:
-    losers = offers.passed_over(tier, contest, "not enough")
+def why_slo(candidate: Candidate, contest: Contest) -> tuple[str, str]:
+    losers = offers.passed_over(candidate, contest, "not enough")
     missed = [(loser, _missed(loser, contest)) for loser in losers]
     worse = "; ".join(f"{loser.name} misses {test}" for loser, test in missed)
-    kept = listed([str(test) for test in contest.proof.objectives[tier.name]])
-    text = f"{tier.name} is the {which(tier, contest)} proven to meet {kept}"
+    kept = listed([str(test) for test in contest.proof.objectives[candidate.name]])
+    text = f"{candidate.name} is the {which(candidate, contest)} proven to meet {kept}"
     criterion = _criterion(missed[-1][1]) if missed else ""
     return criterion, f"{text}; {worse}" if worse else text
 
@@ -123,10 +125,10 @@ def _missed(loser: Candidate, contest: Contest) -> ObjectiveTest:
     return next(one for one in tests if one.missed)
 
 
-def remarks(tier: Candidate, contest: Contest) -> list[str]:
+def remarks(candidate: Candidate, contest: Contest) -> list[str]:
     remarks = []
-    open_ = offers.passed_over(tier, contest, "open")
-    cheaper = {one.name for one in offers.cheaper_than(tier, open_, contest)}
+    open_ = offers.passed_over(candidate, contest, "open")
+    cheaper = {one.name for one in offers.cheaper_than(candidate, open_, contest)}
     for order, of in (
         ("which declares less" if contest.no_prices else "which is cheaper", cheaper),
         ("which costs the same", {one.name for one in open_} - cheaper),
@@ -134,8 +136,8 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
         if of:
             names = listed([other.name for other in open_ if other.name in of])
             remarks.append(f"Whether {names}, {order}, is enough is open")
-    remarks += _of_windows(tier, contest)
-    if contest.slo and not tier.profile.tier.is_as_bought:
+    remarks += _of_windows(candidate, contest)
+    if contest.slo and not candidate.profile.tier.is_as_bought:
         remarks.append(NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
@@ -144,14 +146,13 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
     remarks += contest.overload.remarks()
     if all(other.cause in _NOT_THE_DISK for other in contest.candidates):
         remarks += _no_disk_remark(contest)
-    if tier.cause in HARNESS_LIMITS:
-        remarks.append(
-            f"With {tier.name} this machine was the limit: on a larger one dearer tiers may do more"
-        )
-    if made := without_prices(tier, contest):
+    if candidate.cause in HARNESS_CAUSES:
+        larger = "on a larger one dearer tiers may do more"
+        remarks.append(f"With {candidate.name} this machine was the limit: {larger}")
+    if made := without_prices(candidate, contest):
         remarks.append(f"C{made[1:]}")
     if contest.unlike_prices:
-        remarks.append(f"{contest.unlike_prices}{_as_long_as(tier, contest)}")
+        remarks.append(f"{contest.unlike_prices}{_as_long_as(candidate, contest)}")
     if contest.left_out and not contest.slo:
         titles = listed([criterion.title for criterion in contest.left_out])
         remarks.append(f"Not compared, as not every run has it: {titles}")
@@ -165,14 +166,14 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
     return remarks
 
 
-def _of_windows(tier: Candidate, contest: Contest) -> list[str]:
+def _of_windows(candidate: Candidate, contest: Contest) -> list[str]:
     """What is proven of the percentiles of an SLO: those of the mean, or of single windows too."""
     confidence = looks.confidence(stats.CONFIDENCE, contest.share)
     said = []
     for objective in contest.slo:
         if METRICS[objective.metric].percent is None:
             continue
-        values = (tier.measured or {}).get(objective, ())
+        values = (candidate.measured or {}).get(objective, ())
         kept = stats.share_below(values, objective.limit, confidence) >= 0.9
         windows = "whether single windows keep it is not proven"
         if kept:
@@ -196,26 +197,24 @@ def _no_disk_remark(contest: Contest) -> list[str]:
     return ["The disk is not the limit on any tier"]
 
 
-def why_open(tier: Candidate, contest: Contest) -> str:
+def why_open(candidate: Candidate, contest: Contest) -> str:
     """Says what is proven of a tier, what is not, and by how much it misses."""
-    if barred := contest.barred(tier):
-        return f"whether {tier.name} is enough cannot be told: {barred}"
+    if barred := contest.barred(candidate):
+        return f"whether {candidate.name} is enough cannot be told: {barred}"
     if contest.slo:
-        return _open_slo(tier, contest)
+        return _open_slo(candidate, contest)
     level = contest.proof.level
-    unsure = [one for one in contest.proof.comparisons[tier.name] if one.p_value > level]
+    unsure = [one for one in contest.proof.comparisons[candidate.name] if one.p_value > level]
     unproven = list(dict.fromkeys(comparison.criterion for comparison in unsure))
     proven = [criterion for criterion in contest.criteria if criterion not in unproven]
-    worst = max(
-        (one for one in unsure if one.criterion is unproven[0]), key=lambda one: one.p_value
-    )
+    of_first = [one for one in unsure if one.criterion is unproven[0]]
+    worst = max(of_first, key=lambda comparison: comparison.p_value)
     if proven:
         titles = listed([criterion.title for criterion in unproven])
-        text = (
-            f"{tier.name} is {within_margins(contest, proven)}; whether also of the best {titles}"
-        )
+        text = f"{candidate.name} is {within_margins(contest, proven)}"
+        text += f"; whether also of the best {titles}"
     else:
-        text = f"whether {tier.name} is {within_margins(contest, unproven)}"
+        text = f"whether {candidate.name} is {within_margins(contest, unproven)}"
     likely = ", as one of its comparisons may be by chance" if worst.outside else ""
     return f"{text} is not proven: {worst}{likely}; {_more(worst, contest)}"
 
@@ -236,15 +235,15 @@ def _more(unsure: Comparison, contest: Contest) -> str:
     return f"it needs about {counted(count, 'more repetition')}"
 
 
-def _open_slo(tier: Candidate, contest: Contest) -> str:
-    tests = contest.proof.objectives[tier.name]
+def _open_slo(candidate: Candidate, contest: Contest) -> str:
+    tests = contest.proof.objectives[candidate.name]
     unsure = [str(one) for one in tests if one.p_value > contest.proof.level]
-    missed = offers.passed_over(tier, contest, "not enough")
+    missed = offers.passed_over(candidate, contest, "not enough")
     before = "".join(f"{one.name} misses {_missed(one, contest)}; " for one in missed)
     needed = "more repetitions are needed"
-    if tier.cause in HARNESS_LIMITS:
+    if candidate.cause in HARNESS_CAUSES:
         needed = "this machine was the limit, so what the disk could do was not measured"
-    return f"{before}whether {tier.name} meets {listed(unsure)} is not proven; {needed}"
+    return f"{before}whether {candidate.name} meets {listed(unsure)} is not proven; {needed}"
 
 
 def none_enough(contest: Contest) -> str:
@@ -285,17 +284,17 @@ def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
     )
 
 
-def request(tier: Candidate, made: Decision, contest: Contest) -> str:
+def request(candidate: Candidate, made: Decision, contest: Contest) -> str:
     """What to buy and why, to be pasted into a purchase request."""
-    disks = counted(costs.bought_disks(tier.profile), "disk")
-    text = f"{made.workload}: {disks} of {tier.profile.tier.title}"
-    if made.monthly_cost is not None and tier.price:
-        price = tier.price
+    disks = counted(costs.bought_disks(candidate.profile), "disk")
+    text = f"{made.workload}: {disks} of {candidate.profile.tier.title}"
+    if made.monthly_cost is not None and candidate.price:
+        price = candidate.price
         text += (
             f" for {made.monthly_cost:,.2f} {made.currency} a month at list price ({price.region}, "
-            f"as of {price.as_of}; VM {'included' if tier.with_vms else 'not included'})"
+            f"as of {price.as_of}; VM {'included' if candidate.with_vms else 'not included'})"
         )
-    as_cheap = [one for one in contest.candidates if one.monthly_cost == tier.monthly_cost]
+    as_cheap = [one for one in contest.candidates if one.monthly_cost == candidate.monthly_cost]
     which = "one" if contest.no_prices or len(as_cheap) > 1 else "the cheapest"
     mean = any(METRICS[one.metric].percent for one in contest.slo)
     kept = f"{listed(made.slo)}{' in the mean of windows' if mean else ''}"
@@ -305,11 +304,8 @@ def request(tier: Candidate, made: Decision, contest: Contest) -> str:
             f"to serve the rate asked for, under which {listed(contest.overload.always)} fell back"
         )
     names = listed([candidate.name for candidate in contest.candidates])
-    where = (
-        ""
-        if tier.profile.tier.is_as_bought
-        else " (on emulated or otherwise limited disks, not on these)"
-    )
+    limited = " (on emulated or otherwise limited disks, not on these)"
+    where = "" if candidate.profile.tier.is_as_bought else limited
     text += f": {which} of {names} that is measured{where} and proven {aim}"
     if made.without_prices:
         text += f"; {made.without_prices}"

@@ -39,7 +39,7 @@ def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None
     node = max(by_node, key=lambda name: _load(by_node[name]), default="")
     cause = causes.judge(by_node.get(node, {}), tier, node)
     slow, why = slow_node(by_node)
-    if slow and cause.name not in causes.HARNESS_LIMITS:
+    if slow and cause.name not in causes.HARNESS_CAUSES:
         node, cause = slow, causes.Cause("slow_node", why)
     values = by_node.get(node, {})
     return Bottleneck(run.profile, run.workload, node, cause.name, cause.text, values)

@@ -34,8 +34,8 @@ WAITING_PCT = 50.0  # of sessions' time in reads and log syncs
 BUSY_PCT = 70.0  # of the time an I/O is under way, if the database does not count waits
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
-HARNESS_LIMITS = frozenset({"client_bound", "machine_bound"})
-NOT_THE_TIER = HARNESS_LIMITS | {"slow_node"}
+HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
+NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
 NO_FASTER_DISK = "A faster disk would not."
 
 

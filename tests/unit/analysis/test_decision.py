@@ -21,9 +21,9 @@ NOISY = [1900.0, 2300, 1700]
 
 
 def candidate(
-    name: str, values: Sequence[float], limit: str = "unattributed", *, priced: bool = True
+    name: str, values: Sequence[float], cause: str = "unattributed", *, priced: bool = True
 ) -> Candidate:
-    return Candidate(build_profile(name, priced=priced), {THROUGHPUT: tuple(values)}, limit)
+    return Candidate(build_profile(name, priced=priced), {THROUGHPUT: tuple(values)}, cause)
 
 
 def decide(*candidates: Candidate, tiers: Sequence[str] = ()) -> Decision:
@@ -115,8 +115,8 @@ def test_open_is_what_more_repetitions_may_change() -> None:
     assert decide(candidate("premium", FAST[:1]), candidate("ultra", FAST[:1])).is_open
     assert not decide(candidate("premium", FAST), candidate("ultra", FAST)).is_open
     assert not decide(candidate("ultra", FAST)).is_open
-    limits = (candidate(name, NOISY, "machine_bound") for name in ("premium", "ultra"))
-    assert not decide(*limits).is_open
+    candidates = (candidate(name, NOISY, "machine_bound") for name in ("premium", "ultra"))
+    assert not decide(*candidates).is_open
 
 
 def test_levels_of_a_look_widen_every_interval_of_a_decision() -> None:
@@ -163,9 +163,9 @@ def test_a_tier_proven_slower_is_not_taken_even_if_cpu_bound() -> None:
     assert "limit throughput" not in found.reason  # it would contradict the figures
 
 
-@pytest.mark.parametrize("limit", ["client_bound", "machine_bound"])
-def test_where_the_harness_was_the_limit_nothing_is_decided(limit: str) -> None:
-    found = decide(candidate("premium", FAST, limit), candidate("ultra", FAST, limit))
+@pytest.mark.parametrize("cause", ["client_bound", "machine_bound"])
+def test_where_the_harness_was_the_limit_nothing_is_decided(cause: str) -> None:
+    found = decide(candidate("premium", FAST, cause), candidate("ultra", FAST, cause))
     assert found.tier is None
     assert "what the disks could do was not measured" in found.reason
     assert found.offers == ()  # what the machine gave proves nothing of tiers
@@ -179,17 +179,17 @@ def test_a_winner_held_back_by_the_machine_says_so() -> None:
     assert "on a larger one dearer tiers may do more" in found.reason
 
 
-@pytest.mark.parametrize("limit", ["client_bound", "machine_bound"])
-def test_a_rival_held_back_by_the_machine_leaves_it_open(limit: str) -> None:
+@pytest.mark.parametrize("cause", ["client_bound", "machine_bound"])
+def test_a_rival_held_back_by_the_machine_leaves_it_open(cause: str) -> None:
     """What a tier could do that was not let through is not known, so nobody is near it."""
     found = decide(
         candidate("premium", SLOW, "iops_cap"),
-        candidate("premium-v2", FAST, limit),
-        candidate("ultra", FAST, limit),
+        candidate("premium-v2", FAST, cause),
+        candidate("ultra", FAST, cause),
     )
     assert (found.tier, found.is_open) == (None, False)  # more repetitions here do not help
     assert "whether premium-v2 is enough cannot be told" in found.reason
-    assert f"what limited ultra ({limit.replace('_', ' ')}) was not the tier" in found.reason
+    assert f"what limited ultra ({cause.replace('_', ' ')}) was not the tier" in found.reason
     assert [offer.standing for offer in found.offers] == ["not enough", "open", "open"]
 
 

@@ -30,7 +30,7 @@ NOISY = (0.7, 1.0, 1.4)
 def tpcc(
     figures: Mapping[str, tuple[float, float]],
     *,
-    limits: BottleneckCause = "load_bound",
+    cause: BottleneckCause = "load_bound",
     latency_noise: Sequence[float] = STEADY,
     p99_noise: Sequence[float] = STEADY,
     p99_of_average: Mapping[str, float] | None = None,
@@ -61,14 +61,14 @@ def tpcc(
     campaign = build_campaign(
         profiles=list(figures), workloads=["tpcc"], frames=False, change=as_figured
     )
-    found = [Bottleneck(name, "tpcc", "node-1", limits, "", {}) for name in figures]
+    found = [Bottleneck(name, "tpcc", "node-1", cause, "", {}) for name in figures]
     return decision.decisions(with_tail(campaign) if tail else campaign, found)[0]
 
 
-@pytest.mark.parametrize("limit", ["load_bound", "cpu_bound"])
-def test_founding_study_s_cheapest_tier_is_not_named(limit: BottleneckCause) -> None:
+@pytest.mark.parametrize("cause", ["load_bound", "cpu_bound"])
+def test_founding_study_s_cheapest_tier_is_not_named(cause: BottleneckCause) -> None:
     """NOPM within 1.9 %, New-Order 177, 110 and 94 ms: throughput alone would name the cheapest."""
-    found = tpcc(STUDY, limits=limit)
+    found = tpcc(STUDY, cause=cause)
     assert found.tier == "ultra", found.reason
     assert "premium against ultra, average New-Order latency +88.3 %" in found.reason
     assert "premium-v2 against ultra, average New-Order latency +17.2 %" in found.reason
@@ -77,9 +77,9 @@ def test_founding_study_s_cheapest_tier_is_not_named(limit: BottleneckCause) -> 
     assert found.criterion == "average New-Order latency"
 
 
-@pytest.mark.parametrize("limit", ["load_bound", "cpu_bound"])
-def test_latency_that_noise_leaves_open_does_not_count_as_proven(limit: BottleneckCause) -> None:
-    found = tpcc(STUDY, limits=limit, latency_noise=NOISY)
+@pytest.mark.parametrize("cause", ["load_bound", "cpu_bound"])
+def test_latency_that_noise_leaves_open_does_not_count_as_proven(cause: BottleneckCause) -> None:
+    found = tpcc(STUDY, cause=cause, latency_noise=NOISY)
     assert found.tier is None, found.reason
     assert "premium" in found.reason and "average New-Order latency" in found.reason
     assert "not proven" in found.reason

@@ -31,7 +31,7 @@ SHIPPED, _ = project_files.read(ROOT, list(STUDY), [], "study")
 def decide(
     objectives: str | None = None,
     *,
-    limit: BottleneckCause = "cpu_bound",
+    cause: BottleneckCause = "cpu_bound",
     repetitions: int = 3,
     enforcement: str = "emulated",
 ) -> Decision:
@@ -58,8 +58,8 @@ def decide(
     workloads = slo.applied(campaign.plan.workloads, objectives, "--slo")
     profiles = tuple(replace(p, tier=replace(p.tier, enforcement=enforcement)) for p in SHIPPED)
     plan = replace(campaign.plan, profiles=profiles, workloads=workloads)
-    limits = [Bottleneck(name, "tpcc", "node-1", limit, "", {}) for name in STUDY]
-    return decision.decisions(replace(campaign, plan=plan), limits)[0]
+    bottlenecks = [Bottleneck(name, "tpcc", "node-1", cause, "", {}) for name in STUDY]
+    return decision.decisions(replace(campaign, plan=plan), bottlenecks)[0]
 
 
 def test_latency_ranks_and_the_cheapest_is_not_named() -> None:
@@ -133,11 +133,11 @@ def test_the_study_s_single_runs_decide_nothing() -> None:
 
 
 def test_what_this_machine_held_back_is_not_proven_to_miss_an_slo() -> None:
-    found = decide("new_order average < 120 ms", limit="machine_bound")
+    found = decide("new_order average < 120 ms", cause="machine_bound")
     assert found.tier == "premium-v2", found.reason
     assert found.offers[0].standing == "open"
     assert "Whether premium, which is cheaper, is enough is open" in found.reason
     assert not found.is_open  # repeating it here would not help
-    none = decide("new_order average < 50 ms", limit="client_bound")
+    none = decide("new_order average < 50 ms", cause="client_bound")
     assert none.tier is None
     assert "this machine was the limit, so what the disk could do was not measured" in none.reason
