@@ -255,12 +255,13 @@ class SimulatedClients(Sysbench):
     def run_share(
         self,
         workload: Workload,
-        share: Share,
+        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
     ) -> tuple[Phase, Phase]:
+        assert share is not None, "there are several clients"
         for file in (self._raw / client.name).iterdir():
             os.link(file, out / file.name)
         if share.number == 1:
