@@ -261,7 +261,7 @@ class SimulatedClients(Sysbench):
         out: Path,
         world: World,
     ) -> tuple[Phase, Phase]:
-        assert share is not None, "several clients take part"
+        assert share is not None, "there are several clients"
         for file in (self._raw / client.name).iterdir():
             os.link(file, out / file.name)
         if share.number == 1:

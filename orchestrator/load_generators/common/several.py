@@ -6,7 +6,7 @@ the others. What is known of each is kept in `clients.json`, by which `read` mer
 (`merging`), and of the only client if it is on another machine.
 
 The measured window is the time in which all of them measured. Times are by this computer's clock:
-a client's are shifted by how far its clock is from it (`clocks`).
+a client's are shifted by how far its clock is from it (`compare_clocks`).
 """
 
 from __future__ import annotations
