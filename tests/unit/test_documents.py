@@ -309,6 +309,16 @@ def test_the_documented_tier_is_a_profile() -> None:
     assert profile.tier.enforcement == "emulated"
 
 
+def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> None:
+    (text,) = examples("MACHINES.md", "Three machines with a disk each")
+    cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
+    rows = project_files.catalog(ROOT)
+    profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
+    assert profile.tier.enforcement == "mounted"
+    assert profile.placing is not None
+    assert len(profile.placing.machines) == profile.cluster.nodes == 3
+
+
 def test_the_documented_workload_is_read_at_its_scales() -> None:
     (text,) = examples("ADDING.md", "A workload")
     workload = profiles.read_workload("update", text, "laptop")
