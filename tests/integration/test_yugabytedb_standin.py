@@ -19,8 +19,7 @@ import pytest
 
 from orchestrator import facts as counted
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
-from orchestrator.databases.existing.adapter import ExistingCluster
-from orchestrator.databases.yugabytedb import checklist, checks, flags, readiness
+from orchestrator.databases.yugabytedb import checklist, checks, readiness
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
@@ -38,16 +37,14 @@ from orchestrator.model import (
 )
 from orchestrator.parts import Parts
 from orchestrator.platforms import own_images
-from orchestrator.powers import Container, ContainerSpec, Network, World
+from orchestrator.powers import Container, ContainerSpec, World
 from orchestrator.run import experiment, proving
-from orchestrator.system import sql
 from orchestrator.system.store import load
 from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from orchestrator.yugabyte import counters, lsm
 from tests import ROOT
 from tests.fakes import QuietProgress
-from tests.integration import servers
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
@@ -401,46 +398,6 @@ def test_the_first_run_checklist_says_what_is_not_so(
     assert found["counters"] == ("not confirmed", "missing: no_such_counter")
     assert found["statements"][0] == "could not be looked at"
     assert found["cold-copy"][0] == "confirmed"
-
-
-def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, world: World) -> None:
-    with servers.standin(image, 3) as theirs:
-
-        def of(port: int) -> str:
-            return " ".join(f"http://{host}:{port}" for host in theirs.hosts)
-
-        asked = ClusterSpec(
-            "existing",
-            3,
-            3,
-            NodeSize(1.0, GIB, GIB),
-            settings={
-                "existing.hosts": " ".join(theirs.hosts),
-                "existing.masters": of(flags.MASTER_WEB),
-                "existing.tservers": of(flags.TSERVER_WEB),
-                "existing.ysql": of(flags.YSQL_WEB),
-                "existing.tls": "off",
-            },
-        )
-        before = theirs.databases()
-        database = ExistingCluster()
-        database.check(asked, world)
-        with database.running(asked, (), Network(NETWORK, ()), world) as cluster:
-            theirs.ask("SELECT 1")
-            with sql.session(
-                sql.Address(cluster.endpoints[2].host, 5433, "yugabyte", "", "tierbench")
-            ) as session:
-                session.rows(TABLE)
-            database.settle(cluster, world)
-            database.begin_measuring(cluster, world)
-            database.warm(cluster, world)
-            facts = database.facts(cluster, world).recorded()
-            names = _counters(cluster)
-        left = theirs.databases()
-    assert facts["stand_in"] is facts["existing"] is True
-    assert (facts["version"], facts["replication_factor"]) == ("2.18.1.0-b84", 3)
-    assert {"wal_bytes_total", "sql_statements_total", "master_wal_bytes_total"} <= set(names)
-    assert left == before
 
 
 # ------------------------------------------------------------------ the main job
