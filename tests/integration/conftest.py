@@ -21,6 +21,7 @@ from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
+from orchestrator.yugabyte import lsm
 from tests import CACHE, ROOT
 from tests import standin_image as standin_image_of
 from tests.asked import code_of
@@ -47,6 +48,18 @@ def engine() -> DockerPlatform:
 @pytest.fixture(scope="session")
 def standin_image(engine: DockerPlatform) -> str:
     return standin_image_of.provide(engine)
+
+
+@pytest.fixture
+def image(standin_image: str) -> str:
+    return standin_image
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in is at rest sooner than a database."""
+    monkeypatch.setattr(lsm, "QUIET_S", 2.5)
+    monkeypatch.setattr(lsm, "POLL_S", 0.2)
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,6 @@ from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.planning import project_files
 from orchestrator.powers import Network, World
 from orchestrator.system import sql, store
-from orchestrator.yugabyte import lsm
 from tests import ROOT
 from tests.documented import documented_commands
 from tests.fakes import FakePlatform, fake_world
@@ -168,12 +167,10 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
     assert standin.databases() == before
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
-    standin: Server, world: World, monkeypatch: pytest.MonkeyPatch
+    standin: Server, world: World
 ) -> None:
-    monkeypatch.setattr(lsm, "QUIET_S", 2.5)  # the stand-in is at rest sooner than a database
-    monkeypatch.setattr(lsm, "POLL_S", 0.2)
-
     def of(port: int) -> str:
         return " ".join(f"http://{host}:{port}" for host in standin.hosts)
 
