@@ -81,7 +81,15 @@ def test_a_taken_port(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*/runs")), "nothing may have been started"
 
 
-@pytest.mark.parametrize("moment", ["loading", "truth gate", "starting", "measuring"])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param("loading", marks=pytest.mark.slow),
+        "truth gate",
+        pytest.param("starting", marks=pytest.mark.slow),
+        "measuring",
+    ],
+)
 def test_interrupt(tmp_path: Path, moment: str) -> None:
     workload = fresh_workload(tmp_path) if moment == "loading" else TINY
     program = Program.start(*run_arguments(tmp_path, workload))
@@ -147,6 +155,7 @@ def test_leftovers_of_a_killed_program_are_removed_by_the_next(
     assert "removed a leftover" in text
 
 
+@pytest.mark.slow
 def test_no_hangup_ends_what_was_started_with_nohup(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by what is started now
     try:

@@ -115,6 +115,7 @@ def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     assert tierbench("analyze", str(folder))[0] == 0
 
 
+@pytest.mark.slow
 def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path) -> None:
     text = "\n".join(
         line for line in YUGABYTEDB.splitlines() if not line.strip().startswith(NOT_HERE)

@@ -170,6 +170,7 @@ cluster:
 """
 
 
+@pytest.mark.slow
 def test_a_cluster_of_others_is_measured_from_another_machine(
     postgresql: Server, remote: RemoteEngine, tmp_path: Path
 ) -> None:

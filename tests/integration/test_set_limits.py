@@ -14,6 +14,7 @@ from tests.integration.conftest import HERE, Program
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 
+@pytest.mark.slow
 def test_limits_are_changed_by_command_and_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -161,7 +161,7 @@ FAR_AWAY = Tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025)
         "azure/P4",
         pytest.param("azure/P6", marks=pytest.mark.slow),  # as P4
         pytest.param(FEW_BYTES, marks=pytest.mark.slow, id="few bytes"),
-        pytest.param(FAR_AWAY, id="far away"),
+        pytest.param(FAR_AWAY, marks=pytest.mark.slow, id="far away"),
     ],
 )
 def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
@@ -175,6 +175,7 @@ def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
     assert of(taken, "IOPS, 4 KiB random read").verdict == reach
 
 
+@pytest.mark.slow
 @measured
 def test_control_group_holds_the_rates_each_way(world: World) -> None:
     tier = replace(SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None)

@@ -102,12 +102,13 @@ def psql(cluster: Cluster, out: Path, world: World) -> str:
     return done.out
 
 
-@pytest.mark.parametrize(("count", "copies"), [(5, 5), (3, 1)])
+@pytest.mark.parametrize(("count", "copies", "slow_s"), [(5, 5, "0"), (3, 1, "4")])
 def test_other_copies_than_three_are_placed_once_all_nodes_are_up(
-    count: int, copies: int, image: str, world: World
+    count: int, copies: int, slow_s: str, image: str, world: World
 ) -> None:
-    database = YugabyteDB()
-    with up(spec(image, count, copies), world, database=database) as cluster:
+    """A slow start is waited for."""
+    database, second = YugabyteDB(), {2: {"STANDIN_SLOW_S": slow_s}}
+    with up(spec(image, count, copies), world, second, database) as cluster:
         facts = database.facts(cluster, world).recorded()
     assert facts["replication_factor"] == copies
     assert len(facts["leaders"]) == count

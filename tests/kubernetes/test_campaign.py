@@ -133,6 +133,7 @@ def test_three_nodes_carry_every_workload_from_two_clients(loaded: Cluster, tmp_
     assert (tmp_path / "latest" / "report.html").stat().st_size > 100_000
 
 
+@pytest.mark.slow
 def test_three_nodes_of_the_stand_in_find_each_other_by_name(
     loaded: Cluster, tmp_path: Path
 ) -> None:
@@ -177,6 +178,7 @@ def test_the_verdict_is_of_the_kind_that_docker_gives(loaded: Cluster, tmp_path:
     assert found == kinds("docker")
 
 
+@pytest.mark.slow
 def test_volumes_of_a_class_are_compared_as_any_tier(
     loaded: Cluster, core: Any, tmp_path: Path
 ) -> None:
@@ -197,6 +199,7 @@ def test_volumes_of_a_class_are_compared_as_any_tier(
     assert core.list_persistent_volume().items == []
 
 
+@pytest.mark.slow
 def test_a_killed_pod_fails_its_run_and_leaves_nothing(
     loaded: Cluster, core: Any, tmp_path: Path
 ) -> None:
@@ -208,6 +211,7 @@ def test_a_killed_pod_fails_its_run_and_leaves_nothing(
     assert record.outcome == "failed" and "node-1" in str(record.failure)
 
 
+@pytest.mark.slow
 def test_what_a_killed_program_left_is_removed(loaded: Cluster, core: Any, tmp_path: Path) -> None:
     started = begun(loaded, core, tmp_path)
     started.send_signal(signal.SIGKILL)

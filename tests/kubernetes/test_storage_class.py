@@ -83,7 +83,10 @@ def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
     assert disks.facts["provisioner"] == provisioner.NAME
 
 
-@pytest.mark.parametrize("tier", [TIER, COPIES], ids=["snapshots", "copies"])
+@pytest.mark.parametrize(
+    "tier",
+    [pytest.param(TIER, id="snapshots"), pytest.param(COPIES, marks=pytest.mark.slow, id="copies")],
+)
 def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, tier: Tier) -> None:
     tier, sizes = replace(tier, storage_class=replace(WANTED, nodes=2)), [SIZE] * 2
     notes = MECHANISM.snapshots(tier, 2, "f00", world)
