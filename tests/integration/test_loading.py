@@ -22,12 +22,14 @@ from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.model import Cluster, Endpoint, Node, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import project_files
+from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.run import datasets
 from orchestrator.system import sql
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
-from tests.integration.servers import Server
+from tests.integration import servers
 
 pytestmark = pytest.mark.docker
 
@@ -63,55 +65,51 @@ def disturbed(endpoint: Endpoint, statement: str) -> Iterator[None]:
         thread.join()
 
 
-@contextmanager
-def database(server: Server, name: str) -> Iterator[Cluster]:
-    """An empty one on the server of others, as a cluster; it is gone afterwards."""
-    server.ask(f"CREATE DATABASE {name}")
-    try:
-        host, port = server.hosts[0], server.port
-        at = Endpoint(host, port, port, server.user, server.password, name, host)
-        yield Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
-    finally:
-        server.ask(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_lost_connections_leave_the_same_rows(
-    name: str, postgresql: Server, world: World, tmp_path: Path
+    name: str, engine: DockerPlatform, world: World, tmp_path: Path
 ) -> None:
     workload, generator = workload_of(name, **PARAMETERS[name]), Sysbench()
     rows: list[object] = []
-    ending = f"SELECT pg_terminate_backend(pid) {COPYING}"
-    with generator.client(HOST_NETWORK, tmp_path, world) as client:
-        for kind, statement in (("calm", "SELECT 1"), ("disturbed", ending)):
-            with database(postgresql, kind) as cluster:
-                with disturbed(cluster.endpoints[0], statement):
-                    generator.load(workload, cluster, client, world)
-                rows += [
-                    postgresql.ask(f"SELECT count(*), sum(hashtext(t::text)) FROM {table} t", kind)
-                    for table in TABLES[name]
-                ]
+    with (
+        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
+        generator.client(HOST_NETWORK, tmp_path, world) as client,
+    ):
+        for database in ("calm", "disturbed"):
+            server.ask(f"CREATE DATABASE {database}")
+            host, port = server.hosts[0], server.port
+            at = Endpoint(host, port, port, server.user, server.password, database, host)
+            cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
+            ending = f"SELECT pg_terminate_backend(pid) {COPYING}"
+            with disturbed(at, ending if database == "disturbed" else "SELECT 1"):
+                generator.load(workload, cluster, client, world)
+            rows += [
+                server.ask(f"SELECT count(*), sum(hashtext(t::text)) FROM {table} t", database)
+                for table in TABLES[name]
+            ]
     middle = len(rows) // 2
     assert rows[:middle] == rows[middle:]
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_an_index_that_is_left_invalid_is_named(
-    name: str, postgresql: Server, world: World, tmp_path: Path
+    name: str, engine: DockerPlatform, world: World, tmp_path: Path
 ) -> None:
     """As CREATE INDEX of YugabyteDB leaves one that timed out; on PostgreSQL, CONCURRENTLY does."""
     workload, generator = workload_of(name, **SMALLEST[name]), Sysbench()
     with (
-        database(postgresql, "indexed") as cluster,
+        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
         generator.client(HOST_NETWORK, tmp_path, world) as client,
     ):
-        postgresql.ask("CREATE TABLE twice AS SELECT 1 AS a FROM generate_series(1, 2)", "indexed")
+        host, port = server.hosts[0], server.port
+        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
+        cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
+        server.ask("CREATE TABLE twice AS SELECT 1 AS a FROM generate_series(1, 2)")
         with pytest.raises(psycopg.errors.UniqueViolation):
-            concurrently = "CREATE UNIQUE INDEX CONCURRENTLY half_made ON twice (a)"
-            postgresql.ask(concurrently, "indexed")
+            server.ask("CREATE UNIQUE INDEX CONCURRENTLY half_made ON twice (a)")
         with pytest.raises(LoadError, match=r"not valid, .* half_made;"):
             generator.load(workload, cluster, client, world)
-        postgresql.ask("DROP TABLE twice", "indexed")
+        server.ask("DROP TABLE twice")
         generator.load(workload, cluster, client, world)
 
 
