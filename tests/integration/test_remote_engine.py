@@ -90,6 +90,7 @@ def test_ports_are_at_the_engine_and_a_file_that_is_removed_there_is_removed_her
     (tmp_path / "settings").write_text("first")
     with platform.running(idle(Mount(str(tmp_path), "/out"))) as container:
         assert container.host == remote.address and container.ports[80] > 0
+        assert container.exec(("cat", "/out/settings"), timeout_s=20).out == "first"
         container.exec(("rm", "/out/settings"), timeout_s=20)
         assert not (tmp_path / "settings").exists()
 
