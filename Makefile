@@ -64,6 +64,7 @@ RUN       = $(TIERBENCH) run --profile $(PROFILE) $(call given_of,$(takes-run))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive)
 COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call given_of,$(takes-compare))
+FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench check fix lock clean compare-results history cluster-programs test-kubernetes
@@ -145,8 +146,9 @@ yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an im
 list: $(VENV)/.ready ## profiles, workloads, databases, load generators
 	@$(TIERBENCH) list
 
-test: setup ## the tests, those with real containers included; about 20 minutes; PART=docker: only these
-	@$(VENV)/bin/pytest -q -m "not slow and not kubernetes$(if $(PART), and $(PART))"
+test: setup ## the tests, those with real containers included; about 15 minutes; PART=docker: only these
+	@$(if $(PART),,$(FAST_TESTS))
+	@$(VENV)/bin/pytest -q -m "docker and not slow and not kubernetes"
 
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a fifth
 	@$(VENV)/bin/pytest -q -m slow$(if $(TURN), --turn $(TURN))
@@ -157,8 +159,8 @@ cluster-programs: $(VENV)/.ready ## build the Kubernetes for tests where it is m
 test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first
 	@$(VENV)/bin/pytest -q -m "kubernetes and not slow"
 
-test-fast: $(VENV)/.ready ## tests without Docker
-	@$(VENV)/bin/pytest -q -m "not docker and not kubernetes"
+test-fast: $(VENV)/.ready ## tests without Docker, on all cores
+	@$(FAST_TESTS)
 
 golden: $(VENV)/.ready ## rewrite the golden files of the tests; look at the difference before keeping it
 	@UPDATE_GOLDEN=1 $(VENV)/bin/pytest -q $$(grep -rl 'golden\.compare' tests/unit)

@@ -6,6 +6,7 @@ In CI, where a Docker engine must be, the lack of one is a failure.
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 import pytest
 
@@ -14,6 +15,9 @@ from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.system.clock import SystemClock
 from tests import turns
 from tests.cluster import programs
+
+NEEDING_AN_ENGINE = ("docker", "kubernetes")
+NOBODY = "unix:///nobody/listens/here.sock"
 
 
 def _engine() -> str:
@@ -47,6 +51,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("kubernetes"):
                 item.add_marker(pytest.mark.skip(reason=lacking))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Other tests meet no engine even where one runs: one that asked it would fail where none does,
+    as in CI before Docker is up."""
+    with pytest.MonkeyPatch.context() as environment:
+        if not any(item.get_closest_marker(mark) for mark in NEEDING_AN_ENGINE):
+            environment.setenv("DOCKER_HOST", NOBODY)
+        return (yield)
 
 
 def _skip_without_an_engine(items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -22,3 +23,10 @@ def tree(file: Path) -> ast.Module:
 def nodes(file: Path) -> tuple[ast.AST, ...]:
     """Every node of that tree."""
     return tuple(ast.walk(tree(file)))
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [ROOT / name for name in listed.stdout.split("\0") if name]

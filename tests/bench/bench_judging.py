@@ -30,7 +30,8 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Node
 from orchestrator.system import parquet, store
 from tests.bench.stages import Stages
-from tests.campaigns import SHAPES, build_campaign, build_run, stored, unit_of
+from tests.campaign_tables import unit_of
+from tests.campaigns import SHAPES, build_campaign, build_run, stored
 
 METRICS = {
     "database": (

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,13 +16,17 @@ from rich.console import Console
 
 from orchestrator.cli import provision
 from orchestrator.cli.console import ConsoleProgress
+from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
+from orchestrator.yugabyte import counters
 from tests import CACHE, ROOT
 from tests import standin_image as standin_image_of
+from tests.asked import code_of
 from tests.integration import servers
+from tests.integration.servers import Server
 
 # For tests that hold a rate or a latency of a real device against what was declared: a busy machine
 # spoils any single figure, so such a test may try again; it still has to be true once.
@@ -44,6 +48,25 @@ def engine() -> DockerPlatform:
 @pytest.fixture(scope="session")
 def standin_image(engine: DockerPlatform) -> str:
     return standin_image_of.provide(engine)
+
+
+@pytest.fixture
+def image(standin_image: str) -> str:
+    return standin_image
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in is at rest sooner than a database."""
+    monkeypatch.setattr(counters, "QUIET_S", 2.5)
+    monkeypatch.setattr(counters, "POLL_S", 0.2)
+
+
+@pytest.fixture(scope="session")
+def postgresql(engine: DockerPlatform) -> Iterator[Server]:
+    """A PostgreSQL that others run; each test leaves it as it was."""
+    with servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server:
+        yield server
 
 
 def make_world(engine: DockerPlatform) -> World:
@@ -152,3 +175,22 @@ def tierbench(*arguments: str, **environment: str) -> tuple[int, str]:
     program = Program.start(*arguments, **environment)
     code = program.end(900)
     return code, program.text
+
+
+Told = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
+    """`tierbench` in this process, which is sooner: for what is refused before anything starts."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(ROOT)
+
+    def tell(*arguments: str, **environment: str) -> tuple[int, str]:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        code = code_of(arguments, monkeypatch)
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return tell

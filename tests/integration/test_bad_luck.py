@@ -14,7 +14,7 @@ import pytest
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.own_images import BASE
 from orchestrator.system import store
-from tests.integration.conftest import HERE, Program, leftovers, tierbench
+from tests.integration.conftest import HERE, Program, Told, leftovers, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -49,23 +49,23 @@ def fresh_workload(folder: Path) -> str:
         (["analyze", "/tmp"], "not a results folder"),
     ],
 )
-def test_wrong_arguments(arguments: list[str], said: str) -> None:
-    code, text = tierbench(*arguments)
+def test_wrong_arguments(arguments: list[str], said: str, told: Told) -> None:
+    code, text = told(*arguments)
     assert code == 64, text
     assert said in text
 
 
-def test_an_unknown_key_is_shown_with_its_path(tmp_path: Path) -> None:
+def test_an_unknown_key_is_shown_with_its_path(tmp_path: Path, told: Told) -> None:
     file = tmp_path / "odd.yaml"
     file.write_text(Path(FIXED_PORT).read_text().replace("tier: {", "tier: {iosp: 3, "))
-    code, text = tierbench(*run_arguments(tmp_path, profile=str(file)))
+    code, text = told(*run_arguments(tmp_path, profile=str(file)))
     assert code == 64, text
     assert "tier.iosp: unknown key" in text
 
 
-def test_no_engine(tmp_path: Path) -> None:
+def test_no_engine(tmp_path: Path, told: Told) -> None:
     where = f"unix://{tmp_path}/none.sock"
-    code, text = tierbench(*run_arguments(tmp_path), DOCKER_HOST=where)
+    code, text = told(*run_arguments(tmp_path), DOCKER_HOST=where)
     assert code == 69, text
     assert "Docker engine does not answer" in text
 
@@ -81,7 +81,15 @@ def test_a_taken_port(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*/runs")), "nothing may have been started"
 
 
-@pytest.mark.parametrize("moment", ["loading", "truth gate", "starting", "measuring"])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param("loading", marks=pytest.mark.slow),
+        "truth gate",
+        pytest.param("starting", marks=pytest.mark.slow),
+        "measuring",
+    ],
+)
 def test_interrupt(tmp_path: Path, moment: str) -> None:
     workload = fresh_workload(tmp_path) if moment == "loading" else TINY
     program = Program.start(*run_arguments(tmp_path, workload))
@@ -147,6 +155,7 @@ def test_leftovers_of_a_killed_program_are_removed_by_the_next(
     assert "removed a leftover" in text
 
 
+@pytest.mark.slow
 def test_no_hangup_ends_what_was_started_with_nohup(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by what is started now
     try:

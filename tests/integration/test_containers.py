@@ -35,12 +35,6 @@ SLEEPER = ContainerSpec(
 )
 
 
-def test_a_container_names_the_image_that_it_was_made_from(world: World) -> None:
-    with world.platform.running(SLEEPER) as container:
-        assert container.find_image() == world.platform.images.id(BASE)
-    assert world.platform.container(SLEEPER.name).find_image() == ""
-
-
 def test_an_unknown_image_is_unavailable(world: World) -> None:
     spec = replace(SLEEPER, image="tierbench/none:0")
     with pytest.raises(UnavailableError, match="image"), world.platform.running(spec):
@@ -109,8 +103,8 @@ def test_an_image_and_an_engine_say_who_they_are(engine: DockerPlatform) -> None
     """What a passed first-run checklist is kept under: the same each time, on this engine only."""
     identity = engine.images.id(BASE)
     assert identity is not None and identity.startswith("sha256:")
-    assert engine.images.id(BASE) == identity
-    assert engine.images.id("tierbench/no-such-image:1") is None
+    with engine.running(SLEEPER) as container:
+        assert container.find_image() == engine.images.id(BASE) == identity
     assert engine.facts()["ID"] == engine.facts()["ID"] is not None
 
 

@@ -21,62 +21,33 @@ from typing import Any
 import psycopg
 import pytest
 
+from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.databases.existing import ExistingCluster
-from orchestrator.errors import LoadError, UnavailableError
-from orchestrator.load_generators.common.client import client_container
-from orchestrator.load_generators.sysbench import Sysbench
-from orchestrator.load_generators.sysbench_stock import SysbenchStock
-from orchestrator.model import Cluster, Endpoint, Tls
+from orchestrator.databases.yugabytedb import flags
+from orchestrator.errors import UnavailableError
+from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.planning import project_files
-from orchestrator.platforms import own_images
-from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import HOST_NETWORK, World
-from orchestrator.system import store
+from orchestrator.powers import Network, World
+from orchestrator.system import sql, store
 from tests import ROOT
-from tests.documented import documented_commands, existing_profiles
+from tests.documented import documented_commands
 from tests.fakes import FakePlatform, fake_world
 from tests.integration import servers
 from tests.integration.conftest import Program, tierbench
+from tests.integration.existing_profile import SHORT, STOCK, YUGABYTEDB, arguments, profile
 from tests.integration.servers import Server
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
-YUGABYTEDB, POSTGRESQL = existing_profiles()
-WORKLOADS = ROOT / "tests/integration/workloads"
-SHORT, STOCK = str(WORKLOADS / "short.yaml"), str(WORKLOADS / "stock.yaml")
 # Of the documented profile, what the stand-in's nodes have not: certificates, and node_exporter.
 NOT_HERE = ("tls_root:", "node_exporters:")
-SYSTEM_ROOT = "tls_root: /etc/ssl/certs/ca-certificates.crt"
 SESSIONS = "FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname = 'tierbench'"
-
-
-@pytest.fixture(scope="module")
-def postgresql(engine: DockerPlatform) -> Iterator[Server]:
-    with servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
 def standin(standin_image: str) -> Iterator[Server]:
     with servers.standin(standin_image, 3) as server:
         yield server
-
-
-def profile(server: Server, folder: Path, *changes: tuple[str, str]) -> Path:
-    """The documented profile of a PostgreSQL with this server's address, user and authority."""
-    text = POSTGRESQL
-    for old, new in (
-        ("hosts: 10.0.0.21", f"hosts: {server.hosts[0]}"),
-        ("port: 5432", f"port: {server.port}"),
-        ("user: bench", f"user: {server.user}"),
-        (SYSTEM_ROOT, f"tls_root: {server.authority}"),
-        *changes,
-    ):
-        assert old in text, f"docs/YUGABYTEDB.md no longer has {old!r}"
-        text = text.replace(old, new)
-    file = folder / "my-postgresql.yaml"
-    file.write_text(text)
-    return file
 
 
 # ------------------------------------------------------------------ from a profile to a report
@@ -144,6 +115,7 @@ def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     assert tierbench("analyze", str(folder))[0] == 0
 
 
+@pytest.mark.slow
 def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path) -> None:
     text = "\n".join(
         line for line in YUGABYTEDB.splitlines() if not line.strip().startswith(NOT_HERE)
@@ -193,6 +165,44 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
     assert "my-cluster: not measured; its limits are only declared" in report
     assert "10,000" in report  # what was bought is shown
     assert (folder / "report.html").is_file() and (folder / "verdict.json").is_file()
+    assert standin.databases() == before
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
+    standin: Server, world: World
+) -> None:
+    def of(port: int) -> str:
+        return " ".join(f"http://{host}:{port}" for host in standin.hosts)
+
+    asked = ClusterSpec(
+        "existing",
+        3,
+        3,
+        NodeSize(1.0, 2**30, 2**30),
+        settings={
+            "existing.hosts": " ".join(standin.hosts),
+            "existing.masters": of(flags.MASTER_WEB),
+            "existing.tservers": of(flags.TSERVER_WEB),
+            "existing.ysql": of(flags.YSQL_WEB),
+            "existing.tls": "off",
+        },
+    )
+    before = standin.databases()
+    database = ExistingCluster()
+    database.check(asked, world)
+    with database.running(asked, (), Network("tierbench-test-yb", ()), world) as cluster:
+        host = cluster.endpoints[2].host
+        with sql.session(sql.Address(host, 5433, "yugabyte", "", "tierbench")) as session:
+            session.rows("CREATE TABLE stock (id int PRIMARY KEY) SPLIT INTO 3 TABLETS")
+        database.settle(cluster, world)
+        database.begin_measuring(cluster, world)
+        database.warm(cluster, world)
+        facts = database.facts(cluster, world).recorded()
+        sampled = {sample.metric for sample in YugabyteDBCollector().read(cluster.nodes, 100.0)}
+    assert facts["stand_in"] is facts["existing"] is True
+    assert (facts["version"], facts["replication_factor"]) == ("2.18.1.0-b84", 3)
+    assert {"wal_bytes_total", "sql_statements_total", "master_wal_bytes_total"} <= sampled
     assert standin.databases() == before
 
 
@@ -321,110 +331,3 @@ def await_true(condition: Callable[[], object], deadline_s: float = 120.0) -> No
     while not condition():
         assert time.monotonic() < end, "not in time"
         time.sleep(0.2)
-
-
-# ------------------------------------------------------------------ wrong input
-
-
-def test_a_load_generator_does_not_trust_another_authority(
-    postgresql: Server, world: World, tmp_path: Path
-) -> None:
-    """Nor another host name: each client is told by itself whom to trust."""
-    (tmp_path / "other").mkdir()
-    other, _, _ = servers.certified(tmp_path / "other", "localhost")
-    at = Endpoint(
-        *("localhost", postgresql.port, postgresql.port),
-        *(postgresql.user, postgresql.password, "postgres"),
-        local_host="localhost",
-    )
-    for host, root, said in (
-        ("localhost", other, "certificate verify failed"),
-        ("127.0.0.1", postgresql.authority, 'does not match host name "127.0.0.1"'),
-    ):
-        trusted = replace(at, host=host, tls=Tls("verify-full", str(root)))
-        cluster = Cluster("postgresql", "17", (), (trusted,), HOST_NETWORK)
-        with client_container(
-            own_images.need(ROOT, "client", world.platform),
-            *(HOST_NETWORK, tmp_path, world, cluster.tls),
-        ) as client:
-            for generator, load in ((Sysbench(), "insert"), (SysbenchStock(), "oltp_insert")):
-                (_, (workload,)) = project_files.read(ROOT, [], [load], "smoke")
-                with pytest.raises(LoadError, match=said):
-                    generator.load(workload, cluster, client, world)
-
-
-@pytest.mark.parametrize(
-    ("changes", "password", "code", "said"),
-    [
-        ((), "wrong", 69, "password authentication failed"),
-        ((), None, 69, "PG_PASSWORD is not set"),
-        ((("maintenance_database: postgres ", "maintenance_database: nowhere "),), "", 69,
-         'database "nowhere" does not exist'),
-        ((("hosts: ", "hosts: no-such-host.invalid #"),), "", 69, "does not answer"),
-        ((("    port:", "    port: 1 #"),), "", 69, "does not answer"),
-        ((("hosts: localhost", "hosts: 127.0.0.1"),), "", 69, "does not match host name"),
-        ((("tls_root:", "tls_root: /etc/ssl/certs/ca-certificates.crt #"),), "", 69,
-         "certificate verify failed"),
-        ((("  replication_factor: 1", "  replication_factor: 1\n  version: '16'"),), "", 64,
-         "not 16"),
-    ],
-)  # fmt: skip
-def test_wrong_input_is_refused_before_anything_starts(
-    changes: tuple[tuple[str, str], ...],
-    password: str | None,
-    code: int,
-    said: str,
-    postgresql: Server,
-    tmp_path: Path,
-) -> None:
-    file = profile(postgresql, tmp_path, *changes)
-    right = {} if password is None else {"PG_PASSWORD": password or postgresql.password}
-    found, text = tierbench(*arguments(file, tmp_path), **right)
-    assert (found, said in text) == (code, True), text
-    assert not (tmp_path / "results").exists()
-    assert "tierbench" not in postgresql.databases()
-
-
-def test_a_server_without_tls_is_refused_with_what_to_write(
-    postgresql: Server, tmp_path: Path
-) -> None:
-    file = profile(postgresql, tmp_path)
-    postgresql.ask("ALTER SYSTEM SET ssl = off")
-    postgresql.ask("SELECT pg_reload_conf()")
-    try:
-        code, text = tierbench(*arguments(file, tmp_path), PG_PASSWORD=postgresql.password)
-        assert code == 69, text
-        assert "server does not support SSL" in text and "write `tls: off`" in text
-    finally:
-        postgresql.ask("ALTER SYSTEM RESET ssl")
-        postgresql.ask("SELECT pg_reload_conf()")
-
-
-def test_a_database_that_is_not_ours_is_not_touched(postgresql: Server, tmp_path: Path) -> None:
-    file = profile(postgresql, tmp_path)
-    postgresql.ask("CREATE DATABASE tierbench")
-    try:
-        postgresql.ask("CREATE TABLE payroll AS SELECT 1 AS id", "tierbench")
-        code, text = tierbench(*arguments(file, tmp_path), PG_PASSWORD=postgresql.password)
-        assert code == 64, text
-        assert "has a database tierbench that tierbench did not make" in text
-        assert postgresql.ask("SELECT count(*) FROM payroll", "tierbench") == [(1,)]
-    finally:
-        postgresql.ask("DROP DATABASE tierbench")
-
-
-def test_a_user_who_may_not_make_a_database_is_told_so(postgresql: Server, tmp_path: Path) -> None:
-    postgresql.ask("CREATE ROLE guest LOGIN PASSWORD 'guest'")
-    try:
-        file = profile(postgresql, tmp_path, (f"user: {postgresql.user}", "user: guest"))
-        code, text = tierbench(*arguments(file, tmp_path), PG_PASSWORD="guest")
-        assert code == 64, text
-        assert "guest may not create a database" in text
-        assert not (tmp_path / "results").exists()
-    finally:
-        postgresql.ask("DROP ROLE guest")
-
-
-def arguments(file: Path, folder: Path) -> list[str]:
-    results = str(folder / "results")
-    return ["run", "-p", str(file), "-w", SHORT, "--scale", "smoke", "--results", results]

@@ -132,6 +132,7 @@ class Disturbed(Sysbench):
             super().load(workload, cluster, client, world)
 
 
+@pytest.mark.slow
 def test_a_failed_load_goes_on_from_its_own_disks(world: World, tmp_path: Path) -> None:
     (profile,), _ = project_files.read(ROOT, ["premium"], ["tpcc"], "smoke")
     cluster = replace(profile.cluster, database="postgresql", nodes=1, replication_factor=1)

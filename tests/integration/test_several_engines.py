@@ -32,6 +32,7 @@ from tests.integration.ssh_server import ssh_to
 
 pytestmark = [
     pytest.mark.docker,
+    pytest.mark.slow,  # three engines, and our images brought to each
     pytest.mark.usefixtures("nothing_left"),
     pytest.mark.skipif(
         os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("dockerd"),
@@ -194,7 +195,6 @@ def disks(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("tier", ["{enforcement: none}", EMULATED, REAL])
 def test_a_cluster_on_three_machines_to_a_report(
     tier: str, machines: Machines, disks: Path, tmp_path: Path

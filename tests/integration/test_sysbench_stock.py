@@ -37,6 +37,7 @@ def workload(name: str, **dataset: int) -> Workload:
     )
 
 
+@pytest.mark.slow
 @measured
 @pytest.mark.parametrize("name", ["stock", "own-script"])
 def test_a_workload_becomes_a_report(name: str, tmp_path: Path) -> None:

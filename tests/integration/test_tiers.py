@@ -16,8 +16,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator import tier_catalog, units
-from orchestrator.analysis.doubts import kinds
-from orchestrator.cli import main
 from orchestrator.errors import GateError, RunError, UsageError
 from orchestrator.model import DeviceCap, Volume
 from orchestrator.parts import Disks
@@ -26,7 +24,6 @@ from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import limits
 from orchestrator.powers import ContainerSpec, Mount, World
-from orchestrator.system import store
 from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.cgroup import CgroupTier
@@ -36,13 +33,12 @@ from orchestrator.tiers.common.real import node_places, recording
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
-from tests.integration.conftest import HERE, Program, measured
+from tests.integration.conftest import measured
+from tests.integration.emulated_disks import SIZE, SMALL, device
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 CATALOG = project_files.catalog(ROOT)
-SMALL = Tier("small", "A small disk", "emulated", 800, 80_000_000, 0.002, 0.002)
-SIZE = 400 * 2**20
 BRIEF = truth_gate.Effort("32m", "200ms", "600ms", verify_bytes=4 * 2**20)
 JOB = {"SIZE": "32m", "RAMP": "200ms", "RUNTIME": "800ms", "IODEPTH": "32"}
 CELL = {"RW": "randread", "BS": "4k", "READ_PCT": "100", "NUMJOBS": "1"}
@@ -56,14 +52,6 @@ def of(taken: Gate, start: str) -> GateCheck:
 def read_iops(fio: fio_jobs.FioContainer) -> float:
     (job,) = fio.run("depth", {**JOB, **CELL})
     return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
-
-
-@contextmanager
-def device(tier: Tier, world: World) -> Iterator[Volume]:
-    """One emulated disk of the tier, empty."""
-    with EmulatedTier().attached(tier, [SIZE], None, world) as disks:
-        (volume,) = disks.volumes
-        yield volume
 
 
 @measured
@@ -136,103 +124,6 @@ def answers(volume: Volume, container: str, world: World) -> bool:
     return world.platform.container(container).exec(argv, timeout_s=5).exit_code == 0
 
 
-def test_a_device_that_a_killed_disk_left_is_detached_by_the_next(world: World) -> None:
-    """Between losetup and the mark to detach on last close, a kill -9 leaves it until reboot."""
-    place = Path("/run/tierbench/killed")
-    place.mkdir(parents=True, exist_ok=True)
-    try:
-        with (place / "disk.img").open("wb") as image:
-            image.truncate(2**20)
-        argv = ["losetup", "--find", "--show", str(place / "disk.img")]
-        left = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
-        backing = Path("/sys/block") / Path(left).name / "loop/backing_file"
-        assert backing.exists()
-        with device(SMALL, world) as volume:
-            assert not backing.exists() or volume.device == left
-    finally:
-        shutil.rmtree(place)
-
-
-SYNCING = (
-    *("fio", "--name=sync", "--directory=/tier", "--size=16m", "--ioengine=psync", "--bs=8k"),
-    *("--rw=randwrite", "--fdatasync=1", "--numjobs=4", "--time_based", "--runtime=5"),
-)
-LARGE = (
-    *("fio", "--name=large", "--directory=/tier", "--size=64m", "--ioengine=psync", "--bs=1m"),
-    *("--rw=write", "--direct=1", "--time_based", "--runtime=3"),
-)
-
-
-@measured
-def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
-    """A loop device with a write cache gets empty flushes, of which the kernel counts some as
-    writes: 187 a second where the disk served 147."""
-    tier = replace(SMALL, iops=150, read_latency_s=None, write_latency_s=None)
-    with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
-        for load in (SYNCING, LARGE):
-            before = host_load.read(volume, world)
-            done = fio.container.exec(load, timeout_s=60)
-            after = host_load.read(volume, world)
-            assert done.exit_code == 0, done
-            served_ios = after.disk["write"]["ops"] - before.disk["write"]["ops"]
-            assert served_ios > 300
-            found = host_load.counted_apart(before, after)
-            assert found["write"].served == served_ios
-            assert found["write"].apart_pct < 2, found
-            assert after.disk["flushes"] == before.disk["flushes"]
-
-
-SINGLE = (
-    "fio",
-    "--name=single",
-    "--directory=/tier",
-    "--size=32m",
-    "--ioengine=psync",
-    "--direct=1",
-)
-FILLING = (*SINGLE, "--rw=write", "--bs=256k")
-ONE_AT_A_TIME = (
-    *SINGLE,
-    *("--rw=randrw", "--bs=4k", "--time_based", "--runtime=4", "--output-format=json"),
-)
-
-
-@measured
-def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: World) -> None:
-    """With one request at a time nothing queues, so fio sees what the kernel sees."""
-    tier = replace(SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4)
-    with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
-        assert fio.container.exec(FILLING, timeout_s=60).exit_code == 0
-        before = host_load.read(volume, world)
-        done = fio.container.exec(ONE_AT_A_TIME, timeout_s=60)
-        found = host_load.overheads(before, host_load.read(volume, world))
-        (job,) = json.loads(done.out)["jobs"]
-        assert 0 < found["queue_depth"] < 1.1
-        for way in ("read", "write"):
-            of_fio_us = job[way]["clat_ns"]["mean"] / 1e3
-            assert found[way]["ios"] == pytest.approx(job[way]["total_ios"], rel=0.05)
-            assert found[way]["device_us"] == pytest.approx(of_fio_us, rel=0.1)
-            assert 0 < found[way]["overhead_us"] < found[way]["device_us"] / 2
-
-
-def test_the_disks_container_has_no_right_that_it_does_not_need(world: World) -> None:
-    with device(SMALL, world) as volume:
-        assert volume.server is not None and volume.server.container
-        argv = ["docker", "inspect", "-f", "{{json .HostConfig}}", volume.server.container]
-        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-        given = json.loads(said)
-        queue = Path("/sys/block") / Path(volume.device).name / "queue"
-        assert (queue / "write_cache").read_text().strip() == "write through"
-        assert (queue / "max_sectors_kb").read_text().strip() == "256"
-    # Settings outlive a loop device, and the next one may be no disk of ours.
-    assert (queue / "max_sectors_kb").read_text().strip() != "256"
-    assert given["NetworkMode"] == "none" and given["ReadonlyRootfs"]
-    assert given["CapDrop"] == ["ALL"] and "no-new-privileges" in given["SecurityOpt"]
-    wished = {"SYS_RESOURCE"}  # not on a host whose capability bounding set is cut
-    assert set(given["CapAdd"]) - wished == {"SYS_ADMIN", "MKNOD", "DAC_OVERRIDE"}
-    assert given["DeviceCgroupRules"] == ["b 7:* rwm", "c 10:229 rwm", "c 10:237 rwm"]
-
-
 def calm(take: Callable[[], Gate]) -> Gate:
     """A gate, taken again where other load may have spoilt it; skips where it keeps doing so."""
     for _ in range(3):
@@ -270,7 +161,7 @@ FAR_AWAY = Tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025)
         "azure/P4",
         pytest.param("azure/P6", marks=pytest.mark.slow),  # as P4
         pytest.param(FEW_BYTES, marks=pytest.mark.slow, id="few bytes"),
-        pytest.param(FAR_AWAY, id="far away"),
+        pytest.param(FAR_AWAY, marks=pytest.mark.slow, id="far away"),
     ],
 )
 def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
@@ -284,6 +175,7 @@ def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
     assert of(taken, "IOPS, 4 KiB random read").verdict == reach
 
 
+@pytest.mark.slow
 @measured
 def test_control_group_holds_the_rates_each_way(world: World) -> None:
     tier = replace(SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None)
@@ -430,36 +322,3 @@ def test_a_directory_of_the_root_disk_is_refused(world: World, tmp_path: Path) -
     tier = Tier("real", "Real", "mounted", None, None, path=str(tmp_path))
     with pytest.raises(UsageError, match="is not a mount point"):
         MountedTier().check(tier, world)
-
-
-def test_limits_are_changed_by_command_and_recorded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def change(run: str, *limits: str) -> tuple[int, str]:
-        """Without starting Python anew, which may take longer than the run."""
-        command = ["tiers", "set", run, "--results", str(tmp_path), *limits]
-        code = main._guarded(lambda: main.app(command, standalone_mode=False))
-        return code, "".join(capsys.readouterr())
-
-    workload = str(HERE / "workloads" / "tiny.yaml")
-    program = Program.start(
-        *["run", "--profile", "ultra", "--workload", workload, "--scale", "smoke"],
-        *["--nodes", "1", "--results", str(tmp_path)],
-    )
-    program.until("measuring")
-    code, text = change("latest", "iops=3000", "bytes_per_s=1e8")
-    assert code == 0, text
-    assert "iops = 3000" in text and "bytes_per_s = 100000000" in text
-    code, text = change("99-other", "iops=3000")
-    assert code == 64 and "99-other is not going on" in text
-    code, text = change("latest", "iosp=3000")
-    assert code == 64 and "no limit that can be changed" in text.replace("\n", " ")
-    assert program.end() == 2, program.text  # its only run counts for nothing
-    code, text = change("latest", "iops=3000")
-    assert code == 64 and "no run is going on" in text.replace("\n", " ")
-    campaign = store.load(tmp_path / "latest")
-    (run,) = campaign.runs
-    assert list(campaign.excluded) == [run.record.run.number]
-    (change_made,) = run.record.facts["limit_changes"]
-    assert change_made["set"] == {"iops": 3000.0, "bytes_per_s": 1e8}
-    assert "limits changed" in {doubt.kind for doubt in kinds.of_run(run, {})}

@@ -1,17 +1,14 @@
-"""YugabyteDB's adapter against the stand-in: up, down, up again, and everything that goes wrong.
+"""YugabyteDB's adapter against the stand-in: up, down, up again, and the main job.
 
-Goal: the order of starting, what is waited for, what is read back, and the words of each failure.
-The stand-in (tests/standin/) refuses what the real image refuses; nothing here measures anything.
+Goal: the order of starting, what is waited for, and what is read back. The stand-in
+(tests/standin/) refuses what the real image refuses; nothing here measures anything.
 Method: real containers on plain volumes. What only the real image tells: test_yugabytedb_real.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import psycopg
@@ -19,122 +16,26 @@ import pytest
 
 from orchestrator import facts as counted
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
-from orchestrator.databases.existing import ExistingCluster
-from orchestrator.databases.yugabytedb import YugabyteDB, checklist, checks, flags, readiness
+from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common.client import client_container, run_in_client
-from orchestrator.model import (
-    Cluster,
-    ClusterSpec,
-    Dataset,
-    NodeSize,
-    Plan,
-    Profile,
-    Run,
-    Volume,
-    Workload,
-)
+from orchestrator.model import Cluster, Dataset, Plan, Profile, Run, Workload
 from orchestrator.parts import Parts
 from orchestrator.platforms import own_images
-from orchestrator.powers import Container, ContainerSpec, Network, World
+from orchestrator.powers import World
 from orchestrator.run import checks as run_checks
 from orchestrator.run import experiment
-from orchestrator.system import sql
 from orchestrator.system.store import load
 from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
-from orchestrator.yugabyte import counters
 from tests import ROOT
 from tests.fakes import QuietProgress
-from tests.integration import servers
+from tests.integration.standin_nodes import NETWORK, TABLE, ask, spec, up, volumes
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
-NETWORK = "tierbench-test-yb"
 RUNNING = YugabyteDB.running
-GIB = 2**30
-
-
-@pytest.fixture
-def image(standin_image: str) -> str:
-    return standin_image
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stand-in is at rest sooner than a database."""
-    monkeypatch.setattr(counters, "QUIET_S", 2.5)
-    monkeypatch.setattr(counters, "POLL_S", 0.2)
-
-
-class Switched:
-    """Docker, with environment variables for some of the nodes: the stand-in's switches."""
-
-    def __init__(self, real: Any, switches: Mapping[int, Mapping[str, str]]) -> None:
-        self._real, self._switches = real, switches
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-    def running(self, spec: ContainerSpec) -> AbstractContextManager[Container]:
-        number = int(spec.name.rsplit("-", 1)[1])
-        environment = {**spec.environment, **self._switches.get(number, {})}
-        running: AbstractContextManager[Container] = self._real.running(
-            replace(spec, environment=environment)
-        )
-        return running
-
-
-def spec(image: str, count: int = 3, copies: int | None = None, **settings: str) -> ClusterSpec:
-    factor = count if copies is None else copies
-    node = NodeSize(1.0, 3 * GIB // 2, 2 * GIB)
-    return ClusterSpec("yugabytedb", count, factor, node, settings={"image": image, **settings})
-
-
-@contextmanager
-def volumes(count: int, world: World, restored: bool = False) -> Iterator[tuple[Volume, ...]]:
-    with ExitStack() as up:
-        names = [f"{NETWORK}-{number}" for number in range(1, count + 1)]
-        for name in names:
-            up.enter_context(world.platform.volume(name, "", ""))
-        yield tuple(Volume(name, "", restored) for name in names)
-
-
-@contextmanager
-def up(
-    asked: ClusterSpec,
-    world: World,
-    switches: Mapping[int, Mapping[str, str]] | None = None,
-    database: YugabyteDB | None = None,
-) -> Iterator[Cluster]:
-    here = replace(world, platform=Switched(world.platform, switches or {}))
-    with (
-        volumes(asked.nodes, world) as disks,
-        world.platform.network(NETWORK, asked.nodes) as network,
-        (database or YugabyteDB()).running(asked, disks, network, here) as cluster,
-    ):
-        yield cluster
-
-
-def ask(cluster: Cluster, number: int, statement: str, **options: Any) -> list[tuple[Any, ...]]:
-    """Through node `number`, as the load generator's user."""
-    at = cluster.endpoints[number - 1]
-    with psycopg.connect(
-        host="127.0.0.1",
-        port=at.local_port,
-        user=at.user,
-        password=at.password,
-        dbname=at.database,
-        autocommit=True,
-        **options,
-    ) as connection:
-        cursor = connection.execute(statement.encode())
-        return cursor.fetchall() if cursor.description else []
-
-
-TABLE = """CREATE TABLE stock (w int, i int, q text, PRIMARY KEY ((w) HASH, i ASC))
-SPLIT INTO 3 TABLETS"""
 
 
 def test_three_nodes_take_sql_and_start_again_from_their_disks(image: str, world: World) -> None:
@@ -202,12 +103,13 @@ def psql(cluster: Cluster, out: Path, world: World) -> str:
     return done.out
 
 
-@pytest.mark.parametrize(("count", "copies"), [(5, 5), (3, 1)])
+@pytest.mark.parametrize(("count", "copies", "slow_s"), [(5, 5, "0"), (3, 1, "4")])
 def test_other_copies_than_three_are_placed_once_all_nodes_are_up(
-    count: int, copies: int, image: str, world: World
+    count: int, copies: int, slow_s: str, image: str, world: World
 ) -> None:
-    database = YugabyteDB()
-    with up(spec(image, count, copies), world, database=database) as cluster:
+    """A slow start is waited for."""
+    database, second = YugabyteDB(), {2: {"STANDIN_SLOW_S": slow_s}}
+    with up(spec(image, count, copies), world, second, database) as cluster:
         facts = database.facts(cluster, world).recorded()
     assert facts["replication_factor"] == copies
     assert len(facts["leaders"]) == count
@@ -246,201 +148,6 @@ def test_a_cluster_is_started_once_to_see_that_it_does(image: str, world: World)
         assert running.call_count == 1
         with pytest.raises(NodeError, match="is exited"):
             run_checks.prove_start([single, broken], parts, world)
-
-
-# ------------------------------------------------------------------ bad luck
-
-
-def test_a_slow_start_is_waited_for(image: str, world: World) -> None:
-    with up(spec(image), world, {2: {"STANDIN_SLOW_S": "4"}}) as cluster:
-        assert len(cluster.nodes) == 3
-
-
-def test_a_start_that_takes_too_long_says_what_was_missing(
-    image: str, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readiness, "NODE_DEADLINE_S", 8.0)
-    slow = {2: {"STANDIN_SLOW_S": "60"}}
-    with pytest.raises(NodeError) as raised, up(spec(image), world, slow):
-        pass
-    assert raised.value.what.startswith("YugabyteDB's node-2 was not ready within 8 s")
-    assert f"{NETWORK}-node-1" in raised.value.evidence
-
-
-class FirstStartOnly(Switched):
-    """The switches of a node are gone when it starts again."""
-
-    def running(self, spec: ContainerSpec) -> AbstractContextManager[Container]:
-        started = super().running(spec)
-        self._switches = {}
-        return started
-
-
-def test_with_tls_a_first_start_that_ends_itself_is_made_once_more(
-    image: str, world: World
-) -> None:
-    progress = QuietProgress()
-    refusing = FirstStartOnly(world.platform, {1: {"STANDIN_REFUSE_PASSWORD": "1"}})
-    here = replace(world, platform=refusing, progress=progress)
-    with up(spec(image, count=1, tls="on"), here) as cluster:
-        assert len(cluster.nodes) == 1
-    assert any("once more, on emptied disks" in line for line in progress.said)
-
-
-@pytest.mark.parametrize(
-    ("settings", "switches", "part"),
-    [
-        ({}, {2: {"STANDIN_REFUSE_JOIN": "1"}}, "master at the join ip provided is not reachable"),
-        ({"no_such_flag": "1"}, {}, "unknown command line flag 'no_such_flag'"),
-    ],
-)
-def test_a_node_that_ends_says_why(
-    image: str,
-    world: World,
-    settings: dict[str, Any],
-    switches: dict[int, dict[str, str]],
-    part: str,
-) -> None:
-    with (
-        pytest.raises(NodeError, match="is exited") as raised,
-        up(spec(image, **settings), world, switches),
-    ):
-        pass
-    assert part in raised.value.evidence
-
-
-def test_another_release_than_asked_is_refused(image: str, world: World) -> None:
-    other = {number: {"STANDIN_VERSION": "2.20.10.0-b29"} for number in (1, 2, 3)}
-    with pytest.raises(NodeError) as raised, up(spec(image), world, other):
-        pass
-    assert raised.value.what == ("the image runs YugabyteDB 2.20.10.0-b29, expected 2.18.1.0-b84")
-
-
-def test_a_killed_node_is_named(image: str, world: World) -> None:
-    database = YugabyteDB()
-    with up(spec(image), world, database=database) as cluster:
-        world.platform.container(cluster.nodes[1].container or "").stop(0)
-        with pytest.raises(NodeError, match=f"{NETWORK}-node-2 is exited"):
-            database.begin_measuring(cluster, world)
-        with pytest.raises(NodeError, match=f"{NETWORK}-node-2 is exited"):
-            database.facts(cluster, world)
-
-
-def test_a_disk_loaded_at_another_address_is_not_started(image: str, world: World) -> None:
-    """What would be a cluster waiting forever for peers that are elsewhere."""
-    asked, database = spec(image, count=1), YugabyteDB()
-    with volumes(1, world) as disks, world.platform.network(NETWORK, 1) as network:
-        with database.running(asked, disks, network, world):
-            pass
-        restored = tuple(replace(disk, restored=True) for disk in disks)
-        with (
-            world.platform.network(f"{NETWORK}-other", 1) as elsewhere,
-            pytest.raises(NodeError) as raised,
-            database.running(asked, restored, elsewhere, world),
-        ):
-            pass
-    assert "this disk was loaded at another address than" in raised.value.evidence
-
-
-# ------------------------------------------------------------------ first run, others' clusters
-
-
-def test_the_first_run_checklist_goes_through(
-    image: str, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
-    found = list(checklist.first_run(checklist.spec(own={"image": image}), world))
-    assert [one.name for one in found] == [fact.name for fact in checklist.lines()]
-    open_lines = {one.name for one in found if one.state != "confirmed"}
-    assert open_lines & checklist.needed() == set()
-
-
-@pytest.mark.parametrize(
-    ("running", "facts"),
-    [
-        ("2.20.10.0-b29", "YB-2.20.10.0-b0"),
-        ("2.18.1.0-b85", "page: 2.18.1.0-b85; asked: 2.18.1.0-b84"),
-    ],
-)
-def test_another_release_is_a_line_of_the_checklist_and_not_its_end(
-    running: str, facts: str, image: str, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
-    monkeypatch.setattr(checklist, "FACTS", checks.FACTS[:2])
-    other = {number: {"STANDIN_VERSION": running} for number in (1, 2, 3)}
-    here = replace(world, platform=Switched(world.platform, other))
-    found = list(checklist.first_run(checklist.spec(own={"image": image}), here))
-    assert [one.name for one in found] == [
-        "start", "banner", "pages", "settle", "cold-copy", "second-copy", "tls",
-    ]  # fmt: skip
-    assert found[1].state == "not confirmed" and facts in found[1].seen
-    assert found[2].state == "confirmed"
-
-
-def test_another_build_runs_and_is_recorded(image: str, world: World) -> None:
-    """The page that says it is not one to refuse a run by."""
-    database = YugabyteDB()
-    asked = spec(image, count=1)
-    with up(asked, world, {1: {"STANDIN_VERSION": "2.18.1.0-b85"}}, database) as cluster:
-        facts = database.facts(cluster, world).recorded()
-    assert (facts["version"], facts["version_asked"]) == ("2.18.1.0-b85", "2.18.1.0-b84")
-    assert "-b0" in facts["banner"]
-
-
-def test_the_first_run_checklist_says_what_is_not_so(
-    image: str, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Here: a metric that a release no longer has, and one that cannot be looked at at all."""
-    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
-    monkeypatch.setattr(checks, "METRICS", ("wal_syncs_total", "no_such_counter"))
-    monkeypatch.setattr(counters, "statements", lambda _: dict[str, Any]()["no such page"])
-    found = {
-        one.name: (one.state, one.seen)
-        for one in checklist.first_run(checklist.spec(own={"image": image}), world)
-    }
-    assert found["counters"] == ("not confirmed", "missing: no_such_counter")
-    assert found["statements"][0] == "could not be looked at"
-    assert found["cold-copy"][0] == "confirmed"
-
-
-def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, world: World) -> None:
-    with servers.standin(image, 3) as theirs:
-
-        def of(port: int) -> str:
-            return " ".join(f"http://{host}:{port}" for host in theirs.hosts)
-
-        asked = ClusterSpec(
-            "existing",
-            3,
-            3,
-            NodeSize(1.0, GIB, GIB),
-            settings={
-                "existing.hosts": " ".join(theirs.hosts),
-                "existing.masters": of(flags.MASTER_WEB),
-                "existing.tservers": of(flags.TSERVER_WEB),
-                "existing.ysql": of(flags.YSQL_WEB),
-                "existing.tls": "off",
-            },
-        )
-        before = theirs.databases()
-        database = ExistingCluster()
-        database.check(asked, world)
-        with database.running(asked, (), Network(NETWORK, ()), world) as cluster:
-            theirs.ask("SELECT 1")
-            with sql.session(
-                sql.Address(cluster.endpoints[2].host, 5433, "yugabyte", "", "tierbench")
-            ) as session:
-                session.rows(TABLE)
-            database.settle(cluster, world)
-            database.begin_measuring(cluster, world)
-            database.warm(cluster, world)
-            facts = database.facts(cluster, world).recorded()
-            names = _counters(cluster)
-        left = theirs.databases()
-    assert facts["stand_in"] is facts["existing"] is True
-    assert (facts["version"], facts["replication_factor"]) == ("2.18.1.0-b84", 3)
-    assert {"wal_bytes_total", "sql_statements_total", "master_wal_bytes_total"} <= set(names)
-    assert left == before
 
 
 # ------------------------------------------------------------------ the main job

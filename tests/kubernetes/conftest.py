@@ -1,10 +1,12 @@
-"""What tests on Kubernetes share: a real cluster of this machine, and a namespace of each test."""
+"""What tests on Kubernetes share: a real cluster of this machine, with our images on its nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from kubernetes import client
 from rich.console import Console
 
 from orchestrator.cli import provision
@@ -13,48 +15,61 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
-from tests import CACHE
+from tests import CACHE, ROOT
 from tests.cluster import leftovers
 from tests.cluster.cluster import Cluster, up
-from tests.kubernetes.objects import Space, ours
 
 NODES = 3
 
 
+def ours(cluster: Cluster) -> list[str]:
+    """The names of all things on the cluster that have our label and are in no namespace."""
+    core: Any = client.CoreV1Api(cluster.api)
+    storage: Any = client.StorageV1Api(cluster.api)
+    listings = (core.list_namespace, core.list_persistent_volume, storage.list_storage_class)
+    return [
+        thing.metadata.name
+        for listing in listings
+        for thing in listing(label_selector="tierbench=1").items
+    ]
+
+
 @pytest.fixture(scope="session")
-def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Three nodes; another number by `parametrize("cluster", [1], indirect=True)`."""
-    started = up(getattr(request, "param", NODES))
+def cluster() -> Iterator[Cluster]:
+    """Three nodes."""
+    started = up(NODES)
     yield started
     started.down()
     assert leftovers.found() == []
 
 
-@pytest.fixture(scope="module")
-def campaign(cluster: Cluster) -> Iterator[KubernetesPlatform]:
-    """Alone on the cluster, in one namespace for all tests: each takes seconds to go."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("KUBECONFIG", str(cluster.kubeconfig))
-        connected = KubernetesPlatform(SystemClock())
-        with connected.guard.held():
-            yield connected
-        assert ours(connected._api) == []
+@pytest.fixture(scope="session")
+def loaded(cluster: Cluster) -> Cluster:
+    """With the base image and ours on every node: brought once, since they share layers."""
+    progress = ConsoleProgress(Console(stderr=True))
+    provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), progress)
+    cluster.load(own_images.BASE, *(own_images.tag(ROOT, name) for name in own_images.OURS))
+    return cluster
 
 
 @pytest.fixture(scope="session")
-def debian(cluster: Cluster) -> str:
+def debian(loaded: Cluster) -> str:
     """An image with a shell, on every node."""
-    progress, shell, clock = ConsoleProgress(Console(stderr=True)), SystemShell(), SystemClock()
-    engine = provision.provide_engine(clock, shell, progress)
-    provision.provide_base(engine, CACHE, shell, progress)
-    cluster.load(own_images.BASE)
     return own_images.BASE
 
 
 @pytest.fixture
-def space(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Space]:
-    """A namespace of the test's own; fails where volumes outlive it."""
-    name = request.node.name.replace("_", "-")[:60].rstrip("-")
-    own = Space.make(cluster.api, name)
-    yield own
-    own.remove()
+def core(cluster: Cluster) -> Any:
+    """The cluster's objects, with the administrator's rights."""
+    return client.CoreV1Api(cluster.api)
+
+
+@pytest.fixture(scope="module")
+def campaign(loaded: Cluster) -> Iterator[KubernetesPlatform]:
+    """Alone on the cluster, in one namespace for all tests: each takes seconds to go."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("KUBECONFIG", str(loaded.kubeconfig))
+        connected = KubernetesPlatform(SystemClock())
+        with connected.guard.held():
+            yield connected
+        assert ours(loaded) == []

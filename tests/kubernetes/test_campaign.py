@@ -20,7 +20,6 @@ import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes import space
 from orchestrator.system import store
@@ -28,6 +27,7 @@ from orchestrator.system.clock import SystemClock, wait_until
 from tests import CACHE, ROOT, standin_image
 from tests.cluster import provisioner
 from tests.cluster.cluster import Cluster
+from tests.kubernetes.conftest import ours
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
 
@@ -76,26 +76,11 @@ FAST = {
 }
 
 
-@pytest.fixture(scope="session")
-def loaded(cluster: Cluster, debian: str) -> Cluster:
-    """With our images on every node."""
-    subprocess.run([sys.executable, "-m", "orchestrator", "setup"], cwd=ROOT, check=True)
-    cluster.load(*(own_images.tag(ROOT, name) for name in own_images.OURS))
-    return cluster
-
-
-@pytest.fixture
-def core(loaded: Cluster) -> Iterator[Any]:
-    """The cluster's objects; afterwards nothing of ours is among them."""
-    api = kubernetes.client.CoreV1Api(loaded.api)
-    yield api
-    assert ours(api) == []
-
-
-def ours(core: Any) -> list[str]:
-    found = [*core.list_namespace(label_selector="tierbench=1").items]
-    found += core.list_persistent_volume(label_selector="tierbench=1").items
-    return [one.metadata.name for one in found]
+@pytest.fixture(autouse=True)
+def nothing_left(loaded: Cluster) -> Iterator[None]:
+    """Fails the test where anything of ours is left on the cluster after it."""
+    yield
+    assert ours(loaded) == []
 
 
 def command(cluster: Cluster, *words: str) -> subprocess.Popen[str]:
@@ -120,9 +105,7 @@ def run(cluster: Cluster, results: Path, *words: str) -> Results:
 
 
 @pytest.mark.flaky(reruns=1, only_rerun=["AssertionError"])  # two cores play three machines
-def test_three_nodes_carry_every_workload_from_two_clients(
-    loaded: Cluster, core: Any, tmp_path: Path
-) -> None:
+def test_three_nodes_carry_every_workload_from_two_clients(loaded: Cluster, tmp_path: Path) -> None:
     """The main job: three copies on three emulated disks, one on each machine, loaded once."""
     where = ("--platform", "kubernetes", "--db", "postgresql", "--nodes", "3", "--clients", "2")
     workloads = ("--workloads", "point-select insert tpcc")
@@ -150,8 +133,9 @@ def test_three_nodes_carry_every_workload_from_two_clients(
     assert (tmp_path / "latest" / "report.html").stat().st_size > 100_000
 
 
+@pytest.mark.slow
 def test_three_nodes_of_the_stand_in_find_each_other_by_name(
-    loaded: Cluster, core: Any, tmp_path: Path
+    loaded: Cluster, tmp_path: Path
 ) -> None:
     """YugabyteDB's adapter: joined, loaded, read back and sampled; figures are the stand-in's."""
     image = standin_image.provide(DockerPlatform(SystemClock()))
@@ -174,9 +158,7 @@ def test_three_nodes_of_the_stand_in_find_each_other_by_name(
 
 
 @pytest.mark.slow
-def test_the_verdict_is_of_the_kind_that_docker_gives(
-    loaded: Cluster, core: Any, tmp_path: Path
-) -> None:
+def test_the_verdict_is_of_the_kind_that_docker_gives(loaded: Cluster, tmp_path: Path) -> None:
     """Two tiers far apart: which is better in what is the same, whatever the figures are."""
 
     def kinds(platform: str) -> dict[tuple[str, str], str]:
@@ -196,6 +178,7 @@ def test_the_verdict_is_of_the_kind_that_docker_gives(
     assert found == kinds("docker")
 
 
+@pytest.mark.slow
 def test_volumes_of_a_class_are_compared_as_any_tier(
     loaded: Cluster, core: Any, tmp_path: Path
 ) -> None:
@@ -216,6 +199,7 @@ def test_volumes_of_a_class_are_compared_as_any_tier(
     assert core.list_persistent_volume().items == []
 
 
+@pytest.mark.slow
 def test_a_killed_pod_fails_its_run_and_leaves_nothing(
     loaded: Cluster, core: Any, tmp_path: Path
 ) -> None:
@@ -227,11 +211,12 @@ def test_a_killed_pod_fails_its_run_and_leaves_nothing(
     assert record.outcome == "failed" and "node-1" in str(record.failure)
 
 
+@pytest.mark.slow
 def test_what_a_killed_program_left_is_removed(loaded: Cluster, core: Any, tmp_path: Path) -> None:
     started = begun(loaded, core, tmp_path)
     started.send_signal(signal.SIGKILL)
     started.communicate()
-    assert ours(core)
+    assert ours(loaded)
     finished(command(loaded, "clean", "--yes", "--platform", "kubernetes"))
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import kubernetes
 import pytest
 import yaml
 
@@ -22,7 +21,7 @@ from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.cluster.cluster import Cluster
-from tests.kubernetes.objects import ours
+from tests.kubernetes.conftest import ours
 
 pytestmark = pytest.mark.kubernetes
 
@@ -34,16 +33,11 @@ def connected(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kub
 
 
 @pytest.fixture
-def platform(connected: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
+def platform(cluster: Cluster, connected: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
     """Alone on the cluster; nothing of its campaign stays."""
     with connected.guard.held():
         yield connected
-    assert ours(connected._api) == []
-
-
-@pytest.fixture
-def core(cluster: Cluster) -> Any:
-    return kubernetes.client.CoreV1Api(cluster.api)
+    assert ours(cluster) == []
 
 
 def test_no_right_to_make_namespaces(
@@ -117,7 +111,7 @@ with (
 
 
 def test_what_a_killed_campaign_left_is_removed_and_nothing_of_others(
-    connected: KubernetesPlatform, debian: str, core: Any
+    cluster: Cluster, connected: KubernetesPlatform, debian: str, core: Any
 ) -> None:
     core.create_namespace({"metadata": {"name": "tierbench-of-others"}})
     killed = subprocess.Popen(
@@ -132,7 +126,7 @@ def test_what_a_killed_campaign_left_is_removed_and_nothing_of_others(
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     killed.stdout.close()
-    assert len(ours(connected._api)) == 3
+    assert len(ours(cluster)) == 3
     removed = connected.sweep()
-    assert ours(connected._api) == [] and len(removed) == 3, removed
+    assert ours(cluster) == [] and len(removed) == 3, removed
     core.delete_namespace("tierbench-of-others")

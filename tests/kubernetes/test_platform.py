@@ -43,11 +43,6 @@ def platform(campaign: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
     assert campaign.sweep() == ()
 
 
-@pytest.fixture
-def core(cluster: Cluster) -> Any:
-    return kubernetes.client.CoreV1Api(cluster.api)
-
-
 def sleeper(name: str, image: str, **more: Any) -> ContainerSpec:
     more = {"role": "client", "stop_timeout_s": 1, "command": ("-c", "sleep 1000"), **more}
     return ContainerSpec(name=name, image=image, entrypoint=("sh",), **more)
@@ -56,38 +51,21 @@ def sleeper(name: str, image: str, **more: Any) -> ContainerSpec:
 # ------------------------------------------------------------------ containers and commands
 
 
-def test_commands(platform: KubernetesPlatform, debian: str) -> None:
+def test_large_output_comes_whole(platform: KubernetesPlatform, debian: str) -> None:
     with platform.running(sleeper("runs", debian)) as container:
-        assert [one.name for one in platform.find_containers("client")] == ["runs"]
-        assert container.id and platform.container("runs").find_image()
-        script = "echo $SECRET; echo error >&2; exit 7"
-        secret = "a b ' \" $x \\ é"
-        done = platform.container("runs").exec(
-            ("sh", "-c", script), timeout_s=20, env={"SECRET": secret}
-        )
-        assert (done.exit_code, done.out, done.err) == (7, f"{secret}\n", "error\n")
-        lines: list[str] = []
-        script = "for i in 1 2 3; do echo $i; sleep 0.2; done"
-        platform.container("runs").exec(("sh", "-c", script), timeout_s=20, on_line=lines.append)
-        assert lines == ["1", "2", "3"]
-        large = platform.container("runs").exec(
-            ("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=300
-        )
+        large = container.exec(("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=300)
         assert len(large.out) == TWENTY_MB
-        assert platform.container("runs").exec(("no-such-command",), timeout_s=20).exit_code == 127
+        assert container.exec(("no-such-command",), timeout_s=20).exit_code == 127
 
 
 def test_a_command_past_its_time_is_ended_in_the_container(
     platform: KubernetesPlatform, debian: str
 ) -> None:
-    with platform.running(sleeper("runs", debian)):
+    with platform.running(sleeper("runs", debian)) as container:
         with pytest.raises(RunError, match="did not end within 1 s"):
-            platform.container("runs").exec(("sleep", "777"), timeout_s=1)
+            container.exec(("sleep", "777"), timeout_s=1)
         script = "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"
-        assert (
-            "sleep 777"
-            not in platform.container("runs").exec(("sh", "-c", script), timeout_s=20).out
-        )
+        assert "sleep 777" not in container.exec(("sh", "-c", script), timeout_s=20).out
 
 
 def test_large_files_come_back_whole(

@@ -17,7 +17,6 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Volume
 from orchestrator.platforms import own_images
-from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock, wait_until
@@ -26,7 +25,6 @@ from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
 from tests.cluster import provisioner
-from tests.cluster.cluster import Cluster
 from tests.fakes import fake_world
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
@@ -40,34 +38,14 @@ COPIES = replace(TIER, snapshots=Snapshots("copy"))
 MECHANISM = StorageClassTier()
 
 
-@pytest.fixture(scope="session")
-def fio(cluster: Cluster, debian: str) -> str:
-    """Our image with fio, on every node."""
-    tag, engine = own_images.tag(ROOT, "disk"), DockerPlatform(SystemClock())
-    if not engine.images.present(tag):
-        engine.images.build(str(own_images.folder(ROOT, "disk")), tag, lambda _line: None)
-    cluster.load(tag)
-    return tag
-
-
-@pytest.fixture(scope="module")
-def campaign(cluster: Cluster, fio: str) -> Iterator[KubernetesPlatform]:
-    """Alone on the cluster, in one namespace for all tests: each takes seconds to go."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("KUBECONFIG", str(cluster.kubeconfig))
-        platform = KubernetesPlatform(SystemClock())
-        # Machines report their images only now and then.
-        clock = SystemClock()
-        assert wait_until(
-            lambda: platform.images.present(fio), deadline_s=60, clock=clock, every_s=1
-        )
-        with platform.guard.held():
-            yield platform
-
-
 @pytest.fixture
 def world(campaign: KubernetesPlatform, tmp_path: Path) -> Iterator[World]:
     """Afterwards no volume and no class of the campaign is there."""
+    disk = own_images.tag(ROOT, "disk")
+    # Machines report their images only now and then.
+    assert wait_until(
+        lambda: campaign.images.present(disk), deadline_s=60, clock=SystemClock(), every_s=1
+    )
     platform: Any = campaign
     made = fake_world(None, tmp_path, SystemClock(), platform)  # type: ignore[arg-type]
     yield replace(made, root=ROOT, scope="tierbench-1")
@@ -105,7 +83,10 @@ def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
     assert disks.facts["provisioner"] == provisioner.NAME
 
 
-@pytest.mark.parametrize("tier", [TIER, COPIES], ids=["snapshots", "copies"])
+@pytest.mark.parametrize(
+    "tier",
+    [pytest.param(TIER, id="snapshots"), pytest.param(COPIES, marks=pytest.mark.slow, id="copies")],
+)
 def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, tier: Tier) -> None:
     tier, sizes = replace(tier, storage_class=replace(WANTED, nodes=2)), [SIZE] * 2
     notes = MECHANISM.snapshots(tier, 2, "f00", world)

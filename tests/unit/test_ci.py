@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ MAKE = """#!/usr/bin/env bash
 case " $BROKEN " in *" $1 "*) echo "no Go here"; exit 2;; esac
 echo "$*" >>"$ASKED"
 """
+FOLDERS = ("tests/integration", "tests/kubernetes")
 Ran = tuple[subprocess.CompletedProcess[str], list[str]]
 Run = Callable[[str], Ran]
 
@@ -78,16 +79,24 @@ def test_what_fails_is_told_and_ends_it(run: Run, broken: str, said: str, never:
 
 
 def slow_tests(*more: str) -> list[str]:
-    """Those of two files that pytest would run."""
-    files = ["tests/integration/test_enforcements.py", "tests/integration/test_tiers.py"]
-    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "slow", *files, *more]
+    """Those that pytest would run."""
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "slow", *FOLDERS]
+    environment = {**os.environ, "CI": ""}
     listed = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "CI": ""}, capture_output=True, text=True, timeout=120
+        [*command, *more], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
     )
     return [line for line in listed.stdout.splitlines() if "::" in line]
 
 
-def test_five_turns_run_every_slow_test_once() -> None:
-    shares = [slow_tests("--turn", str(turn)) for turn in range(7, 7 + turns.TURNS)]
-    assert sorted(chain(*shares)) == sorted(slow_tests())
-    assert len(slow_tests()) > max(map(len, shares)) > 0
+def test_every_slow_test_has_a_turn_and_turns_take_about_the_same_time() -> None:
+    assert sorted(slow_tests()) == sorted(turns.kept()), f"give each a line in {turns.FILE}"
+    shares_s = Counter[int]()
+    for slow in turns.kept().values():
+        shares_s[slow.turn] += slow.seconds
+    assert sorted(shares_s) == list(range(turns.TURNS))
+    assert max(shares_s.values()) < 1.25 * min(shares_s.values()), shares_s
+
+
+def test_a_turn_is_taken_by_its_number_from_landing_to_landing() -> None:
+    own = [test for test, slow in turns.kept().items() if slow.turn == 2]
+    assert sorted(slow_tests("--turn", str(2 + 3 * turns.TURNS))) == sorted(own)

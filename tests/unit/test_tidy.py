@@ -1,24 +1,21 @@
 """The written rules of the code, kept by a test: import levels, owners of outside things, sizes.
 
-Goal: a newcomer may rely on them. Method: the syntax tree of every module; of Lua, C and shell the
-lines. Each message says what to do about it.
+Goal: a newcomer may rely on them. Method: the syntax tree of every module; Lua, C and shell are in
+test_other_languages.py. Each message says what to do about it.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests import ROOT
-from tests.sources import MODULES, PACKAGE, nodes, tree
+from tests.sources import MODULES, PACKAGE, nodes, tracked_files, tree
 
 # Levels follow from folders: a module imports from its own level and from those below it.
 DOMAIN, PURE, OUTSIDE, FAMILY, FLOW, TOP = range(6)
@@ -65,6 +62,24 @@ NAMES_DOCKER = {"report/sections/method"}  # tells a reader that nothing of the 
 MAX_TOP_FILES = 10
 MAX_FUNCTION_LINES, MAX_MODULE_LINES = 70, 350
 LONGER = {"model.py": 400}  # all nouns in one file is the point of it
+MAX_TEST_LINES = 400
+TO_SPLIT = {  # files of tests that were longer when that became a rule
+    "tests/fakes.py": 500,
+    "tests/unit/analysis/test_bottlenecks.py": 500,
+    "tests/unit/analysis/test_doubts.py": 720,
+    "tests/unit/analysis/test_verdicts.py": 420,
+    "tests/unit/cli/test_effects.py": 550,
+    "tests/unit/cli/test_studies.py": 460,
+    "tests/unit/databases/test_existing.py": 880,
+    "tests/unit/databases/test_existing_profile.py": 600,
+    "tests/unit/databases/test_postgresql.py": 520,
+    "tests/unit/databases/test_yugabytedb_reading.py": 460,
+    "tests/unit/load_generators/test_several.py": 540,
+    "tests/unit/platforms/kubernetes/test_platform.py": 680,
+    "tests/unit/tiers/test_gates.py": 430,
+    "tests/unit/tiers/test_snapshots.py": 410,
+    "tests/unit/tiers/test_tiers.py": 410,
+}
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
 
 
@@ -256,6 +271,13 @@ def test_sizes_docstrings_and_names(file: Path) -> None:
             )
 
 
+def test_files_of_tests_are_about_one_thing() -> None:
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        name, lines = str(file.relative_to(ROOT)), len(file.read_text().splitlines())
+        most = TO_SPLIT.get(name, MAX_TEST_LINES)
+        assert lines <= most, f"{name} has {lines} lines: split it by what it is about"
+
+
 def test_a_class_has_its_name_alone() -> None:
     """Who reads or searches for a name finds one thing."""
     places: dict[str, list[str]] = {}
@@ -265,70 +287,6 @@ def test_a_class_has_its_name_alone() -> None:
                 places.setdefault(node.name, []).append(place(file))
     twice = {name: files for name, files in places.items() if len(files) > 1}
     assert twice == {}, "say in the name what kind it is of, in the field's words"
-
-
-@dataclass(frozen=True)
-class Language:
-    """How a file begins, and how functions begin and end: with lines that are indented alike."""
-
-    header: str
-    begin: str
-    end: str
-
-
-C = Language(r"/\*", r"\{$", r"\}$")
-LUA = Language(r"-- ", r"(local function|function|return function|\w+\.main\(function).*\)$", "end")
-SHELL = Language(r"#!/usr/bin/env bash\n# ", r"\w+\(\) \{( #.*)?$", r"\}$")
-LANGUAGES = {".c": C, ".h": C, ".lua": LUA, ".sh": SHELL}
-MAX_LINE, MAX_OTHER_FUNCTION_LINES = 100, 60
-
-
-def language_of(file: Path) -> Language | None:
-    """By the ending; a file without one is shell if its first line says so."""
-    if file.suffix or not file.is_file():
-        return LANGUAGES.get(file.suffix)
-    first, *_ = file.read_text(errors="replace").splitlines() or [""]
-    return SHELL if re.match(r"#!.*sh\b", first) else None
-
-
-def functions(language: Language, lines: list[str]) -> Iterator[tuple[int, int]]:
-    """(line number, lines) of every function; those inside of another are parts of it only."""
-    begun, indent = None, ""
-    for number, line in enumerate(lines, 1):
-        if begun is None and (found := re.match(f"( *){language.begin}", line)):
-            begun, indent = number, found[1]
-        elif begun is not None and re.match(f"{indent}{language.end}", line):
-            yield begun, number - begun + 1
-            begun = None
-
-
-def tracked_files() -> list[Path]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return [ROOT / name for name in listed.stdout.split("\0") if name]
-
-
-OTHERS = [file for file in tracked_files() if language_of(file)]
-
-
-@pytest.mark.parametrize("file", OTHERS, ids=lambda file: str(file.relative_to(ROOT)))
-def test_other_languages_keep_the_same_law(file: Path) -> None:
-    language, text = language_of(file), file.read_text()
-    lines = text.splitlines()
-    assert language and re.match(language.header, text), f"{file}: say above what the file is for"
-    assert len(lines) <= MAX_MODULE_LINES, f"{file} has {len(lines)} lines: is it still one idea?"
-    for number, line in enumerate(lines, 1):
-        assert len(line) <= MAX_LINE, f"{file}:{number} has {len(line)} columns: wrap it"
-    for number, length in functions(language, lines):
-        assert length <= MAX_OTHER_FUNCTION_LINES, f"{file}:{number} has {length} lines: split it"
-
-
-def test_functions_of_other_languages_are_seen() -> None:
-    lua = ["local function one()", "   return 1", "end", "function a.b(c) return c end", "end"]
-    assert list(functions(LUA, lua)) == [(1, 3)]
-    assert list(functions(C, ["int main(void)", "{", "    if (1) {", "    }", "}"])) == [(2, 4)]
-    assert list(functions(SHELL, ["one() { # A", "    true", "}", "two"])) == [(1, 3)]
 
 
 def test_no_test_imports_a_test() -> None:

@@ -137,6 +137,9 @@ class Tunnel:
                     self._beside = self._opened()
                     break
         self._beside.close()
+        with suppress(ValueError):  # they are closed if it was being read
+            for _ in self._beside.lines():
+                pass
 
 
 def _parts(url: str) -> dict[str, str]:

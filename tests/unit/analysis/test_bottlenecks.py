@@ -16,7 +16,8 @@ from orchestrator.analysis.telemetry import bottlenecks, causes, disk_demand, re
 from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
-from tests.campaigns import START_S, Shape, build_campaign, build_tier
+from tests.campaign_tables import Shape
+from tests.campaigns import START_S, build_campaign, build_tier
 
 QUIET: Mapping[str, float] = {
     "iops_of_cap_pct": 40.0,

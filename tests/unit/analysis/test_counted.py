@@ -18,7 +18,8 @@ from orchestrator.analysis.telemetry import causes, resources
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row
 from orchestrator.yugabyte import counters
-from tests.campaigns import Shape, build_campaign
+from tests.campaign_tables import Shape
+from tests.campaigns import build_campaign
 
 ELAPSED_S = 70.0  # of a synthetic run: 10 s of warm-up, 60 s measured
 

@@ -17,7 +17,8 @@ from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.metrics import measured
 from orchestrator.model import ClusterSpec, Dataset, Doubt, Measurement, NodeSize, Note, Record
 from orchestrator.tier import Burst, LatencyModel
-from tests.campaigns import GIB, START_S, Shape, build_campaign, build_gate, build_tier, with_tier
+from tests.campaign_tables import GIB, Shape
+from tests.campaigns import START_S, build_campaign, build_gate, build_tier, with_tier
 
 Change = Callable[[Record], Record]
 

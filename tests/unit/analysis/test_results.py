@@ -15,7 +15,8 @@ from orchestrator.analysis.telemetry import counters, resources
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node, Objective
-from tests.campaigns import build_campaign, empty_samples
+from tests.campaign_tables import empty_samples
+from tests.campaigns import build_campaign
 
 Rows = list[tuple[float, str, str, float]]
 

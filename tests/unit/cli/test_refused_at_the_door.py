@@ -120,7 +120,7 @@ def test_a_wrong_path_is_named_and_no_other_reason(
     assert "'/nonexistent' is no campaign" in capsys.readouterr().err
     words = (command, "latest", *form, "--results", str(tmp_path))
     assert code_of(words, monkeypatch) == EXIT_USAGE
-    assert f"no campaign in {tmp_path} yet" in capsys.readouterr().err
+    assert f"no campaign in {tmp_path} yet" in " ".join(capsys.readouterr().err.split())
 
 
 # ------------------------------------------------------------------ exit codes

@@ -21,7 +21,7 @@ from orchestrator.keys.strict_yaml import parse
 from orchestrator.planning import project_files, published_study
 from orchestrator.planning.profiles import read_profile, read_workload
 from tests import ROOT
-from tests.campaigns import empty_intervals, empty_samples
+from tests.campaign_tables import empty_intervals, empty_samples
 from tests.plans import CLUSTER, profile_text
 from tests.refused_profiles import NINES, NO_MACHINE
 

@@ -179,10 +179,11 @@ def test_a_table_with_a_hole_is_named_and_passed_over(sound: Path, tmp_path: Pat
         for length in (17, 43):
             for filler in (b"", b"\0" * length):
                 file.write_bytes(whole[:begin] + filler + whole[begin + length :])
-                campaign, verdict = command.judged(folder)
-                assert verdict.decisions
-                noted += list(campaign.plan.notes)
-                store.save_plan(folder, store.load(sound).plan)
+                notes = store.load(folder).plan.notes
+                if not notes or not noted:  # without the table all are judged alike
+                    assert command.judged(folder)[1].decisions
+                    store.save_plan(folder, store.load(sound).plan)
+                noted += notes
     assert all(one.text.startswith(f"left out: {RUN}/intervals.csv ") for one in noted)
     assert len(noted) > 48, "of 64; digits that a number has lost cannot be seen"
 

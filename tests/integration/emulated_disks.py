@@ -1,0 +1,23 @@
+"""An emulated disk by itself, with small limits: a second of fio holds hundreds of requests, and
+needs little of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from orchestrator.model import Volume
+from orchestrator.powers import World
+from orchestrator.tier import Tier
+from orchestrator.tiers.emulated import EmulatedTier
+
+SMALL = Tier("small", "A small disk", "emulated", 800, 80_000_000, 0.002, 0.002)
+SIZE = 400 * 2**20
+
+
+@contextmanager
+def device(tier: Tier, world: World) -> Iterator[Volume]:
+    """One emulated disk of the tier, empty."""
+    with EmulatedTier().attached(tier, [SIZE], None, world) as disks:
+        (volume,) = disks.volumes
+        yield volume

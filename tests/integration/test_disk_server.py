@@ -1,0 +1,117 @@
+"""The container that serves an emulated disk: its rights, what it leaves, and what it and the
+kernel count of the same requests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.powers import World
+from orchestrator.tiers.common.emulated import host_load
+from orchestrator.tiers.common.gate import fio_jobs
+from tests.integration.conftest import measured
+from tests.integration.emulated_disks import SMALL, device
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+
+
+def test_a_device_that_a_killed_disk_left_is_detached_by_the_next(world: World) -> None:
+    """Between losetup and the mark to detach on last close, a kill -9 leaves it until reboot."""
+    place = Path("/run/tierbench/killed")
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        with (place / "disk.img").open("wb") as image:
+            image.truncate(2**20)
+        argv = ["losetup", "--find", "--show", str(place / "disk.img")]
+        left = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+        backing = Path("/sys/block") / Path(left).name / "loop/backing_file"
+        assert backing.exists()
+        with device(SMALL, world) as volume:
+            assert not backing.exists() or volume.device == left
+    finally:
+        shutil.rmtree(place)
+
+
+SYNCING = (
+    *("fio", "--name=sync", "--directory=/tier", "--size=16m", "--ioengine=psync", "--bs=8k"),
+    *("--rw=randwrite", "--fdatasync=1", "--numjobs=4", "--time_based", "--runtime=5"),
+)
+LARGE = (
+    *("fio", "--name=large", "--directory=/tier", "--size=64m", "--ioengine=psync", "--bs=1m"),
+    *("--rw=write", "--direct=1", "--time_based", "--runtime=3"),
+)
+
+
+@measured
+def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
+    """A loop device with a write cache gets empty flushes, of which the kernel counts some as
+    writes: 187 a second where the disk served 147."""
+    tier = replace(SMALL, iops=150, read_latency_s=None, write_latency_s=None)
+    with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
+        for load in (SYNCING, LARGE):
+            before = host_load.read(volume, world)
+            done = fio.container.exec(load, timeout_s=60)
+            after = host_load.read(volume, world)
+            assert done.exit_code == 0, done
+            served_ios = after.disk["write"]["ops"] - before.disk["write"]["ops"]
+            assert served_ios > 300
+            found = host_load.counted_apart(before, after)
+            assert found["write"].served == served_ios
+            assert found["write"].apart_pct < 2, found
+            assert after.disk["flushes"] == before.disk["flushes"]
+
+
+SINGLE = (
+    "fio",
+    "--name=single",
+    "--directory=/tier",
+    "--size=32m",
+    "--ioengine=psync",
+    "--direct=1",
+)
+FILLING = (*SINGLE, "--rw=write", "--bs=256k")
+ONE_AT_A_TIME = (
+    *SINGLE,
+    *("--rw=randrw", "--bs=4k", "--time_based", "--runtime=4", "--output-format=json"),
+)
+
+
+@measured
+def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: World) -> None:
+    """With one request at a time nothing queues, so fio sees what the kernel sees."""
+    tier = replace(SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4)
+    with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
+        assert fio.container.exec(FILLING, timeout_s=60).exit_code == 0
+        before = host_load.read(volume, world)
+        done = fio.container.exec(ONE_AT_A_TIME, timeout_s=60)
+        found = host_load.overheads(before, host_load.read(volume, world))
+        (job,) = json.loads(done.out)["jobs"]
+        assert 0 < found["queue_depth"] < 1.1
+        for way in ("read", "write"):
+            of_fio_us = job[way]["clat_ns"]["mean"] / 1e3
+            assert found[way]["ios"] == pytest.approx(job[way]["total_ios"], rel=0.05)
+            assert found[way]["device_us"] == pytest.approx(of_fio_us, rel=0.1)
+            assert 0 < found[way]["overhead_us"] < found[way]["device_us"] / 2
+
+
+def test_the_disks_container_has_no_right_that_it_does_not_need(world: World) -> None:
+    with device(SMALL, world) as volume:
+        assert volume.server is not None and volume.server.container
+        argv = ["docker", "inspect", "-f", "{{json .HostConfig}}", volume.server.container]
+        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        given = json.loads(said)
+        queue = Path("/sys/block") / Path(volume.device).name / "queue"
+        assert (queue / "write_cache").read_text().strip() == "write through"
+        assert (queue / "max_sectors_kb").read_text().strip() == "256"
+    # Settings outlive a loop device, and the next one may be no disk of ours.
+    assert (queue / "max_sectors_kb").read_text().strip() != "256"
+    assert given["NetworkMode"] == "none" and given["ReadonlyRootfs"]
+    assert given["CapDrop"] == ["ALL"] and "no-new-privileges" in given["SecurityOpt"]
+    wished = {"SYS_RESOURCE"}  # not on a host whose capability bounding set is cut
+    assert set(given["CapAdd"]) - wished == {"SYS_ADMIN", "MKNOD", "DAC_OVERRIDE"}
+    assert given["DeviceCgroupRules"] == ["b 7:* rwm", "c 10:229 rwm", "c 10:237 rwm"]
