@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from orchestrator.cli import provision
+from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
@@ -34,8 +35,7 @@ HERE = Path(__file__).resolve().parent
 @pytest.fixture(scope="session")
 def engine() -> DockerPlatform:
     """The engine with our images built; leftovers of an earlier, killed test run removed."""
-    progress = ConsoleProgress(Console(stderr=True))
-    platform = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), progress)
+    platform = provision.provide(App(cache=CACHE))
     platform.sweep()
     servers.sweep()
     return platform

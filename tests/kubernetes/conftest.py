@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from rich.console import Console
 
 from orchestrator.cli import provision
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.app import App
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
-from orchestrator.system.shell import SystemShell
 from tests import CACHE
 from tests.cluster import leftovers
 from tests.cluster.cluster import Cluster, up
@@ -44,9 +42,8 @@ def campaign(cluster: Cluster) -> Iterator[KubernetesPlatform]:
 @pytest.fixture(scope="session")
 def debian(cluster: Cluster) -> str:
     """An image with a shell, on every node."""
-    progress, shell, clock = ConsoleProgress(Console(stderr=True)), SystemShell(), SystemClock()
-    engine = provision.provide_engine(clock, shell, progress)
-    provision.provide_base(engine, CACHE, shell, progress)
+    app = App(cache=CACHE)
+    provision.provide_base(provision.provide_engine(app), app)
     cluster.load(own_images.BASE)
     return own_images.BASE
 

@@ -19,7 +19,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from orchestrator.cli.main import _guarded, app
+from orchestrator.cli.app import App
+from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.planning import json_schema, project_files
@@ -66,12 +67,12 @@ def errors(kind: str, content: Any) -> list[str]:
 
 @pytest.mark.parametrize("kind", json_schema.FILES)
 def test_the_kept_schema_is_the_readers(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _guarded(lambda: app(["schema", kind], standalone_mode=False)) == EXIT_DONE
+    assert exit_code(["schema", kind], App()) == EXIT_DONE
     golden.compare(str(ROOT / json_schema.FOLDER / f"{kind}.json"), capsys.readouterr().out)
 
 
 def test_a_schema_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _guarded(lambda: app(["schema", "tier"], standalone_mode=False)) == EXIT_USAGE
+    assert exit_code(["schema", "tier"], App()) == EXIT_USAGE
     assert "profile, cluster, workload, price-list" in capsys.readouterr().err
 
 
