@@ -18,7 +18,7 @@ from orchestrator.cli.app import App
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.model import Profile
-from orchestrator.planning import json_schema, project_files
+from orchestrator.planning import project_files
 from tests import ROOT
 from tests.apps import an_app
 from tests.asked import Planning
@@ -30,7 +30,7 @@ TIB = 2**40
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project folder with what is shipped."""
-    for name in ("profiles", "workloads", json_schema.FOLDER):
+    for name in ("profiles", "workloads", "docs/schema"):
         shutil.copytree(ROOT / name, tmp_path / "project" / name)
     return tmp_path / "project"
 
