@@ -10,12 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.cli.app import App
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.tiers.common.emulated import standing
 from tests import ROOT
+from tests.apps import an_app
 from tests.fakes import FakePlatform, completed, fake_world
 
 GIB = 2**30
@@ -113,6 +115,12 @@ class Place:
         with standing.put_up(disk, LIMITS, self.world):
             pass
         return disk
+
+    def app(self, **fields: Any) -> App:
+        """The program of root on this machine."""
+        given = {"clock": self.world.clock, "shell": self.shell, "user": 0, **fields}
+        platform = None if "connect" in fields else self.engine
+        return an_app(self.world.cache, platform, progress=self.world.progress, **given)
 
     def down(self, keep_data: bool = False) -> Path | None:
         return standing.take_down(standing.named("p15", self.world), self.world, keep_data)

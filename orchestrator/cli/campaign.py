@@ -7,7 +7,6 @@ request → plan (`plans`, nothing started) → runs and records (experiment) �
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,23 +18,23 @@ from orchestrator.analysis import overload
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import outside, plans
+from orchestrator.cli import plans
+from orchestrator.cli.app import App, TimeIsUp
 from orchestrator.cli.options import Request
-from orchestrator.collectors import collectors
-from orchestrator.databases import PREFERRED, databases
+from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.load_generators import load_generators
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO, Parts
-from orchestrator.planning import costs, machines, notes, plan, slo
+from orchestrator.planning import costs, machines, notes, slo
+from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
-from orchestrator.powers import Progress, World
+from orchestrator.powers import World
 from orchestrator.run import checks, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.system import shell, store
 from orchestrator.tier import Gate
-from orchestrator.tiers import emulated, tier_mechanisms
+from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
 from orchestrator.units import listed
 
@@ -43,19 +42,16 @@ from orchestrator.units import listed
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
 
-def carry_out(
-    made: Plan, request: Request, root: Path, cache: Path, results: Path, progress: Progress
-) -> Path:
-    """Runs the plan on this machine; returns its folder. Nothing of ours is left running.
+def carry_out(app: App, plan: Plan, request: Request, results: Path) -> Path:
+    """Runs the plan; returns its folder. Nothing of ours is left running.
 
     UsageError if it would cost more than it may, UnavailableError when it has: then the report of
     what finished is written."""
-    costs.check(made, request.max_cost)
-    most_s = costs.affordable_s(made, request.max_cost)
+    costs.check(plan, request.max_cost)
     before = _newest(results)
     try:
-        return _at_work(made, request, root, cache, results, progress, most_s)
-    except outside.TimeIsUp as end:
+        return _at_work(app, plan, request, results)
+    except TimeIsUp as end:
         folder = _newest(results)
         if folder is None or folder == before:
             raise _ended(request, "no run was begun") from end
@@ -63,7 +59,7 @@ def carry_out(
         left = store.load(folder).plan
         notes = (*left.notes, Note("campaign cost", ended.what))
         store.save_plan(folder, replace(left, notes=notes))
-        conclude(folder, None, cache)
+        conclude(folder, None, app.cache)
         raise ended from end
 
 
@@ -77,31 +73,17 @@ def _ended(request: Request, advice: str) -> UnavailableError:
     return UnavailableError(what, advice=advice)
 
 
-def _at_work(
-    made: Plan,
-    request: Request,
-    root: Path,
-    cache: Path,
-    results: Path,
-    progress: Progress,
-    most_s: float | None,
-) -> Path:
-    placed = (made.platform, made.placing)
-    with outside.at_work(root, cache, progress, *placed, most_s) as (world, _):
+def _at_work(app: App, plan: Plan, request: Request, results: Path) -> Path:
+    most_s = costs.affordable_s(plan, request.max_cost)
+    with app.at_work(plan.platform, plan.placing, most_s) as world:
         host = {**asdict(world.machine.facts()), "python": python_version()}
-        facts = fingerprint(host, world.platform.facts(), world)
-        parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.platform))
-        made = _that_starts(made, request, parts, world)
-        costs.check(made, request.max_cost)  # of another database
-        made = replace(made, notes=(*made.notes, *_other_load(world)))
-        return experiment.execute(
-            made,
-            parts,
-            world,
-            results,
-            facts,
-            schedule.first_of(schedule.decided(progress), _at_rate),
-        )
+        facts = fingerprint(app, host, world.platform.facts(), world)
+        parts = app.parts(world.platform)
+        plan = _that_starts(app, plan, request, parts, world)
+        costs.check(plan, request.max_cost)  # of another database
+        plan = replace(plan, notes=(*plan.notes, *_other_load(world)))
+        following = schedule.first_of(schedule.decided(app.progress), _at_rate)
+        return experiment.execute(plan, parts, world, results, facts, following)
 
 
 def _at_rate(folder: Path) -> Plan | None:
@@ -117,45 +99,41 @@ def _other_load(world: World) -> Iterator[Note]:
         yield Note("other", text)
 
 
-def fingerprint(host: Mapping[str, Any], engine: object, world: World) -> dict[str, Any]:
+def fingerprint(app: App, host: Mapping[str, Any], engine: object, world: World) -> dict[str, Any]:
     """What ran a campaign, and where: `engine` is the platform's own facts, or why there is
     none."""
     code = {"tierbench": __version__, **shell.git_revision(world.root, _CODE, world.shell)}
+    others: dict[str, Any] = {}
     try:
-        others = [asdict(machine.facts()) for machine in world.platform.machines()[1:]]
+        machines = world.platform.machines()[1:]
+        others = {"other_machines": [asdict(machine.facts()) for machine in machines]}
     except OSError as error:  # then runs are held against the first machine alone
         world.progress.warn(f"what the other machines are is not recorded: {error}")
-        return {**code, "host": host, "engine": engine, **given()}
-    return {**code, "host": host, "other_machines": others, "engine": engine, **given()}
+    return {**code, "host": host, **others, "engine": engine, **command_given(app)}
 
 
-def given() -> dict[str, str]:
-    """The command that was given, and where."""
-    words = ["tierbench", *sys.argv[1:]]
-    return {"command": shlex.join(words), "directory": str(Path.cwd())}
+def command_given(app: App) -> dict[str, str]:
+    """The command, as a shell takes it, and where it was given."""
+    return {"command": shlex.join(("tierbench", *app.words)), "directory": str(Path.cwd())}
 
 
-def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Plan:
+def _that_starts(app: App, plan: Plan, request: Request, parts: Parts, world: World) -> Plan:
     """Returns the plan, or the same with PostgreSQL if the database that `auto` took does not come
     up here: the plan that is written is the one that runs."""
-    if request.database != AUTO:
-        return made
-    without = plans.make_plan(request, world.root, world.cache, failure="not tried")
-    pairs = zip(made.profiles, without.profiles, strict=True)
-    preferred = [mine.cluster for mine, other in pairs if mine.cluster != other.cluster]
-    if not preferred:
-        return made
+    if not any(note.kind == "preferred database" for note in plan.notes):
+        return plan  # `auto` was not asked, or took PostgreSQL
+    preferred = [one.cluster for one in plan.profiles if one.cluster.database == PREFERRED]
     try:
-        checks.check(made, parts, world)
+        checks.check(plan, parts, world)
         checks.prove_start(preferred, parts, world)
     except Exception as error:  # whatever it is: PostgreSQL is tried before anything ends
         failure = error.what if isinstance(error, TierbenchError) else str(error)
-        without = plans.make_plan(request, world.root, world.cache, failure)
+        without = plans.make_plan(app, request, failure)
         for note in without.notes:
             if note.kind == "fallback database":
                 world.progress.warn(note.text)
         return without
-    return made
+    return plan
 
 
 def conclude(
@@ -178,38 +156,25 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
     return campaign, judge(campaign)
 
 
-def calibrate(
-    profile_name: str,
-    scale: str,
-    thorough: bool,
-    drain: bool,
-    root: Path,
-    cache: Path,
-    progress: Progress,
-) -> Gate:
+def calibrate(app: App, profile_name: str, scale: str, thorough: bool, drain: bool) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
-    found = plans.placed(root, profile_name, scale=scale)
-    tier = plan.on_nodes(found, found.cluster.nodes).tier
-    if found.cluster.database == plan.EXISTING:
+    profile = plans.placed(app, profile_name, scale=scale)
+    tier = on_nodes(profile, profile.cluster.nodes).tier
+    if profile.cluster.database == EXISTING:
         raise UsageError(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
             advice="run fio on its nodes while nothing else uses them",
         )
-    tuple(notes.of_options(["drain"] if drain else [], [found]))
-    with outside.at_work(root, cache, progress, found.platform, found.placing) as (world, _):
-        mechanisms = tier_mechanisms()
+    tuple(notes.of_options(["drain"] if drain else [], [profile]))
+    with app.at_work(profile.platform, profile.placing) as world:
+        mechanisms = app.parts(world.platform).tiers
         mechanisms[tier.enforcement].check(tier, world)
-        gates = Gates(mechanisms, world, nodes=found.cluster.nodes)
+        gates = Gates(mechanisms, world, nodes=profile.cluster.nodes)
         return gates.measure(tier, thorough, drain)
 
 
 def set_limits(
-    run: str,
-    limits: Mapping[str, float],
-    root: Path,
-    cache: Path,
-    results: Path,
-    progress: Progress,
+    app: App, run: str, limits: Mapping[str, float], results: Path
 ) -> Mapping[str, float]:
     """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
 
@@ -217,42 +182,40 @@ def set_limits(
     if that run is not going on or has no such disks.
     """
     folder = store.unfinished_run(results, run)
-    made = store.load(folder.parent.parent, tables=False).plan
-    with outside.powers(root, cache, progress, made.platform, made.placing) as (world, engine):
-        running = engine.guard.other()
-        if running is None:
-            raise UsageError(
-                f"the campaign of {folder.name} is not running: no disk has limits to change",
-                advice="start one; `tierbench tiers set` works while a run warms up or measures",
-            )
-        engine.campaign = running  # its containers are looked for, where a campaign has its own
-        disks = disk_server.running_disks(world)
-        if not disks:
-            raise UsageError(
-                f"{folder.name} has no emulated disk at this moment",
-                advice="try again when it measures; other tiers' limits cannot be changed",
-            )
-        if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
-            raise UsageError(
-                f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
-                advice="try again in its warm-up or window",
-            )
+    campaign = store.load(folder.parent.parent, tables=False).plan
+    world = app.world(campaign.platform, campaign.placing)
+    running = world.platform.guard.other()
+    if running is None:
+        raise UsageError(
+            f"the campaign of {folder.name} is not running: no disk has limits to change",
+            advice="start one; `tierbench tiers set` works while a run warms up or measures",
+        )
+    world.platform.campaign = running  # its containers are looked for, where it has its own
+    disks = disk_server.running_disks(world)
+    if not disks:
+        raise UsageError(
+            f"{folder.name} has no emulated disk at this moment",
+            advice="try again when it measures; other tiers' limits cannot be changed",
+        )
+    if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
+        raise UsageError(
+            f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
+            advice="try again in its warm-up or window",
+        )
 
-        def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
-            change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
-            store.keep_limit_change(folder, change)
+    def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
+        change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
+        store.keep_limit_change(folder, change)
 
-        return emulated.change_all(disks, limits, keep, world)
+    return emulated.change_all(disks, limits, keep, world)
 
 
 def first_run(
+    app: App,
     version: str | None,
-    root: Path,
-    cache: Path,
-    progress: Progress,
-    results: Path | None = None,
     platform: str | None = None,
     profile: Profile | None = None,
+    results: Path | None = None,
 ) -> Iterator[checklist.CheckedFact]:
     """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`.
 
@@ -261,15 +224,16 @@ def first_run(
     spec, placing = checklist.spec(version), None
     if profile is not None:
         spec, platform, placing = _of_profile(profile, version), profile.platform, profile.placing
-    with outside.at_work(root, cache, progress, platform, placing) as (world, engine):
-        image.obtain(spec, engine)
-        yield from checklist.kept(checklist.first_run(spec, world), spec, engine, world, results)
+    with app.at_work(platform, placing) as world:
+        image.obtain(spec, world.platform)
+        findings = checklist.first_run(spec, world)
+        yield from checklist.kept(findings, spec, world.platform, world, results)
 
 
 def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
     """The checklist's cluster, of the release that was asked for, else of the profile's."""
     cluster = plans.on_database(profile.cluster, PREFERRED)
-    if profile.cluster.database == plan.EXISTING:
+    if profile.cluster.database == EXISTING:
         raise UsageError(
             f"{profile.name} is a cluster that others run: the checklist starts nodes of its own",
             advice="leave out --profile; what a running cluster lacks, a campaign says at once",

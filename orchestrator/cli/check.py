@@ -6,17 +6,19 @@ A campaign checks after each of its runs; this command checks any database that 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Annotated, cast, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
+from orchestrator.cli.app import App
+from orchestrator.cli.options import takes
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, RunError, UnavailableError, UsageError
-from orchestrator.load_generators.common import consistency
 from orchestrator.model import Endpoint, Tls, TlsMode
+
+if TYPE_CHECKING:
+    from orchestrator.load_generators.common import consistency
 
 HostOption = Annotated[str, typer.Option(help="Where the database listens.")]
 PortOption = Annotated[int, typer.Option(help="5432 for PostgreSQL, 5433 for YugabyteDB.")]
@@ -25,37 +27,36 @@ DatabaseOption = Annotated[str, typer.Option(help="The database that holds the n
 FreshOption = Annotated[bool, typer.Option(help="Also what holds only before the first run.")]
 
 
-def check_command(root: Path, out: Console) -> Callable[..., None]:
-    """The command, for the program's own folder and console."""
-    conditions = root / "workloads" / "tpcc" / "consistency.sql"
+@takes()
+def check(
+    app: App,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 5432,
+    user: UserOption = "bench",
+    database: DatabaseOption = "bench",
+    fresh: FreshOption = False,
+) -> None:
+    """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
+    from orchestrator.load_generators.common import consistency
 
-    def check(
-        host: HostOption = "127.0.0.1",
-        port: PortOption = 5432,
-        user: UserOption = "bench",
-        database: DatabaseOption = "bench",
-        fresh: FreshOption = False,
-    ) -> None:
-        """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
-        password = os.environ.get("PGPASSWORD", "")
-        endpoint = Endpoint(
-            host, port, port, user, password, database, local_host=host, tls=_tls(os.environ)
-        )
-        try:
-            outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
-        except RunError as error:  # of the server or of its tables: nothing was evaluated
-            raise UnavailableError(
-                error.what,
-                advice="say with --host, --port, --user and --database where the nine tables are; "
-                "the password comes from PGPASSWORD",
-            ) from error
-        for each in outcome.conditions:
-            out.print(f"{each.name}  {_word(each)}  {each.holds}")
-        out.print(f"{outcome.warehouses_checked:,} of {outcome.warehouses:,} warehouses checked")
-        whole = all(each.violations == 0 for each in outcome.conditions)
-        raise typer.Exit(EXIT_DONE if whole else EXIT_INCONCLUSIVE)
-
-    return check
+    password = os.environ.get("PGPASSWORD", "")
+    endpoint = Endpoint(
+        host, port, port, user, password, database, local_host=host, tls=_tls(os.environ)
+    )
+    conditions = app.root / "workloads" / "tpcc" / "consistency.sql"
+    try:
+        outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
+    except RunError as error:  # of the server or of its tables: nothing was evaluated
+        raise UnavailableError(
+            error.what,
+            advice="say with --host, --port, --user and --database where the nine tables are; "
+            "the password comes from PGPASSWORD",
+        ) from error
+    for checked in outcome.conditions:
+        app.out.print(f"{checked.name}  {_word(checked)}  {checked.holds}")
+    app.out.print(f"{outcome.warehouses_checked:,} of {outcome.warehouses:,} warehouses checked")
+    whole = all(checked.violations == 0 for checked in outcome.conditions)
+    raise typer.Exit(EXIT_DONE if whole else EXIT_INCONCLUSIVE)
 
 
 def _tls(environment: Mapping[str, str]) -> Tls:

@@ -4,58 +4,47 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Annotated
 
 from rich.console import Console
-from typer import Option, confirm
+from typer import confirm
 
-from orchestrator.cli.options import PlacingOption, PlatformOption
+from orchestrator.cli.app import App
+from orchestrator.cli.options import OnlyShowOption, PlacingOption, PlatformOption, YesOption, takes
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.powers import Progress, World
-
-DryRunOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
-YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
+from orchestrator.powers import World
 
 
-def clean_command(root: Path, cache: Path, out: Console, progress: Progress) -> Callable[..., None]:
-    """The command, for the program's own folders and console."""
+@takes()
+def clean(
+    app: App,
+    platform: PlatformOption = None,
+    profile: PlacingOption = None,
+    yes: YesOption = False,
+    dry_run: OnlyShowOption = False,
+) -> None:
+    """Removes leftovers on the platform and existing clusters, and kept data sets, after
+    asking. Results stay, and so do disks that are up, and what has no mark of this cache."""
+    from orchestrator.cli import plans
+    from orchestrator.tiers.common.emulated import standing
 
-    def clean(
-        platform: PlatformOption = None,
-        profile: PlacingOption = None,
-        yes: YesOption = False,
-        dry_run: DryRunOption = False,
-    ) -> None:
-        """Removes leftovers on the platform and existing clusters, and kept data sets, after
-        asking. Results stay, and so do disks that are up, and what has no mark of this cache."""
-        from orchestrator.cli import outside, plans
-        from orchestrator.tiers.common.emulated import standing
-
-        if not (yes or dry_run or sys.stdin.isatty()):
-            raise UsageError(
-                "`clean` removes kept data sets and what campaigns left, and nobody can be asked",
-                advice="see them with --dry-run, then say --yes (`make clean YES=1`)",
-            )
-        found = plans.placed(root, profile, platform) if profile else None
-        platform, placing = (found.platform, found.placing) if found else (platform, None)
-        with (
-            outside.powers(root, cache, progress, platform, placing) as (world, engine),
-            outside.alone(engine),
-        ):
-            is_there, failed = True, list[TierbenchError]()
-            if dry_run or not yes:
-                is_there, failed = _each(world, out, only_list=True)
-            if is_there and not dry_run:
-                if not yes:
-                    confirm("These will be removed. Go on?", abort=True)
-                _, failed = _each(world, out, only_list=False)
-        for line in standing.reminders(engine):
-            out.print(line, highlight=False)
-        if failed:
-            raise failed[0]
-
-    return clean
+    if not (yes or dry_run or sys.stdin.isatty()):
+        raise UsageError(
+            "`clean` removes kept data sets and what campaigns left, and nobody can be asked",
+            advice="see them with --dry-run, then say --yes (`make clean YES=1`)",
+        )
+    world = app.world(*plans.place(app, profile, platform))
+    with app.alone(world.platform):
+        is_there, failed = True, list[TierbenchError]()
+        if dry_run or not yes:
+            is_there, failed = _each(world, app.out, only_list=True)
+        if is_there and not dry_run:
+            if not yes:
+                confirm("These will be removed. Go on?", abort=True)
+            _, failed = _each(world, app.out, only_list=False)
+    for line in standing.reminders(world.platform):
+        app.out.print(line, highlight=False)
+    if failed:
+        raise failed[0]
 
 
 def _each(world: World, out: Console, only_list: bool) -> tuple[bool, list[TierbenchError]]:

@@ -11,12 +11,20 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Protocol
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from orchestrator.powers import Progress
 from orchestrator.units import format_seconds
+
+
+class EndingProgress(Progress, Protocol):
+    """Progress whose moving line ends before something else is printed."""
+
+    def done(self) -> None: ...
 
 
 class LastingConsole(Console):
@@ -66,7 +74,6 @@ class ConsoleProgress:
         _in_vain(lambda: self._console.print(f"[yellow]warning:[/yellow] {escape(text)}"))
 
     def done(self) -> None:
-        """Ends the moving line."""
         if self._status is not None:
             _in_vain(self._status.stop)
             self._status = None

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from rich.console import Console
 from rich.markup import escape
 
-from orchestrator.cli import outside
-from orchestrator.errors import UnavailableError
+from orchestrator.cli import campaign
+from orchestrator.cli.app import PLATFORM, App
+from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_UNAVAILABLE, UnavailableError
 from orchestrator.load_generators.benchbase import distribution
 from orchestrator.model import Profile
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import Finding, LocalMachine
-from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.many import DockerMachines
-from orchestrator.powers import Clock, Machine, Platform
+from orchestrator.powers import Machine, Platform
 from orchestrator.units import format_bytes
 
 
@@ -29,13 +27,32 @@ class _Examines(Protocol):
     def examine(self) -> tuple[Finding, ...]: ...
 
 
-def show(findings: Sequence[Finding], out: Console) -> bool:
-    """Prints what was found; returns whether something is missing."""
+def show(app: App, platform: str | None, profile: Profile | None) -> int:
+    """Prints what there is and what is missing; returns the exit code."""
     marks = {True: "[green]ok     [/]", False: "[red]missing[/]", None: "[yellow]open   [/]"}
-    for one in findings:
-        text = f"{marks[one.ok]} {escape(one.subject)}: {escape(one.text)}"
-        out.print(text, highlight=False)
-    return any(one.ok is False for one in findings)
+    findings = examine(app, platform, profile)
+    for finding in findings:
+        text = f"{marks[finding.ok]} {escape(finding.subject)}: {escape(finding.text)}"
+        app.out.print(text, highlight=False)
+    missing = any(finding.ok is False for finding in findings)
+    return EXIT_UNAVAILABLE if missing else EXIT_DONE
+
+
+def show_first_run(
+    app: App, version: str | None, platform: str | None, profile: Profile | None
+) -> int:
+    """Goes through YugabyteDB's checklist, printing each finding; returns the exit code."""
+    marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
+    states = []
+    for finding in campaign.first_run(app, version, platform, profile, app.results):
+        app.progress.done()
+        states.append(finding.state)
+        before = " (inferred)" if finding.inferred else ""
+        line = f"{finding.name}{before}: {escape(finding.claim)}"
+        app.out.print(f"{marks[finding.state]}{finding.state}[/] {line}", highlight=False)
+        app.out.print(f"    {escape(finding.seen)}", style="dim", highlight=False)
+    confirmed = all(state == "confirmed" for state in states)
+    return EXIT_DONE if confirmed else EXIT_INCONCLUSIVE
 
 
 def examine_platform(platform: Platform, root: Path) -> tuple[Finding, ...]:
@@ -45,32 +62,28 @@ def examine_platform(platform: Platform, root: Path) -> tuple[Finding, ...]:
 
 
 def examine(
-    root: Path,
-    cache: Path,
-    clock: Clock,
-    platform: str | None = None,
-    profile: Profile | None = None,
+    app: App, platform: str | None = None, profile: Profile | None = None
 ) -> tuple[Finding, ...]:
     """Looks at a platform, or that of a profile and its machines, and without either at this
     machine, or the engine elsewhere that DOCKER_HOST or the current context names; starts and
     changes nothing."""
     placing = profile.placing if profile else None
     platform = profile.platform if profile else platform
-    if platform not in (None, outside.PLATFORM) or (placing and placing.machines):
-        return examine_platform(outside.platform(platform, placing), root)
-    engine = _engine(clock)
+    if platform not in (None, PLATFORM) or (placing and placing.machines):
+        return examine_platform(app.connect(platform, placing), app.root)
+    engine = _engine(app)
     if not isinstance(engine, Finding) and not isinstance(engine.machines()[0], LocalMachine):
-        return examine_platform(engine, root)
+        return examine_platform(engine, app.root)
     machine = LocalMachine()
-    facts, free = machine.facts(), machine.free_bytes(str(cache))
+    facts, free = machine.facts(), machine.free_bytes(str(app.cache))
     return (
         Finding("processors", True, f"{facts.cpus} (all nodes and the client share them)"),
         Finding("memory", True, format_bytes(facts.memory_bytes)),
-        Finding("free space for disks", True, f"{format_bytes(free)} at {cache}"),
+        Finding("free space for disks", True, f"{format_bytes(free)} at {app.cache}"),
         _device("/dev/fuse", machine, "emulated disks need FUSE: `modprobe fuse`"),
         _device("/dev/loop-control", machine, "emulated disks need loop devices: `modprobe loop`"),
         _pressure(machine),
-        *([engine] if isinstance(engine, Finding) else _docker(engine, root)),
+        *([engine] if isinstance(engine, Finding) else _docker(engine, app.root)),
     )
 
 
@@ -85,15 +98,15 @@ def _pressure(machine: Machine) -> Finding:
     return Finding("pressure stall information", True, text)
 
 
-def _engine(clock: Clock) -> DockerPlatform | Finding:
+def _engine(app: App) -> Platform | Finding:
     """The engine of the environment, or that none answers."""
     try:
-        return DockerPlatform(clock)
+        return app.connect()
     except UnavailableError as error:
         return Finding("Docker engine", False, f"{error.what}; {error.advice}")
 
 
-def _docker(engine: DockerPlatform, root: Path) -> tuple[Finding, ...]:
+def _docker(engine: Platform, root: Path) -> tuple[Finding, ...]:
     home = os.environ.get(distribution.HOME_VARIABLE)
     benchbase = distribution.whereabouts(Path(home) if home else None, engine)
     return (*examine_platform(engine, root), Finding("BenchBase", True, benchbase))

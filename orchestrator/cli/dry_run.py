@@ -6,16 +6,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
 from orchestrator import units
-from orchestrator.cli import outside
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.app import App
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, TierbenchError, UsageError
 from orchestrator.model import Dataset, Plan
 from orchestrator.planning import costs, durations
@@ -29,30 +27,22 @@ NEVER_CHECKED = (
 )
 
 
-def show(
-    made: Plan,
-    root: Path,
-    cache: Path,
-    progress: ConsoleProgress,
-    out: Console,
-    as_json: bool,
-    max_cost: str | None = None,
-) -> int:
+def show(app: App, plan: Plan, as_json: bool, max_cost: str | None = None) -> int:
     """Prints what lies ahead, also if it costs more than it may; returns the exit code that
     starting would end with, as far as that can be told: 0, 64 or 69."""
-    found = look_ahead(made, *outside.unasked(root, cache, progress))
+    found = look_ahead(plan, *app.unasked())
     try:
-        costs.check(made, max_cost)
+        costs.check(plan, max_cost)
     except UsageError as error:
         found = replace(found, problems=(*found.problems, error))
     if as_json:
-        content = {"plan": asdict(made), **vars(found), "never_checked": NEVER_CHECKED}
+        content = {"plan": asdict(plan), **vars(found), "never_checked": NEVER_CHECKED}
         content["campaign_cost"] = costs.total(found.rented)  # currency → amount
         plain = json.loads(json.dumps(content, default=_plain))
-        out.print_json(json.dumps(hidden_in(plain)))
+        app.out.print_json(json.dumps(hidden_in(plain)))
     else:
-        for part in _parts(made, found):
-            out.print(part, highlight=False, soft_wrap=isinstance(part, str))
+        for part in _parts(plan, found):
+            app.out.print(part, highlight=False, soft_wrap=isinstance(part, str))
     if any(isinstance(problem, UsageError) for problem in found.problems):
         return EXIT_USAGE
     return EXIT_UNAVAILABLE if found.problems else EXIT_DONE
@@ -67,37 +57,37 @@ def _plain(value: Any) -> Any:
     return {**said, "exit_code": value.exit_code}
 
 
-def _parts(made: Plan, found: Forecast) -> Iterator[RenderableType]:
-    runs = units.counted(len(made.runs), "run")
-    yield f"[bold]{escape(made.name)}[/bold]: {runs}, {spoken(made)}"
-    yield from _order(made)
-    yield _times(made, found)
+def _parts(plan: Plan, found: Forecast) -> Iterator[RenderableType]:
+    runs = units.counted(len(plan.runs), "run")
+    yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
+    yield from _order(plan)
+    yield _times(plan, found)
     yield _steps(found)
     for what, seconds in found.later:
         yield escape(f"  {what}: {units.format_seconds(seconds)}")
     yield from _loading(found)
     if found.needs:
         yield _space(found)
-    yield _costs(made, found)
+    yield _costs(plan, found)
     if found.rented:
         yield _rented(found)
     yield from _checks(found)
     yield "Nothing was started."
 
 
-def _order(made: Plan) -> Iterator[str]:
+def _order(plan: Plan) -> Iterator[str]:
     """A line for each round: its workloads, each with the tiers in their order."""
-    for repetition, runs in groupby(made.runs, key=lambda run: run.repetition):
+    for repetition, runs in groupby(plan.runs, key=lambda run: run.repetition):
         loads = groupby(runs, key=lambda run: run.workload)
         said = "; ".join(f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads)
         yield escape(f"  round {repetition}: {said}")
 
 
-def _times(made: Plan, found: Forecast) -> Table:
+def _times(plan: Plan, found: Forecast) -> Table:
     columns = ("Workload", "Data set", "Threads", "Warm-up", "Measured", "A run", "Runs", "All")
     table = _table("Time", *columns)
     for cell in found.cells:
-        load = made.workload(cell.workload)
+        load = plan.workload(cell.workload)
         seconds = (load.warmup_s, load.measure_s, cell.run_s)
         times = [units.format_seconds(one) for one in seconds]
         total = units.format_seconds(cell.total_s)
@@ -132,9 +122,9 @@ def _loading(found: Forecast) -> Iterator[str]:
         yield escape(f"  {load.dataset.family} ({_data(load.dataset)}) is loaded {times}{on}{kept}")
 
 
-def spoken(made: Plan) -> str:
+def spoken(plan: Plan) -> str:
     """How long the plan takes."""
-    least, most = (units.format_seconds(one) for one in (made.estimate_s, costs.most_s(made)))
+    least, most = (units.format_seconds(one) for one in (plan.estimate_s, costs.most_s(plan)))
     return f"at least {least}, at most {most}"
 
 
@@ -159,10 +149,10 @@ def _space(found: Forecast) -> Table:
     return table
 
 
-def _costs(made: Plan, found: Forecast) -> Table:
+def _costs(plan: Plan, found: Forecast) -> Table:
     table = _table("Tiers", "Tier", "Disk", "Database", "Disks", "A month at list price")
     for cost in found.costs:
-        profile, price = made.profile(cost.profile), cost.price
+        profile, price = plan.profile(cost.profile), cost.price
         text = "not known"
         if price is not None and cost.monthly is not None:
             text = f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"

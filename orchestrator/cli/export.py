@@ -1,40 +1,40 @@
-"""`tierbench export`: a stored campaign in the format of another program."""
+"""`tierbench export` and `verify`: of a stored campaign, what other programs take, and whether its
+figures are those of its raw files."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
+from typer import Exit, Option
 
-from orchestrator.cli.options import CampaignArgument, ResultsOption, SloOption
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.cli import RESULTS
+from orchestrator.cli.app import App
+from orchestrator.cli.options import CampaignArgument, ResultsOption, SloOption, takes
+from orchestrator.errors import EXIT_DIFFERS, UnavailableError, UsageError
+from orchestrator.units import counted
 
 
-def command(kept: Path) -> Callable[..., None]:
-    """The command; `kept`: where campaigns are unless named."""
+@takes()
+def export(
+    app: App,
+    folder: CampaignArgument,
+    form: Annotated[str, Option("--format", help="csv, junit or openmetrics.")],
+    output: Annotated[Path | None, Option(help="A file; default: standard output.")] = None,
+    slo: SloOption = None,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Writes the figures and verdicts of a campaign for CI servers and other programs."""
+    from orchestrator.cli import campaign
+    from orchestrator.report.exports import FORMATS
+    from orchestrator.system import stored_campaigns
 
-    def export(
-        folder: CampaignArgument,
-        form: Annotated[str, Option("--format", help="csv, junit or openmetrics.")],
-        output: Annotated[Path | None, Option(help="A file; default: standard output.")] = None,
-        slo: SloOption = None,
-        results: ResultsOption = kept,
-    ) -> None:
-        """Writes the figures and verdicts of a campaign for CI servers and other programs."""
-        from orchestrator.cli import campaign
-        from orchestrator.report.exports import FORMATS
-        from orchestrator.system import stored_campaigns
-
-        if form not in FORMATS:
-            raise UsageError(f"no format {form!r} is known", advice=f"one of {', '.join(FORMATS)}")
-        loaded, verdict = campaign.judged(stored_campaigns.resolve(results, folder), slo)
-        _write(FORMATS[form](loaded, verdict), output)
-
-    return export
+    if form not in FORMATS:
+        raise UsageError(f"no format {form!r} is known", advice=f"one of {', '.join(FORMATS)}")
+    loaded, verdict = campaign.judged(stored_campaigns.resolve(results, folder), slo)
+    _write(FORMATS[form](loaded, verdict), output)
 
 
 def _write(text: str, output: Path | None) -> None:
@@ -50,3 +50,22 @@ def _write(text: str, output: Path | None) -> None:
     except BrokenPipeError:
         # Who reads has seen enough (`| head`). Nothing is left for the interpreter to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@takes()
+def verify(
+    app: App, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
+) -> None:
+    """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
+    from orchestrator.cli import verify
+    from orchestrator.system import stored_campaigns
+
+    count = 0
+    for where, checked, differences in verify.checks(stored_campaigns.resolve(results, campaign)):
+        for line in (f"{where}: {checked}", *(f"  differs: {one}" for one in differences)):
+            app.out.print(line, markup=False, highlight=False, soft_wrap=True)
+        count += len(differences)
+    text = counted(count, "difference") if count else "no difference"
+    app.out.print(text, highlight=False)
+    if count:
+        raise Exit(EXIT_DIFFERS)

@@ -3,22 +3,20 @@ people who run Kubernetes themselves. Nothing is started, and no cluster is aske
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
 from typer import Argument, Option
 
-from orchestrator.cli import completion
-from orchestrator.cli.options import NodesOption, ScaleOption
+from orchestrator.cli.app import App
+from orchestrator.cli.options import NodesOption, ScaleOption, complete_profiles, takes
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[
-    str, Argument(help="A profile's name, or a YAML file.", autocompletion=completion.profiles)
+    str, Argument(help="A profile's name, or a YAML file.", autocompletion=complete_profiles)
 ]
 ClassOption = Annotated[
     str | None,
@@ -26,57 +24,49 @@ ClassOption = Annotated[
 ]
 
 
-def values_command(root: Path, out: Console) -> Callable[..., None]:
-    """`helm-values`, for the program's own folder and console."""
+@takes()
+def values(
+    app: App,
+    profile: ProfileArgument,
+    scale: ScaleOption = "laptop",
+    nodes: NodesOption = None,
+    storage_class: ClassOption = None,
+) -> None:
+    """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
+    from orchestrator.cli import plans
+    from orchestrator.databases import PREFERRED
+    from orchestrator.databases.yugabytedb import helm_values
+    from orchestrator.keys.strict_yaml import written
 
-    def values(
-        profile: ProfileArgument,
-        scale: ScaleOption = "laptop",
-        nodes: NodesOption = None,
-        storage_class: ClassOption = None,
-    ) -> None:
-        """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
-        from orchestrator.cli import plans
-        from orchestrator.databases import PREFERRED
-        from orchestrator.databases.yugabytedb import helm_values
-        from orchestrator.keys.strict_yaml import written
-
-        found, wanted = _read(root, profile, scale, storage_class)
-        cluster = plans.on_database(found.cluster, PREFERRED)
-        if nodes:
-            factor = min(cluster.replication_factor, nodes)
-            cluster = replace(cluster, nodes=nodes, replication_factor=factor)
-        content = helm_values.values(cluster, wanted, found.placing)
-        says = [f"{found.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
-        _print(out, "".join(f"# {line}\n" for line in says) + written(content))
-
-    return values
+    found, wanted = _read(app, profile, scale, storage_class)
+    cluster = plans.on_database(found.cluster, PREFERRED)
+    if nodes:
+        factor = min(cluster.replication_factor, nodes)
+        cluster = replace(cluster, nodes=nodes, replication_factor=factor)
+    content = helm_values.values(cluster, wanted, found.placing)
+    says = [f"{found.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
+    _print(app.out, "".join(f"# {line}\n" for line in says) + written(content))
 
 
-def class_command(root: Path, out: Console) -> Callable[..., None]:
-    """`storage-class`, for the program's own folder and console."""
+@takes()
+def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "laptop") -> None:
+    """Prints the StorageClass whose volumes are a profile's disks."""
+    from orchestrator.tier_catalog import storage_classes
 
-    def storage_class(profile: ProfileArgument, scale: ScaleOption = "laptop") -> None:
-        """Prints the StorageClass whose volumes are a profile's disks."""
-        from orchestrator.tier_catalog import storage_classes
-
-        found, wanted = _read(root, profile, scale, None)
-        if not wanted.provisioner:
-            raise UsageError(
-                f"{found.name} names the StorageClass {wanted.name!r}, which exists already",
-                advice="name a row of the catalog as `type` and no `storage_class`",
-            )
-        size = (wanted.size_bytes or 0) // 2**30
-        _print(out, f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}")
-
-    return storage_class
+    found, wanted = _read(app, profile, scale, None)
+    if not wanted.provisioner:
+        raise UsageError(
+            f"{found.name} names the StorageClass {wanted.name!r}, which exists already",
+            advice="name a row of the catalog as `type` and no `storage_class`",
+        )
+    size = (wanted.size_bytes or 0) // 2**30
+    _print(app.out, f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}")
 
 
 def _read(
-    root: Path, name: str, scale: str, storage_class: str | None
+    app: App, name: str, scale: str, storage_class: str | None
 ) -> tuple[Profile, ClassWanted]:
     """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
-    from orchestrator.cli import plans
     from orchestrator.keys import tier_keys
     from orchestrator.planning import plan, project_files
 
@@ -84,7 +74,7 @@ def _read(
     changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
     changes |= {"storage_class": storage_class} if storage_class else {}
     (found,), _ = project_files.read(
-        root, [name], [], scale, plans.disk_kinds(), tier_changes=changes
+        app.root, [name], [], scale, app.disk_kinds(), tier_changes=changes
     )
     if found.cluster.database == plan.EXISTING or found.tier.storage_class is None:
         raise UsageError(

@@ -7,19 +7,19 @@ unavailable · 70 our own fault · 130 interrupted.
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
 import typer
 from rich.markup import escape
 
-from orchestrator.cli import ROOT
-from orchestrator.cli.commands import LazyGroup, Program
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli import RESULTS
+from orchestrator.cli.app import PLATFORM, App
+from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import (
     AcceptOption,
     CampaignArgument,
@@ -49,7 +49,6 @@ from orchestrator.errors import (
     EXIT_INCONCLUSIVE,
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
-    EXIT_UNAVAILABLE,
     EXIT_USAGE,
     EXIT_WORSE,
     InterruptedByUser,
@@ -57,43 +56,18 @@ from orchestrator.errors import (
     UsageError,
 )
 
-if TYPE_CHECKING:  # what only the work needs is imported where it is done: see test_start_up.py
-    from orchestrator.analysis.conclusions import Verdict
-    from orchestrator.analysis.results import Results
-    from orchestrator.model import Profile
-
-CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
-RESULTS = ROOT / "results"
-REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
-
-_out = LastingConsole()
-_err = LastingConsole(stderr=True)
-_progress = ConsoleProgress(_err)
-
-
-class _Commands(LazyGroup):
-    session = Program(
-        ROOT,
-        CACHE,
-        RESULTS,
-        REHEARSALS,
-        _out,
-        _progress,
-        lambda folder, as_json: _conclude(folder, as_json),
-    )
-
-
-app = typer.Typer(
-    cls=_Commands,
+program = typer.Typer(
+    cls=LazyGroup,
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 
-@app.command()
+@program.command()
 @takes(Options)
 def run(
+    app: App,
     profile: ProfileOption,
     workload: WorkloadOption,
     options: Options,
@@ -102,12 +76,13 @@ def run(
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = Request(profiles=[profile], workloads=[workload], **vars(options))
-    _carry_out(request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
+    _carry_out(app, request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
 
 
-@app.command()
+@program.command()
 @takes(Compared, repetitions=5)
 def compare(
+    app: App,
     profiles: ProfilesOption,
     workloads: WorkloadsOption,
     options: Compared,
@@ -118,11 +93,13 @@ def compare(
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
-    _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
+    _carry_out(app, request, results, as_json, fail_if_worse, accept_inconclusive)
 
 
-@app.command()
+@program.command()
+@takes()
 def analyze(
+    app: App,
     campaign: CampaignArgument,
     slo: SloOption = None,
     as_json: JsonOption = False,
@@ -131,19 +108,24 @@ def analyze(
     """Makes verdict and report of a stored campaign again, from its files alone."""
     from orchestrator.system import stored_campaigns
 
-    _conclude(stored_campaigns.resolve(results, campaign), as_json, slo)
+    app.show(stored_campaigns.resolve(results, campaign), as_json, slo)
 
 
-@app.command(name="report")
-def show_report(campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS) -> None:
+@program.command(name="report")
+@takes()
+def show_report(
+    app: App, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
+) -> None:
     """Shows the newest campaign again (or the one named)."""
     from orchestrator.system import stored_campaigns
 
-    _conclude(stored_campaigns.resolve(results, campaign), as_json=False)
+    app.show(stored_campaigns.resolve(results, campaign))
 
 
-@app.command()
+@program.command()
+@takes()
 def calibrate(
+    app: App,
     profile: ProfileOption,
     scale: ScaleOption = "laptop",
     quick: QuickOption = False,
@@ -154,34 +136,34 @@ def calibrate(
     from orchestrator.cli import campaign
     from orchestrator.tiers.common.emulated import host_load
 
-    gate = campaign.calibrate(profile, scale, not quick, drain, ROOT, CACHE, _progress)
-    _progress.done()
-    _out.print(report.gate_table(gate))
+    gate = campaign.calibrate(app, profile, scale, not quick, drain)
+    app.progress.done()
+    app.out.print(report.gate_table(gate))
     if busy := () if gate.passed else host_load.reasons(gate):
-        _err.print(
+        app.err.print(
             f"This machine was busy during the check: {' and '.join(busy)}.", highlight=False
         )
     raise typer.Exit(EXIT_DONE if gate.passed else EXIT_INCONCLUSIVE)
 
 
-@app.command()
-def setup(platform: PlatformOption = None, profile: PlacingOption = None) -> None:
+@program.command()
+@takes()
+def setup(app: App, platform: PlatformOption = None, profile: PlacingOption = None) -> None:
     """Provides what a first campaign needs: Docker engine, base image, our images; and brings
     those to the registry of a platform elsewhere."""
-    from orchestrator.cli import outside, plans, provision
-    from orchestrator.system.clock import SystemClock
-    from orchestrator.system.shell import SystemShell
+    from orchestrator.cli import plans, provision
 
-    placed = plans.placed(ROOT, profile, platform) if profile else None
-    where = (placed.platform, placed.placing) if placed else (platform, None)
-    engine = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), _progress)
-    if where[0] not in (None, outside.PLATFORM):
-        provision.bring_images(engine, outside.platform(*where), ROOT, _progress)
-    _progress.done()
+    platform, placing = plans.place(app, profile, platform)
+    engine = provision.provide(app)
+    if platform not in (None, PLATFORM):
+        provision.bring_images(engine, app.connect(platform, placing), app.root, app.progress)
+    app.progress.done()
 
 
-@app.command(name="doctor")
+@program.command(name="doctor")
+@takes()
 def show_doctor(
+    app: App,
     db: FirstRunOption = None,
     version: VersionOption = None,
     platform: PlatformOption = None,
@@ -190,79 +172,63 @@ def show_doctor(
     """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
     its image does there."""
     from orchestrator.cli import doctor, plans
-    from orchestrator.system.clock import SystemClock
 
-    placed = plans.placed(ROOT, profile, platform) if profile else None
+    found = plans.placed(app, profile, platform) if profile else None
     if db is not None:
-        _first_run(version, platform, placed)
-        return
-    if version is not None:
+        code = doctor.show_first_run(app, version, platform, found)
+    elif version is not None:
         raise UsageError("--version is of the checklist: say --db yugabytedb too")
-    if doctor.show(doctor.examine(ROOT, CACHE, SystemClock(), platform, placed), _out):
-        raise typer.Exit(EXIT_UNAVAILABLE)
+    else:
+        code = doctor.show(app, platform, found)
+    raise typer.Exit(code)
 
 
-def _first_run(version: str | None, platform: str | None, placed: Profile | None) -> None:
-    from orchestrator.cli import campaign
-
-    marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
-    states = []
-    for finding in campaign.first_run(version, ROOT, CACHE, _progress, RESULTS, platform, placed):
-        _progress.done()
-        states.append(finding.state)
-        before = " (inferred)" if finding.inferred else ""
-        line = f"{finding.name}{before}: {escape(finding.claim)}"
-        text = f"{marks[finding.state]}{finding.state}[/] {line}"
-        _out.print(text, highlight=False)
-        _out.print(f"    {escape(finding.seen)}", style="dim", highlight=False)
-    if any(state != "confirmed" for state in states):
-        raise typer.Exit(EXIT_INCONCLUSIVE)
-
-
-@app.command(name="yugabyte-image")
-def yugabyte_image(tarball: Path) -> None:
+@program.command(name="yugabyte-image")
+@takes()
+def yugabyte_image(app: App, tarball: Path) -> None:
     """Packs a downloaded distribution of YugabyteDB into an image."""
-    from orchestrator.cli import outside
     from orchestrator.databases.yugabytedb import image
 
-    step = _progress.step
-    tag = image.pack(tarball.resolve(), ROOT, outside.platform(), lambda line: step(line[:100]))
-    _progress.done()
-    _out.print(f"built {tag}", highlight=False)
+    step = app.progress.step
+    tag = image.pack(tarball.resolve(), app.root, app.connect(), lambda line: step(line[:100]))
+    app.progress.done()
+    app.out.print(f"built {tag}", highlight=False)
 
 
-@app.command(name="list")
-def show_list() -> None:
+@program.command(name="list")
+@takes()
+def show_list(app: App) -> None:
     """Lists profiles, workloads, databases, load generators and tier mechanisms."""
-    from orchestrator.databases import databases
-    from orchestrator.load_generators import load_generators
     from orchestrator.planning import project_files
-    from orchestrator.tiers import tier_mechanisms
 
+    parts = app.parts(None)
     for title, names in (
-        ("profiles", project_files.names(ROOT / "profiles")),
-        ("workloads", project_files.titles(ROOT / "workloads")),
-        ("databases", tuple(databases())),
-        ("load generators", tuple(load_generators())),
-        ("tier mechanisms", tuple(tier_mechanisms())),
+        ("profiles", project_files.names(app.root / "profiles")),
+        ("workloads", project_files.titles(app.root / "workloads")),
+        ("databases", parts.databases),
+        ("load generators", parts.load_generators),
+        ("tier mechanisms", parts.tiers),
     ):
-        _out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
+        app.out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
 def _carry_out(
-    request: Request, results: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
+    app: App,
+    request: Request,
+    results: Path,
+    as_json: bool,
+    fail_if_worse: bool,
+    accept_inconclusive: bool,
 ) -> None:
-    from orchestrator.cli import campaign, dry_run, plans
+    from orchestrator.cli import dry_run
 
-    made = plans.make_plan(request, ROOT, CACHE)
-    for note in made.notes:
-        _progress.warn(str(note))
+    plan = app.plan(request)
+    for note in plan.notes:
+        app.progress.warn(str(note))
     if request.dry_run:
-        given = (ROOT, CACHE, _progress, _out, as_json, request.max_cost)
-        raise typer.Exit(dry_run.show(made, *given))
-    _progress.note(dry_run.spoken(made))
-    folder = campaign.carry_out(made, request, ROOT, CACHE, results, _progress)
-    loaded, verdict = _conclude(folder, as_json)
+        raise typer.Exit(dry_run.show(app, plan, as_json, request.max_cost))
+    app.progress.note(dry_run.spoken(plan))
+    loaded, verdict = app.show(app.carry_out(plan, request, results), as_json)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
@@ -271,52 +237,37 @@ def _carry_out(
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
-def _conclude(folder: Path, as_json: bool, slo: str | None = None) -> tuple[Results, Verdict]:
-    from orchestrator import report
-    from orchestrator.cli import campaign
-
-    _progress.step("judging and writing the report")
-    loaded, verdict, paths = campaign.conclude(folder, slo, CACHE)
-    _progress.done()
-    if as_json:
-        _out.print_json((folder / "verdict.json").read_text())
-        return loaded, verdict
-    for part in report.console(loaded, verdict):
-        _out.print(part)
-    for path in (paths.html, paths.markdown):
-        _out.print(f"report: {path.resolve()}", soft_wrap=True, highlight=False)
-    return loaded, verdict
-
-
 # ------------------------------------------------------------------ the edge
 
 
-def _complain(error: TierbenchError) -> None:
-    _progress.done()
-    _err.print(f"[red]tierbench:[/red] {escape(error.what)}", highlight=False)
+def _complain(error: TierbenchError, app: App) -> None:
+    app.progress.done()
+    app.err.print(f"[red]tierbench:[/red] {escape(error.what)}", highlight=False)
     for mistake in getattr(error, "mistakes", ()):
         where = f"{mistake.where}: " if mistake.where else ""
-        _err.print(f"  {escape(where + mistake.what)}", highlight=False)
+        app.err.print(f"  {escape(where + mistake.what)}", highlight=False)
     if error.evidence:
-        _err.print(escape(error.evidence.strip()), style="dim", highlight=False)
+        app.err.print(escape(error.evidence.strip()), style="dim", highlight=False)
     if error.advice:
-        _err.print(f"  → {escape(error.advice)}", highlight=False)
+        app.err.print(f"  → {escape(error.advice)}", highlight=False)
 
 
 def main() -> NoReturn:
-    """Runs a command; the only place that turns errors into exit codes."""
-    sys.exit(_guarded(lambda: app(standalone_mode=False)))
+    """Runs the command that was given to this process."""
+    sys.exit(exit_code(sys.argv[1:], App()))
 
 
-def _guarded(command: Callable[[], Any]) -> int:
+def exit_code(words: Sequence[str], app: App) -> int:
+    """Runs the command of these words; the only place that turns errors into exit codes."""
     try:
-        code = command()
+        given = replace(app, words=tuple(words))
+        code = program(list(words), standalone_mode=False, obj=given)
     except KeyboardInterrupt:
         advice = "`tierbench analyze results/latest` makes a report of the finished runs"
-        _complain(InterruptedByUser("interrupted", advice=advice))
+        _complain(InterruptedByUser("interrupted", advice=advice), app)
         return EXIT_INTERRUPTED
     except TierbenchError as error:
-        _complain(error)
+        _complain(error, app)
         return error.exit_code
     except (typer.Exit, typer.Abort) as end:
         return int(getattr(end, "exit_code", EXIT_INTERRUPTED))
@@ -324,11 +275,11 @@ def _guarded(command: Callable[[], Any]) -> int:
         if type(error).__module__.startswith(("click", "typer")):
             getattr(error, "show", lambda: None)()
             if "unexpected extra argument" in str(error):
-                _err.print('  → several names go in quotation marks: "premium ultra"')
+                app.err.print('  → several names go in quotation marks: "premium ultra"')
             return EXIT_USAGE
-        _progress.done()
+        app.progress.done()
         traceback.print_exc()
-        _err.print(
+        app.err.print(
             "[red]tierbench:[/red] this is a fault of tierbench; please report it with the above"
         )
         return EXIT_INTERNAL

@@ -1,4 +1,5 @@
-"""What the commands take: options and arguments, with the words of their help."""
+"""What the commands take: options and arguments, with the words of their help, and what a shell
+completes."""
 
 from __future__ import annotations
 
@@ -12,13 +13,28 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from orchestrator.cli import completion
+from orchestrator.cli import ROOT
 from orchestrator.parts import AUTO
 
 
 def names_in(text: str) -> list[str]:
     """What one option names, separated by spaces or commas."""
     return [name for name in re.split(r"[\s,]+", text) if name]
+
+
+def _names_of(folder: str) -> Callable[[str], list[str]]:
+    """A callback of typer: what is typed so far → what it may become, also the last of several."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, space, begun = incomplete.rpartition(" ")
+        known = sorted(file.stem for file in (ROOT / folder).glob("*.yaml"))
+        fitting = (name for name in known if name.startswith(begun) and name not in before.split())
+        return [f"{before}{space}{name}" for name in fitting]
+
+    return complete
+
+
+complete_profiles, complete_workloads = _names_of("profiles"), _names_of("workloads")
 
 
 def _margin(value: float | None) -> float | None:
@@ -28,25 +44,23 @@ def _margin(value: float | None) -> float | None:
     return value
 
 
-_profile = partial(typer.Option, "--profile", "-p", autocompletion=completion.profiles)
+_profile = partial(typer.Option, "--profile", "-p", autocompletion=complete_profiles)
 ProfileOption = Annotated[str, _profile(help="A profile's name, or a YAML file.")]
 PlacingOption = Annotated[str | None, _profile(help="A profile: its platform and its machines.")]
 ProfilesOption = Annotated[
     str,
     typer.Option(
         help="Names, separated by spaces or commas; the first is the baseline.",
-        autocompletion=completion.profiles,
+        autocompletion=complete_profiles,
     ),
 ]
 WorkloadOption = Annotated[
     str,
-    typer.Option(
-        "--workload", "-w", help="A workload's name.", autocompletion=completion.workloads
-    ),
+    typer.Option("--workload", "-w", help="A workload's name.", autocompletion=complete_workloads),
 ]
 WorkloadsOption = Annotated[
     str,
-    typer.Option(help="Names, separated by spaces or commas.", autocompletion=completion.workloads),
+    typer.Option(help="Names, separated by spaces or commas.", autocompletion=complete_workloads),
 ]
 DatabaseOption = Annotated[
     str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
@@ -143,6 +157,10 @@ SetOption = Annotated[
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
 ]
+OnlyShowOption = Annotated[
+    bool, typer.Option("--dry-run", help="Shows what would go; removes nothing.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Does not ask.")]
 ResultsOption = Annotated[Path, typer.Option(file_okay=False, help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -153,6 +171,7 @@ FirstRunOption = Annotated[
     typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes."),
 ]
 VersionOption = Annotated[str | None, typer.Option(help="Its release; default: the study's.")]
+LimitsArgument = Annotated[list[str], typer.Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 CampaignArgument = Annotated[str, typer.Argument(help="A folder, latest, or a baseline's name.")]
 
 
@@ -202,29 +221,37 @@ class Request(Compared):
     workloads: Sequence[str] = ()
 
 
-def takes(kind: type[Any], **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command each field of the dataclass `kind` as an option; its parameter `options` is
-    then one of that kind. `defaults`: where this command's own differ."""
-    hints = get_type_hints(kind, include_extras=True)
+def takes(
+    kind: type[Any] | None = None, **defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Makes a function a command of typer. Its first parameter is the `App`, which the context
+    holds. Each field of the dataclass `kind` is an option, and the function's parameter `options`
+    is then one of that kind. `defaults`: where this command's own differ."""
+    hints = get_type_hints(kind, include_extras=True) if kind else {}
+    options = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults.get(field.name, field.default),
+            annotation=hints[field.name],
+        )
+        for field in (fields(kind) if kind else ())
+    ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True)
-        left = [one for name, one in own.parameters.items() if name != "options"]
-        given = [
-            inspect.Parameter(
-                one.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=defaults.get(one.name, one.default),
-                annotation=hints[one.name],
-            )
-            for one in fields(kind)
-        ]
+        _app, *others = own.parameters.values()
 
-        def called(**values: Any) -> None:
-            options = kind(**{one.name: values.pop(one.name) for one in given})
-            command(options=options, **values)
+        def called(context: typer.Context, **values: Any) -> None:
+            if kind:
+                values["options"] = kind(**{one.name: values.pop(one.name) for one in options})
+            command(context.obj, **values)
 
-        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in left] + given
+        context = inspect.Parameter(
+            "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+        )
+        given = [one.replace(kind=one.KEYWORD_ONLY) for one in others if one.name != "options"]
+        parameters = [context, *given, *options]
         called.__name__, called.__doc__ = command.__name__, command.__doc__
         called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {one.name: one.annotation for one in parameters}

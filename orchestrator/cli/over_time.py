@@ -8,16 +8,13 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from orchestrator import report
-from orchestrator.analysis.campaigns import over_time
-from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
-from orchestrator.analysis.campaigns.trend import Trend, trend
-from orchestrator.analysis.results import Results
+from orchestrator.cli import RESULTS
+from orchestrator.cli.app import App
 from orchestrator.cli.options import (
     AcceptOption,
     CampaignArgument,
@@ -25,10 +22,14 @@ from orchestrator.cli.options import (
     MarginOverTimeOption,
     P99MarginOverTimeOption,
     ResultsOption,
+    takes,
 )
 from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, UsageError
-from orchestrator.system import store, stored_campaigns
-from orchestrator.system.clock import SystemClock
+
+if TYPE_CHECKING:
+    from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
+    from orchestrator.analysis.campaigns.trend import Trend
+    from orchestrator.analysis.results import Results
 
 ProfileFilter = Annotated[str | None, typer.Option("--profile", "-p", help="Campaigns with it.")]
 WorkloadFilter = Annotated[str | None, typer.Option("--workload", "-w", help="Campaigns with it.")]
@@ -45,39 +46,41 @@ MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the tabl
 NameArgument = Annotated[str, typer.Argument(help="A baseline's name.")]
 
 
-def history_command(kept: Path, out: Console) -> Any:
-    """The command; `kept`: where campaigns stay unless named."""
+@takes()
+def history(
+    app: App,
+    profile: ProfileFilter = None,
+    workload: WorkloadFilter = None,
+    database: DatabaseFilter = None,
+    since: SinceFilter = None,
+    show_trend: TrendOption = False,
+    fail_if_worse: FailOption = False,
+    across_machines: AcrossOption = False,
+    results: ResultsOption = RESULTS,
+    as_json: JsonOption = False,
+) -> None:
+    """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
+    from orchestrator import report
+    from orchestrator.analysis.campaigns.campaign_list import Filters
 
-    def history(
-        profile: ProfileFilter = None,
-        workload: WorkloadFilter = None,
-        database: DatabaseFilter = None,
-        since: SinceFilter = None,
-        show_trend: TrendOption = False,
-        fail_if_worse: FailOption = False,
-        across_machines: AcrossOption = False,
-        results: ResultsOption = kept,
-        as_json: JsonOption = False,
-    ) -> None:
-        """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
-        if show_trend and not (profile and workload):
-            raise UsageError("--trend is of one --profile and --workload: name both")
-        if (fail_if_worse or across_machines) and not show_trend:
-            raise UsageError("--fail-if-worse and --across-machines are of a --trend: give it too")
-        filters = Filters(profile, workload, database, _since(since, SystemClock().now()))
-        entries = _entries(results, filters)
-        if show_trend:
-            found = _trend(results, entries, str(profile), str(workload), across_machines)
-            _print(out, asdict(found) if as_json else report.trend_table(found))
-            if fail_if_worse and (found.worse or found.open):
-                raise typer.Exit(EXIT_WORSE if found.worse else EXIT_INCONCLUSIVE)
-            return
-        _print(out, [asdict(e) for e in entries] if as_json else report.campaign_list(entries))
-
-    return history
+    if show_trend and not (profile and workload):
+        raise UsageError("--trend is of one --profile and --workload: name both")
+    if (fail_if_worse or across_machines) and not show_trend:
+        raise UsageError("--fail-if-worse and --across-machines are of a --trend: give it too")
+    filters = Filters(profile, workload, database, _since(since, app.clock.now()))
+    entries = _entries(results, filters)
+    if show_trend:
+        found = _trend(results, entries, str(profile), str(workload), across_machines)
+        _print(app.out, asdict(found) if as_json else report.trend_table(found))
+        if fail_if_worse and (found.worse or found.open):
+            raise typer.Exit(EXIT_WORSE if found.worse else EXIT_INCONCLUSIVE)
+        return
+    _print(app.out, [asdict(e) for e in entries] if as_json else report.campaign_list(entries))
 
 
 def _entries(results: Path, filters: Filters) -> list[Entry]:
+    from orchestrator.system import store, stored_campaigns
+
     if not (folders := stored_campaigns.folders(results)):
         raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
     try:
@@ -92,6 +95,9 @@ def _entries(results: Path, filters: Filters) -> list[Entry]:
 def _trend(
     results: Path, entries: Sequence[Entry], profile: str, workload: str, across: bool
 ) -> Trend:
+    from orchestrator.analysis.campaigns.trend import trend
+    from orchestrator.system import store
+
     sound = [entry for entry in entries if not entry.fault]
     campaigns = [store.load(results / entry.folder, tables=False) for entry in sound]
     found = trend(campaigns, profile, workload, across)
@@ -117,82 +123,95 @@ def _since(text: str | None, now_s: float) -> float | None:
         ) from error
 
 
-def compare_command(kept: Path, out: Console) -> Any:
-    """The command; `kept`: where campaigns stay unless named."""
+@takes()
+def compare_results(
+    app: App,
+    a: CampaignArgument,
+    b: CampaignArgument = "latest",
+    margin: MarginOverTimeOption = None,
+    p99_margin: P99MarginOverTimeOption = None,
+    fail_if_worse: FailOption = False,
+    accept_inconclusive: AcceptOption = False,
+    across_machines: AcrossOption = False,
+    results: ResultsOption = RESULTS,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """What changed from one stored campaign to another: each tier and workload in both."""
+    from orchestrator import report
+    from orchestrator.analysis.campaigns import over_time
+    from orchestrator.system import store, stored_campaigns
 
-    def compare_results(
-        a: CampaignArgument,
-        b: CampaignArgument = "latest",
-        margin: MarginOverTimeOption = None,
-        p99_margin: P99MarginOverTimeOption = None,
-        fail_if_worse: FailOption = False,
-        accept_inconclusive: AcceptOption = False,
-        across_machines: AcrossOption = False,
-        results: ResultsOption = kept,
-        as_json: JsonOption = False,
-        as_markdown: MarkdownOption = False,
-    ) -> None:
-        """What changed from one stored campaign to another: each tier and workload in both."""
-        if as_json and as_markdown:
-            raise UsageError("--json and --markdown are two forms: give one")
-        before, after = (
-            store.load(stored_campaigns.resolve(results, one), tables=False) for one in (a, b)
+    if as_json and as_markdown:
+        raise UsageError("--json and --markdown are two forms: give one")
+    before, after = (
+        store.load(stored_campaigns.resolve(results, one), tables=False) for one in (a, b)
+    )
+    history = _others(results, (before.name, after.name))
+    made = over_time.compare(before, after, margin, across_machines, p99_margin, history)
+    if not made.deltas:
+        raise UsageError(
+            f"{before.name} and {after.name} have no tier and workload in common whose "
+            "figures are compared",
+            advice="`tierbench history` lists what each measured",
         )
-        history = _others(results, (before.name, after.name))
-        made = over_time.compare(before, after, margin, across_machines, p99_margin, history)
-        if not made.deltas:
-            raise UsageError(
-                f"{before.name} and {after.name} have no tier and workload in common whose "
-                "figures are compared",
-                advice="`tierbench history` lists what each measured",
-            )
-        if as_json:
-            _print(out, asdict(made))
-        elif as_markdown:
-            out.out(report.comparison_markdown(made), highlight=False)
-        else:
-            _print(out, report.comparison_table(made))
-        if fail_if_worse and made.has("worse"):
-            raise typer.Exit(EXIT_WORSE)
-        if made.has("inconclusive") and not accept_inconclusive:
-            raise typer.Exit(EXIT_INCONCLUSIVE)
-
-    return compare_results
+    if as_json:
+        _print(app.out, asdict(made))
+    elif as_markdown:
+        app.out.out(report.comparison_markdown(made), highlight=False)
+    else:
+        _print(app.out, report.comparison_table(made))
+    if fail_if_worse and made.has("worse"):
+        raise typer.Exit(EXIT_WORSE)
+    if made.has("inconclusive") and not accept_inconclusive:
+        raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
 def _others(results: Path, names: Sequence[str]) -> Iterator[Results]:
     """The other stored campaigns that can be read; `history` lists those that cannot."""
+    from orchestrator.system import store, stored_campaigns
+
     for folder in stored_campaigns.folders(results):
         if folder.name not in names:
             with suppress(TierbenchError):
                 yield store.load(folder, tables=False)
 
 
-def baseline_app(kept: Path, out: Console) -> typer.Typer:
-    """The commands; `kept`: where campaigns stay unless named."""
-    app = typer.Typer(help="Names for stored campaigns, to compare later ones with.")
+baseline = typer.Typer(help="Names for stored campaigns, to compare later ones with.")
 
-    @app.command(name="set")
-    def save(name: NameArgument, campaign: CampaignArgument, results: ResultsOption = kept) -> None:
-        """Names a campaign."""
-        folder = stored_campaigns.save_baseline(results, name, campaign)
-        out.print(f"{name} = {folder.name}", highlight=False)
 
-    @app.command(name="list")
-    def show(results: ResultsOption = kept) -> None:
-        """Lists all names."""
-        saved = stored_campaigns.baselines(results)
-        for name, folder in saved.items():
-            out.print(f"{name} = {folder}", highlight=False)
-        if not saved:
-            out.print("no baseline yet: `tierbench baseline set NAME FOLDER`", highlight=False)
+@baseline.command(name="set")
+@takes()
+def save(
+    app: App, name: NameArgument, campaign: CampaignArgument, results: ResultsOption = RESULTS
+) -> None:
+    """Names a campaign."""
+    from orchestrator.system import stored_campaigns
 
-    @app.command(name="remove")
-    def remove(name: NameArgument, results: ResultsOption = kept) -> None:
-        """Forgets a name; its campaign stays."""
-        stored_campaigns.remove_baseline(results, name)
+    folder = stored_campaigns.save_baseline(results, name, campaign)
+    app.out.print(f"{name} = {folder.name}", highlight=False)
 
-    return app
+
+@baseline.command(name="list")
+@takes()
+def show(app: App, results: ResultsOption = RESULTS) -> None:
+    """Lists all names."""
+    from orchestrator.system import stored_campaigns
+
+    saved = stored_campaigns.baselines(results)
+    for name, folder in saved.items():
+        app.out.print(f"{name} = {folder}", highlight=False)
+    if not saved:
+        app.out.print("no baseline yet: `tierbench baseline set NAME FOLDER`", highlight=False)
+
+
+@baseline.command(name="remove")
+@takes()
+def remove(app: App, name: NameArgument, results: ResultsOption = RESULTS) -> None:
+    """Forgets a name; its campaign stays."""
+    from orchestrator.system import stored_campaigns
+
+    stored_campaigns.remove_baseline(results, name)
 
 
 def _print(out: Console, content: Any) -> None:

@@ -1,18 +1,18 @@
-"""What was asked for, with the files that it names → the plan of a campaign. Nothing is started."""
+"""What was asked for, with the files that it names → the plan of a campaign. Nothing is started.
+
+read and bind → choose databases → window → order → price: each step takes the draft further.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from pathlib import Path
 
-from rich.console import Console
-
 from orchestrator.analysis.statistics import looks
-from orchestrator.cli import outside
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Compared, Request
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
@@ -35,63 +35,122 @@ from orchestrator.planning import notes as plan_notes
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.powers import Platform
 from orchestrator.run import forecast
-from orchestrator.tier import DiskKind
-from orchestrator.tiers import tier_mechanisms
 from orchestrator.units import listed, shortened
 
 SLO = "--slo"
 MOST_REPETITIONS = 10  # where --until may add some, and --max-repeats does not say how many
-# UnavailableError if it does not answer.
-Connect = Callable[[str, Placing | None], Platform]
-Connected = Callable[[], Platform]
+Connected = Callable[[], Platform]  # UnavailableError if it does not answer
 
 
-def make_plan(
-    request: Request, root: Path, cache: Path, failure: str = "", connect: Connect | None = None
-) -> Plan:
+@dataclass(frozen=True)
+class PlanDraft:
+    """A plan in the making: what the steps so far have decided."""
+
+    request: Request
+    profiles: tuple[Profile, ...]
+    workloads: tuple[Workload, ...]
+    platform: str
+    # As the files have them: without --prices, and without --set.
+    unpriced: tuple[Profile, ...]
+    of_files: tuple[Workload, ...]
+    notes: tuple[Note, ...] = ()
+    name: str = ""
+    # Of workloads that are repeated another number of times than all others.
+    repetitions: Mapping[str, int] = field(default_factory=dict)
+    latency_at_pct: float | None = None  # as in `Plan`
+
+
+def make_plan(app: App, request: Request, failure: str = "") -> Plan:
     """Files and options → a plan. UsageError with every mistake; nothing is started.
 
     `failure`: why the database that `auto` preferred did not start; then it takes the other.
-    `connect`: to a platform other than the one that is named.
     """
-    _require_names(request)
-    named = [Path(name).stem for name in request.workloads]
-    given = overrides.read(request.overrides or (), named)
-    disks = {"enforcement": request.enforcement} if request.enforcement else {}
-    names = request.profiles, request.workloads
-    files = partial(project_files.read, root, *names, request.scale, disk_kinds())
+    draft = _read(app, request)
+    draft = _choose_databases(app, draft, failure)
+    draft = _window(draft)
+    return _price(app, _order(draft))
+
+
+# ------------------------------------------------------------------ the steps
+
+
+def _read(app: App, request: Request) -> PlanDraft:
+    """Profiles and workloads from their files, with what the options say in their place."""
+    if not request.profiles or not request.workloads:
+        raise UsageError(
+            "no profile or no workload is named",
+            advice="name at least one of each; `tierbench list` shows them",
+        )
+    given = overrides.read(request.overrides or (), [Path(name).stem for name in request.workloads])
+    read = partial(
+        project_files.read,
+        app.root,
+        request.profiles,
+        request.workloads,
+        request.scale,
+        app.disk_kinds(),
+        tier_changes={"enforcement": request.enforcement} if request.enforcement else {},
+        texts={},
+    )
     with overrides.blamed(given, request.scale):
-        found, workloads = files(request.price_list, given, keys, disks)
+        found, workloads = read(price_list=request.price_list, given=given, known=keys)
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    unpriced, of_files = read()
     found = plan.with_clients(found, request.clients)
-    plain, of_files = files(tier_changes=disks)
-    larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
-    platform = _platform(found, request)
+    platform = _platform(app, found, request)
+    return PlanDraft(request, found, workloads, platform, unpriced, of_files)
+
+
+def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
+    """Profiles on the nodes and the database that they will run on, with notes on what changed."""
+    request, found, workloads = draft.request, draft.profiles, draft.workloads
+    notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):
         if request.database != workloads[0].database:
             choose(request.database)  # UsageError for one that is not known
+        alone = plan_notes.of_disks_alone(found, workloads)
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
-        notes = tuple(plan_notes.of_disks_alone(found, workloads))
     else:
-        bound, notes = _with_databases(found, request, platform, cache, failure, connect)
-        notes = (*notes, *plan_notes.of_disks_alone(bound, workloads))
-    machines.check(bound, platform, platform == outside.PLATFORM)
+        bound, notes = _with_databases(app, draft, failure)
+        alone = plan_notes.of_disks_alone(bound, workloads)
+    notes = (*notes, *alone)
+    machines.check(bound, draft.platform, draft.platform == PLATFORM)
     asked = {one.name for one in fields(Compared) if getattr(request, one.name) != one.default}
     if request.windows == "many":
         asked = asked - {"windows"} | {plan_notes.MANY_WINDOWS}
-    notes = (*notes, *plan_notes.of_options(asked, bound, workloads, plain))
-    workloads, wanted, longer = _windows(workloads, bound, request)
+    notes = (*notes, *plan_notes.of_options(asked, bound, workloads, draft.unpriced))
+    return replace(draft, profiles=bound, notes=notes)
+
+
+def _window(draft: PlanDraft) -> PlanDraft:
+    """How long, how often and at which load each workload is measured."""
+    request = draft.request
+    larger = overrides.notes(draft.workloads, draft.of_files)
+    workloads, repetitions, longer = _windows(draft.workloads, draft.profiles, request)
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
-    name = _name(workloads, bound)
+    name = _name(workloads, draft.profiles)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
-    notes = (*notes, *longer, *larger, *plan_notes.of_scale(workloads, request.scale))
-    made = plan.make_plan(
-        name,
-        bound,
-        workloads,
+    of_scale = plan_notes.of_scale(workloads, request.scale)
+    return replace(
+        draft,
+        workloads=workloads,
+        name=name,
+        repetitions=repetitions,
+        latency_at_pct=share_pct,
+        notes=(*draft.notes, *longer, *larger, *of_scale),
+    )
+
+
+def _order(draft: PlanDraft) -> Plan:
+    """The runs, in their order."""
+    request = draft.request
+    ordered = plan.make_plan(
+        draft.name,
+        draft.profiles,
+        draft.workloads,
         repetitions=request.repetitions,
         seed=request.seed,
         scale=request.scale,
@@ -100,25 +159,25 @@ def make_plan(
         baseline=request.baseline,
         gate_every=request.gate_every,
         drain=request.drain,
-        latency_at_pct=share_pct,
+        latency_at_pct=draft.latency_at_pct,
         looks=_looks(request),
         aa=request.aa,
-        platform=platform,
-        notes=(*notes, *plan_notes.of_tiers(bound)),
+        platform=draft.platform,
+        notes=(*draft.notes, *plan_notes.of_tiers(draft.profiles)),
     )
+    wanted = draft.repetitions
     for done in range(request.repetitions, max(wanted.values(), default=0)):
-        made = plan.grown(made, [name for name, count in wanted.items() if count > done])
-    made = forecast.timed(made, *outside.unasked(root, cache, ConsoleProgress(Console(quiet=True))))
-    notes = (*made.notes, *costs.notes(made))
-    return replace(made, overrides=tuple(request.overrides or ()), notes=notes)
+        ordered = plan.grown(ordered, [name for name, count in wanted.items() if count > done])
+    return replace(ordered, overrides=tuple(request.overrides or ()))
 
 
-def _require_names(request: Request) -> None:
-    if not request.profiles or not request.workloads:
-        raise UsageError(
-            "no profile or no workload is named",
-            advice="name at least one of each; `tierbench list` shows them",
-        )
+def _price(app: App, ordered: Plan) -> Plan:
+    """How long it takes, and what it costs."""
+    timed = forecast.timed(ordered, *app.unasked())
+    return replace(timed, notes=(*timed.notes, *costs.notes(timed)))
+
+
+# ------------------------------------------------------------------ what the steps decide by
 
 
 def _name(workloads: Sequence[Workload], profiles: Sequence[Profile]) -> str:
@@ -149,7 +208,7 @@ def _looks(request: Request) -> Mapping[int, float]:
     return looks.shares(first, most)
 
 
-def _platform(found: Sequence[Profile], request: Request) -> str:
+def _platform(app: App, found: Sequence[Profile], request: Request) -> str:
     """Where the campaign runs. UsageError if profiles name several platforms: what differs between
     those would be taken for a difference of disks."""
     named = {profile.name: profile.platform for profile in found if profile.platform}
@@ -166,12 +225,12 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
             "or `machines`",
             advice="tiers are compared on the same machines: write the same in each",
         )
-    name = request.platform or next(iter(named.values()), outside.PLATFORM)
+    name = request.platform or next(iter(named.values()), PLATFORM)
     first = found[0]
     if first.placing and not machines.named(first) and (request.platform, name) == (None, "docker"):
         raise UsageError(f"{first.name} has `kubernetes`: say --platform kubernetes, or docker")
-    if name != outside.PLATFORM:
-        outside.require(name)
+    if name != PLATFORM:
+        app.connection(name)
     elif claimed := listed([one.name for one in found if one.tier.kind == "storage-class"]):
         raise UsageError(
             f"the disks of {claimed} are volumes of a StorageClass, which {name} does not have",
@@ -182,23 +241,19 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
 
 
 def _with_databases(
-    found: Sequence[Profile],
-    request: Request,
-    platform: str,
-    folder: Path,
-    failure: str,
-    connect: Connect | None,
+    app: App, draft: PlanDraft, failure: str
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
-    connected = cache(partial(connect or outside.platform, platform, found[0].placing))
-    elsewhere = platform != outside.PLATFORM or any(map(machines.named, found))
+    request, found = draft.request, draft.profiles
+    connected = cache(partial(app.connect, draft.platform, found[0].placing))
+    elsewhere = draft.platform != PLATFORM or any(map(machines.named, found))
     cores = [] if request.nodes else _cores(connected, elsewhere)
     fitted, notes = plan.fit_to_machines(found, request.nodes, cores)
     bound, choices = [], []
     for profile in fitted:
         cluster = profile.cluster
         database = cluster.database if request.database == AUTO else request.database
-        choice = choose(database, partial(_proven, cluster, connected, folder), failure)
+        choice = choose(database, partial(_proven, cluster, connected, app.cache), failure)
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     for profile in bound:
@@ -276,17 +331,20 @@ def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
 
 
 def placed(
-    root: Path, name: str, platform: str | None = None, scale: str = profiles.ANY_SCALE
+    app: App, name: str, platform: str | None = None, scale: str = profiles.ANY_SCALE
 ) -> Profile:
     """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
     mistakes, or if its machines are not that platform's."""
-    ((found,), _) = project_files.read(root, [name], [], scale, disk_kinds())
+    ((found,), _) = project_files.read(app.root, [name], [], scale, app.disk_kinds())
     found = replace(found, platform=platform or found.platform)
-    where = found.platform or outside.PLATFORM
-    machines.check_platform(found, where, where == outside.PLATFORM)
+    where = found.platform or PLATFORM
+    machines.check_platform(found, where, where == PLATFORM)
     return found
 
 
-def disk_kinds() -> dict[str, DiskKind]:
-    """The tier mechanisms that a profile may name, each with the kind of its disks."""
-    return {name: mechanism.kind for name, mechanism in tier_mechanisms().items()}
+def place(app: App, profile: str | None, platform: str | None) -> tuple[str | None, Placing | None]:
+    """The platform that was asked for, or that of a profile with its machines."""
+    if profile is None:
+        return platform, None
+    found = placed(app, profile, platform)
+    return found.platform, found.placing

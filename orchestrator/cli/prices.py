@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from orchestrator import units
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.app import App
+from orchestrator.cli.options import takes
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.planning import project_files
-from orchestrator.system import http_client, store
-from orchestrator.system.clock import SystemClock
-from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
-from orchestrator.tier_catalog.reading import Catalog
+
+if TYPE_CHECKING:
+    from orchestrator.tier_catalog.reading import Catalog
 
 Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
@@ -28,56 +26,66 @@ CurrencyOption = Annotated[str, typer.Option(help="Three letters, such as USD.")
 OutOption = Annotated[Path | None, typer.Option(help="The file; default: in profiles/prices.")]
 
 
-def prices_app(root: Path, out: Console, progress: ConsoleProgress) -> Any:
-    """The commands, for the program's own folder and console."""
-    app = typer.Typer(help="Prices of the providers' own services.", no_args_is_help=True)
+prices = typer.Typer(help="Prices of the providers' own services.", no_args_is_help=True)
 
-    @app.callback()
-    def group() -> None:
-        """Prices of the providers' own services."""
 
-    @app.command()
-    def update(
-        provider: ProviderOption = "azure",
-        region: RegionOption = "",
-        currency: CurrencyOption = "USD",
-        file: OutOption = None,
-    ) -> None:
-        """Asks a provider for its list prices of disks and writes a list that profiles then use.
+@prices.callback()
+def group() -> None:
+    """Prices of the providers' own services."""
 
-        AWS answers with a file of hundreds of megabytes for a region. Google Cloud has no such
-        service that answers without an account.
-        """
-        if provider not in SERVICES:
-            known = units.listed(list(SERVICES))
-            raise UsageError(f"no public price service of {provider!r} is known; known: {known}")
-        (service, ask), rows = SERVICES[provider], project_files.catalog(root)
-        region = region or service.REGION
-        progress.step(f"asking {service.SOURCE}")
-        found = ask(region, currency, rows)
-        if not found:
-            raise UnavailableError(
-                f"the price service knows no disk of {region} in {currency}",
-                advice=f"name the region as {provider} does, such as {service.REGION}",
-            )
-        today = datetime.fromtimestamp(SystemClock().now(), UTC).date().isoformat()
-        text = price_lists.format_list(found, currency, region, today, service.SOURCE)
-        target = file or root / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
-        price_lists.with_prices(rows, {str(target): text})
-        target.parent.mkdir(parents=True, exist_ok=True)
-        store.write_text(target, text)
-        progress.done()
-        out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
 
-    return app
+@prices.command()
+@takes()
+def update(
+    app: App,
+    provider: ProviderOption = "azure",
+    region: RegionOption = "",
+    currency: CurrencyOption = "USD",
+    file: OutOption = None,
+) -> None:
+    """Asks a provider for its list prices of disks and writes a list that profiles then use.
+
+    AWS answers with a file of hundreds of megabytes for a region. Google Cloud has no such
+    service that answers without an account.
+    """
+    from orchestrator.planning import project_files
+    from orchestrator.system import store
+    from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
+
+    services = {"azure": (azure_prices, _azure), "aws": (aws_prices, _aws)}
+    if provider not in services:
+        known = units.listed(list(services))
+        raise UsageError(f"no public price service of {provider!r} is known; known: {known}")
+    (service, ask), rows = services[provider], project_files.catalog(app.root)
+    region = region or service.REGION
+    app.progress.step(f"asking {service.SOURCE}")
+    found = ask(region, currency, rows)
+    if not found:
+        raise UnavailableError(
+            f"the price service knows no disk of {region} in {currency}",
+            advice=f"name the region as {provider} does, such as {service.REGION}",
+        )
+    today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
+    text = price_lists.format_list(found, currency, region, today, service.SOURCE)
+    target = file or app.root / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
+    price_lists.with_prices(rows, {str(target): text})
+    target.parent.mkdir(parents=True, exist_ok=True)
+    store.write_text(target, text)
+    app.progress.done()
+    app.out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
 
 
 def _azure(region: str, currency: str, rows: Catalog) -> Components:
+    from orchestrator.tier_catalog import azure_prices
+
     questions = azure_prices.questions(region, currency)
-    return azure_prices.components([item for one in questions for item in pages(one)], rows)
+    return azure_prices.components([item for asked in questions for item in pages(asked)], rows)
 
 
 def _aws(region: str, currency: str, rows: Catalog) -> Components:
+    from orchestrator.system import http_client
+    from orchestrator.tier_catalog import aws_prices
+
     try:
         lines = http_client.public_lines(f"{aws_prices.URL}/{region}/index.csv")
         return aws_prices.components(lines, currency, rows)
@@ -85,12 +93,11 @@ def _aws(region: str, currency: str, rows: Catalog) -> Components:
         raise _unanswered("AWS", error) from error
 
 
-# Provider → its reader, with the region of the shipped prices, and what asks its public service.
-SERVICES = {"azure": (azure_prices, _azure), "aws": (aws_prices, _aws)}
-
-
 def pages(question: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. UnavailableError if the service does not answer."""
+    from orchestrator.system import http_client
+    from orchestrator.tier_catalog import azure_prices
+
     try:
         answer = http_client.get_public_json(azure_prices.URL, question)
         for _ in range(MAX_PAGES):

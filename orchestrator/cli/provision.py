@@ -10,29 +10,31 @@ import os
 import platform
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
+from orchestrator.cli.app import App
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import Clock, Platform, Progress, Shell
+from orchestrator.powers import Platform, Progress
 from orchestrator.system.clock import wait_until
+
+if TYPE_CHECKING:
+    from orchestrator.platforms.docker.engine import DockerPlatform
 
 _APT_S = 600.0
 _ENGINE_LOG = Path("/var/log/tierbench-dockerd.log")
 
 
-def provide(
-    root: Path, cache: Path, clock: Clock, shell: Shell, progress: Progress
-) -> DockerPlatform:
+def provide(app: App) -> DockerPlatform:
     """Provides engine, base image and our images. UnavailableError if one cannot be had."""
-    platform = provide_engine(clock, shell, progress)
-    provide_base(platform, cache, shell, progress)
+    platform = provide_engine(app)
+    provide_base(platform, app)
     for name in own_images.OURS:
-        tag = own_images.tag(root, name)
+        tag = own_images.tag(app.root, name)
         if not platform.images.present(tag):
-            progress.step(f"building the image {tag}", 40)
-            platform.images.build(str(own_images.folder(root, name)), tag, lambda _line: None)
-            progress.note(f"built {tag}")
+            app.progress.step(f"building the image {tag}", 40)
+            platform.images.build(str(own_images.folder(app.root, name)), tag, lambda _line: None)
+            app.progress.note(f"built {tag}")
     return platform
 
 
@@ -53,34 +55,39 @@ def bring_images(
             )
 
 
-def provide_engine(clock: Clock, shell: Shell, progress: Progress) -> DockerPlatform:
+def provide_engine(app: App) -> DockerPlatform:
     """Connects to the engine; installs and starts one if none is there (Debian, root)."""
     try:
-        return DockerPlatform(clock)
+        return _engine(app)
     except UnavailableError as error:
         if os.environ.get("DOCKER_HOST"):
             raise
-        if platform.system() != "Linux" or os.geteuid() != 0:
+        if platform.system() != "Linux" or app.user != 0:
             raise UnavailableError(
                 f"no Docker engine answers, and only root on Linux can start one ({error.what})",
                 advice="start Docker (or add your user to the group docker), then run it again",
             ) from error
     if shutil.which("dockerd") is None:
-        _apt_install(("docker.io",), "no Docker engine is installed", shell, progress)
-    _start_engine(clock, shell, progress)
-    return DockerPlatform(clock)
+        _apt_install(("docker.io",), "no Docker engine is installed", app)
+    _start_engine(app)
+    return _engine(app)
 
 
-def _start_engine(clock: Clock, shell: Shell, progress: Progress) -> None:
+def _engine(app: App) -> DockerPlatform:
+    return cast("DockerPlatform", app.connect())
+
+
+def _start_engine(app: App) -> None:
     def answers() -> bool:
         try:
-            DockerPlatform(clock)
+            _engine(app)
         except UnavailableError:
             return False
         return True
 
     if answers():  # the package's own service script has started it
         return
+    clock, shell, progress = app.clock, app.shell, app.progress
     progress.step("starting the Docker engine", 10)
     if Path("/run/systemd/system").is_dir():
         shell.run(("systemctl", "start", "docker"), timeout_s=60)
@@ -98,22 +105,23 @@ def _start_engine(clock: Clock, shell: Shell, progress: Progress) -> None:
     progress.note(f"started the Docker engine (its log: {_ENGINE_LOG})")
 
 
-def provide_base(platform: DockerPlatform, cache: Path, shell: Shell, progress: Progress) -> None:
+def provide_base(platform: DockerPlatform, app: App) -> None:
     """Provides the base image: present, pulled, or made from Debian's own packages."""
     if platform.images.present(own_images.BASE):
         return
+    cache, progress = app.cache, app.progress
     progress.step(f"pulling {own_images.BASE}", 20)
     if platform.images.pull(own_images.BASE):
         return
     progress.note(f"{own_images.BASE} cannot be pulled: making it from Debian's packages")
     if shutil.which("mmdebstrap") is None:
-        _apt_install(
-            ("mmdebstrap",), f"{own_images.BASE} can neither be pulled nor made", shell, progress
-        )
+        _apt_install(("mmdebstrap",), f"{own_images.BASE} can neither be pulled nor made", app)
     progress.step(f"making {own_images.BASE}", 30)
     cache.mkdir(parents=True, exist_ok=True)
     tarball = cache / "trixie.tar"
-    done = shell.run(("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S)
+    done = app.shell.run(
+        ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S
+    )
     if done.exit_code != 0:
         raise UnavailableError(
             f"{own_images.BASE} can neither be pulled nor made here",
@@ -124,10 +132,11 @@ def provide_base(platform: DockerPlatform, cache: Path, shell: Shell, progress: 
     tarball.unlink()
 
 
-def _apt_install(packages: tuple[str, ...], why: str, shell: Shell, progress: Progress) -> None:
+def _apt_install(packages: tuple[str, ...], why: str, app: App) -> None:
     wanted = " ".join(packages)
-    if shutil.which("apt-get") is None or os.geteuid() != 0:
+    if shutil.which("apt-get") is None or app.user != 0:
         raise UnavailableError(why, advice=f"install it with your package system: {wanted}")
+    shell, progress = app.shell, app.progress
     progress.step(f"installing {wanted}", 30)
     env = {"DEBIAN_FRONTEND": "noninteractive"}
     install = ("apt-get", "install", "-y", "--no-install-recommends", *packages)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,60 +9,55 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from orchestrator.cli.options import ProfilesOption, Request, WorkloadsOption, names_in
-from orchestrator.parts import Parts
-from orchestrator.powers import Progress, World
+from orchestrator.cli import REHEARSALS
+from orchestrator.cli.app import App
+from orchestrator.cli.options import ProfilesOption, Request, WorkloadsOption, names_in, takes
 
 
-def command(
-    root: Path, kept: Path, progress: Progress, conclude: Callable[[Path, bool], object]
-) -> Callable[..., None]:
-    """The command; `kept`: where rehearsals stay unless named, `conclude`: judges and shows one."""
-
-    def rehearse(
-        profiles: ProfilesOption = "premium ultra",
-        workloads: WorkloadsOption = "point-select insert tpcc",
-        scale: Annotated[str, Option(help="smoke, laptop, study, …: sizes and times.")] = "smoke",
-        repeats: Annotated[int, Option(min=1, help="Repetitions of every cell.")] = 3,
-        seed: Annotated[int, Option(help="Seed of the run order and of the figures.")] = 1,
-        results: Annotated[Path, Option(file_okay=False, help="Where rehearsals are kept.")] = kept,
-    ) -> None:
-        """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-        request = Request(
-            profiles=names_in(profiles),
-            workloads=names_in(workloads),
-            scale=scale,
-            repetitions=repeats,
-            seed=seed,
-        )
-        conclude(carry_out(request, root, results, progress), False)
-
-    return rehearse
+@takes()
+def rehearse(
+    app: App,
+    profiles: ProfilesOption = "premium ultra",
+    workloads: WorkloadsOption = "point-select insert tpcc",
+    scale: Annotated[str, Option(help="smoke, laptop, study, …: sizes and times.")] = "smoke",
+    repeats: Annotated[int, Option(min=1, help="Repetitions of every cell.")] = 3,
+    seed: Annotated[int, Option(help="Seed of the run order and of the figures.")] = 1,
+    results: Annotated[
+        Path, Option(file_okay=False, help="Where rehearsals are kept.")
+    ] = REHEARSALS,
+) -> None:
+    """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
+    request = Request(
+        profiles=names_in(profiles),
+        workloads=names_in(workloads),
+        scale=scale,
+        repetitions=repeats,
+        seed=seed,
+    )
+    app.show(carry_out(app, request, results))
 
 
-def carry_out(request: Request, root: Path, results: Path, progress: Progress) -> Path:
+def carry_out(app: App, request: Request, results: Path) -> Path:
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
-    from orchestrator.cli import campaign, plans
-    from orchestrator.collectors import collectors
-    from orchestrator.databases import databases
+    from orchestrator.cli import campaign
     from orchestrator.keys.schema import DRY
-    from orchestrator.load_generators import load_generators
     from orchestrator.planning import rehearsal
     from orchestrator.platforms.dry import DryPlatform
     from orchestrator.run import experiment
-    from orchestrator.system.clock import MadeUpClock, SystemClock
-    from orchestrator.system.shell import SystemShell
-    from orchestrator.tiers import tier_mechanisms
+    from orchestrator.system.clock import MadeUpClock
 
     with TemporaryDirectory() as cache:
-        request = replace(request, database="postgresql")  # any: none is started
         platform: Any = DryPlatform()
-        plan = plans.make_plan(request, root, Path(cache), connect=lambda *_: platform)
-        made = rehearsal.rehearsed(plan)
-        progress.warn(rehearsal.WARNING)
-        clock = MadeUpClock(SystemClock().now())
-        world = World(clock, SystemShell(), platform, progress, Path(cache), root)
-        dry = tuple(c for c in collectors(world.platform) if c.name == DRY)
-        parts = Parts(databases(), load_generators(), tier_mechanisms(), dry)
-        fingerprint = campaign.fingerprint(asdict(world.machine.facts()), rehearsal.WARNING, world)
-        return experiment.execute(made, parts, world, results, fingerprint)
+        known = dict.fromkeys(app.platforms(), lambda *_: platform)
+        dry = replace(
+            app, cache=Path(cache), clock=MadeUpClock(app.clock.now()), platforms=lambda: known
+        )
+        request = replace(request, database="postgresql")  # any: none is started
+        plan = rehearsal.rehearsed(dry.plan(request))
+        app.progress.warn(rehearsal.WARNING)
+        world = replace(dry.world(), scope="tierbench")
+        parts = dry.parts(world.platform)
+        parts = replace(parts, collectors=tuple(one for one in parts.collectors if one.name == DRY))
+        host = asdict(world.machine.facts())
+        fingerprint = campaign.fingerprint(app, host, rehearsal.WARNING, world)
+        return experiment.execute(plan, parts, world, results, fingerprint)

@@ -1,24 +1,106 @@
-"""`tierbench schema`: the JSON Schema of what a person writes, for editors and other programs."""
+"""`tierbench schema`: the JSON Schema of what a person writes, from the records that read it.
+
+Keys, types, units and ranges are in it, so that an editor can complete and mark them. What several
+keys must be to each other, and whether a name is known, only reading the file tells.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from rich.console import Console
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 from typer import Argument
 
+from orchestrator.cli.app import App
+from orchestrator.cli.options import takes
 from orchestrator.errors import UsageError
-from orchestrator.planning import json_schema
+from orchestrator.keys.schema import (
+    ClusterYaml,
+    Mechanism,
+    NamedTierYaml,
+    ProfileYaml,
+    WorkloadYaml,
+)
+from orchestrator.tier_catalog.choosing import Reference
+from orchestrator.tier_catalog.price_lists import PriceList
+from orchestrator.tier_catalog.rows import PriceRow, Text
 
 
-def command(out: Console) -> Callable[..., None]:
-    def schema(kind: Annotated[str, Argument(help=f"{', '.join(json_schema.FILES)}.")]) -> None:
-        """Prints the JSON Schema of a profile, cluster, workload or price list."""
-        if kind not in json_schema.FILES:
-            raise UsageError(
-                f"no schema of {kind!r}", advice=f"there are {', '.join(json_schema.FILES)}"
-            )
-        out.out(json_schema.of(kind), end="", highlight=False)
+class ProfileOfRow(NamedTierYaml):
+    """A profile whose tier names a row of the catalog."""
 
-    return schema
+    tier: str | Reference
+    cluster: str | ClusterYaml  # type: ignore[assignment]
+
+
+class ProfileOfNumbers(ProfileYaml):
+    """A profile whose tier has its own numbers."""
+
+    cluster: str | ClusterYaml  # type: ignore[assignment]
+
+
+class Components(PriceRow):
+    """A row's price: currency and region if they are not the list's."""
+
+    model_config = ConfigDict(json_schema_extra=lambda made: made["properties"].pop("source"))
+
+    currency: Text = ""
+    region: Text = ""
+    source: Any = None  # the list's
+
+
+class PriceListOfRows(PriceList):
+    prices: Mapping[str, Components]  # type: ignore[assignment]
+
+
+FILES: dict[str, Any] = {
+    "profile": ProfileOfRow | ProfileOfNumbers,
+    "cluster": ClusterYaml,
+    "workload": WorkloadYaml,
+    "price-list": PriceListOfRows,
+}
+
+
+@takes()
+def schema(app: App, kind: Annotated[str, Argument(help=f"{', '.join(FILES)}.")]) -> None:
+    """Prints the JSON Schema of a profile, cluster, workload or price list."""
+    if kind not in FILES:
+        known = f"there are {', '.join(FILES)}"
+        raise UsageError(f"no schema of {kind!r}", advice=known)
+    app.out.out(json_schema(kind), end="", highlight=False)
+
+
+# Bounds of what a quantity becomes, which say nothing of how it is written; and names that only
+# repeat the key.
+_DROPPED = frozenset({"ge", "gt", "le", "lt", "title"})
+
+
+class _Generator(GenerateJsonSchema):
+    def encode_default(self, dft: Any) -> Any:
+        return dft.name if isinstance(dft, Mechanism) else super().encode_default(dft)
+
+
+def json_schema(kind: str) -> str:
+    """The schema of one of FILES, as JSON."""
+    made = _tidied(TypeAdapter(FILES[kind]).json_schema(schema_generator=_Generator))
+    head = {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "title": f"tierbench: a {kind.replace('-', ' ')}",
+    }
+    return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _tidied(schema: Any, named: bool = False) -> Any:
+    """`named`: the mapping's keys are names that a person may write, not words of JSON Schema."""
+    if isinstance(schema, list):
+        return [_tidied(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _tidied(value, key in ("properties", "$defs") and not named)
+        for key, value in schema.items()
+        if named or not (key in _DROPPED or (key == "default" and value in (None, "", {}, [])))
+    }

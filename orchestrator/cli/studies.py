@@ -2,73 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
 from typer import Argument, Option
 
-from orchestrator import __version__, report
-from orchestrator.analysis.campaigns import published_deltas
-from orchestrator.analysis.conclusions import Verdict
-from orchestrator.analysis.results import Results
-from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign
+from orchestrator import __version__
+from orchestrator.cli import RESULTS
+from orchestrator.cli.app import App
+from orchestrator.cli.options import takes
 from orchestrator.errors import UsageError
-from orchestrator.planning import project_files, published_study
-from orchestrator.planning.published_study import Study
-from orchestrator.system import store
-from orchestrator.system.clock import SystemClock
+
+if TYPE_CHECKING:
+    from orchestrator.analysis.conclusions import Verdict
+    from orchestrator.planning.published_study import Study
 
 REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 
 
-def command(
-    root: Path, kept: Path, out: Console, conclude: Callable[[Path, bool], tuple[Results, Verdict]]
-) -> Callable[..., None]:
-    """The command; `kept`: where campaigns stay unless named, `conclude`: judges and shows one."""
+@takes()
+def import_study(
+    app: App,
+    file: Annotated[
+        Path | None, Argument(help="Its tables in YAML; default: the study on Azure disks.")
+    ] = None,
+    results: Annotated[Path, Option(help="Where results are kept.")] = RESULTS,
+    beside: Annotated[
+        Path | None, Option(help="A campaign with its tiers and workloads, to be shown beside it.")
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print verdict.json, no tables.")] = False,
+) -> None:
+    """Makes a campaign of a study's published tables, to be judged by this program's rules."""
+    from orchestrator import report
+    from orchestrator.analysis.verdicts import judge
+    from orchestrator.system import store
 
-    def import_study(
-        file: Annotated[
-            Path | None, Argument(help="Its tables in YAML; default: the study on Azure disks.")
-        ] = None,
-        results: Annotated[Path, Option(help="Where results are kept.")] = kept,
-        beside: Annotated[
-            Path | None,
-            Option(help="A campaign with its tiers and workloads, to be shown beside it."),
-        ] = None,
-        as_json: Annotated[bool, Option("--json", help="Print verdict.json, no tables.")] = False,
-    ) -> None:
-        """Makes a campaign of a study's published tables, to be judged by this program's rules."""
-        if beside and as_json:
-            raise UsageError("--beside shows tables, which --json does not have: give one")
-        own = judge(store.load(beside)) if beside else None
-        study, folder = carry_in(file or root / REFERENCE, root, results)
-        _, verdict = conclude(folder, as_json)
-        if own is not None and not as_json:
-            for table in report.beside_tables(verdict, own):
-                out.print(table)
-        if study.deltas and not as_json:
-            for line in compared(study, verdict):
-                out.print(line, highlight=False)
-
-    return import_study
+    if beside and as_json:
+        raise UsageError("--beside shows tables, which --json does not have: give one")
+    own = judge(store.load(beside)) if beside else None
+    study, folder = carry_in(app, file or app.root / REFERENCE, results)
+    _, verdict = app.show(folder, as_json)
+    if own is not None and not as_json:
+        for table in report.beside_tables(verdict, own):
+            app.out.print(table)
+    if study.deltas and not as_json:
+        for line in compared(study, verdict):
+            app.out.print(line, highlight=False)
 
 
-def carry_in(file: Path, root: Path, results: Path) -> tuple[Study, Path]:
+def carry_in(app: App, file: Path, results: Path) -> tuple[Study, Path]:
     """Reads a study and keeps it as a campaign; returns its folder. UsageError with all mistakes
     in the file."""
-    where, text = project_files.read_text(file, root)
+    from orchestrator.cli import campaign
+    from orchestrator.planning import project_files, published_study
+    from orchestrator.system import store
+
+    where, text = project_files.read_text(file, app.root)
     name = file.stem if file.stem != "study" else file.resolve().parent.name
     study = published_study.read(where, name.removeprefix("reference-"), text)
     source = {"published": study.title, "source": study.source}
-    fingerprint = {"tierbench": __version__, **source, **campaign.given()}
-    return study, store.keep_published(results, study, text, fingerprint, SystemClock().now())
+    fingerprint = {"tierbench": __version__, **source, **campaign.command_given(app)}
+    return study, store.keep_published(results, study, text, fingerprint, app.clock.now())
 
 
 def compared(study: Study, verdict: Verdict) -> list[str]:
     """How many of the changes that the study printed come out of its figures, and which do not."""
+    from orchestrator.analysis.campaigns import published_deltas
+
     every = published_deltas.reproduced(study.deltas, verdict)
     wrong = [str(one) for one in every if not one.agrees]
     count = len(every) - len(wrong)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
 from orchestrator import units
+from orchestrator.cli.app import App
+from orchestrator.cli.disks import limits_in, print_limits
+from orchestrator.cli.options import LimitsArgument, takes
 from orchestrator.errors import UsageError
-from orchestrator.powers import Progress
 
 TextArgument = Annotated[str, typer.Argument(help="Words that must stand in the name or title.")]
 ProviderOption = Annotated[str | None, typer.Option(help="azure, aws or gcp.")]
@@ -22,7 +23,6 @@ MaxLatencyOption = Annotated[str | None, typer.Option(help="Documented, at most,
 BurstOption = Annotated[bool | None, typer.Option(help="Only tiers with (or without) burst.")]
 MachinesOption = Annotated[bool, typer.Option("--vms", help="Virtual machines, not disks.")]
 RunArgument = Annotated[str, typer.Argument(help="A run's folder name, or latest.")]
-LimitsArgument = Annotated[list[str], typer.Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 ResultsOption = Annotated[Path | None, typer.Option(help="Where results are kept.")]
 
 
@@ -34,63 +34,49 @@ class _ListingByDefault(TyperGroup):
         return super().parse_args(ctx, args if args and args[0] in known else ["list", *args])
 
 
-def tiers_app(
-    root: Path, cache: Path, default_results: Path, out: Console, progress: Progress
-) -> Any:
-    """The commands, for the program's own folders and console."""
-    app = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes running disks.")
-
-    @app.command(name="list")
-    def show(
-        text: TextArgument = "",
-        provider: ProviderOption = None,
-        min_iops: MinIopsOption = None,
-        min_throughput: MinThroughputOption = None,
-        max_latency: MaxLatencyOption = None,
-        burst: BurstOption = None,
-        machines: MachinesOption = False,
-    ) -> None:
-        """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
-        from orchestrator import tier_catalog
-        from orchestrator.cli import tier_listing
-        from orchestrator.planning import project_files
-
-        rows = project_files.catalog(root)
-        if machines and (min_throughput, max_latency, burst) != (None, None, None):
-            raise UsageError("--min-throughput, --max-latency and --burst choose disks, not --vms")
-        if machines:
-            out.print(tier_listing.vm_table(tier_catalog.vms(rows, provider, min_iops, text)))
-            return
-        least = _quantity(units.parse_bytes_per_s, min_throughput)
-        most = _quantity(units.parse_seconds, max_latency)
-        tiers = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-        out.print(tier_listing.tier_table(tiers))
-
-    @app.command(name="set")
-    def change(run: RunArgument, limits: LimitsArgument, results: ResultsOption = None) -> None:
-        """Changes limits of the emulated disks of the run that is going on, and records it."""
-        from orchestrator.cli import campaign
-
-        changes, folder = limits_in(limits), results or default_results
-        enforced = campaign.set_limits(run, changes, root, cache, folder, progress)
-        for name, value in changes.items():
-            out.print(f"{name} = {enforced.get(name, value):.15g}", highlight=False)
-
-    return app
+tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes running disks.")
 
 
-def limits_in(words: Sequence[str]) -> dict[str, float]:
-    """`name=number` words → limits. UsageError for a word that is not one."""
-    return dict(_limit(text) for text in words)
+@tiers.command(name="list")
+@takes()
+def show(
+    app: App,
+    text: TextArgument = "",
+    provider: ProviderOption = None,
+    min_iops: MinIopsOption = None,
+    min_throughput: MinThroughputOption = None,
+    max_latency: MaxLatencyOption = None,
+    burst: BurstOption = None,
+    machines: MachinesOption = False,
+) -> None:
+    """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
+    from orchestrator import tier_catalog
+    from orchestrator.cli import tier_listing
+    from orchestrator.planning import project_files
+
+    rows = project_files.catalog(app.root)
+    if machines and (min_throughput, max_latency, burst) != (None, None, None):
+        raise UsageError("--min-throughput, --max-latency and --burst choose disks, not --vms")
+    if machines:
+        app.out.print(tier_listing.vm_table(tier_catalog.vms(rows, provider, min_iops, text)))
+        return
+    least = _quantity(units.parse_bytes_per_s, min_throughput)
+    most = _quantity(units.parse_seconds, max_latency)
+    found = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
+    app.out.print(tier_listing.tier_table(found))
 
 
-def _limit(text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    try:
-        return name, float(value)
-    except ValueError as error:
-        what = f"{text!r} is not name=number" if equals else f"{text!r} has no value"
-        raise UsageError(what, advice="for example `iops=4000 bytes_per_s=1e8`") from error
+@tiers.command(name="set")
+@takes()
+def change(
+    app: App, run: RunArgument, limits: LimitsArgument, results: ResultsOption = None
+) -> None:
+    """Changes limits of the emulated disks of the run that is going on, and records it."""
+    from orchestrator.cli import campaign
+
+    changes = limits_in(limits)
+    enforced = campaign.set_limits(app, run, changes, results or app.results)
+    print_limits(changes, enforced, app)
 
 
 def _quantity(parse: Callable[[object], float], text: str | None) -> Any:

@@ -9,45 +9,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-import typer
-from rich.console import Console
 
 from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.figures.transactions import COMMITTED, DELIVERY, FAILED, NEW_ORDER
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.cli.options import CampaignArgument, ResultsOption
-from orchestrator.errors import EXIT_DIFFERS, TierbenchError
+from orchestrator.errors import TierbenchError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import CLIENT
-from orchestrator.system import store, stored_campaigns
+from orchestrator.system import store
 from orchestrator.units import counted
 
 _ROUNDING = 1e-9  # sums in another order
 Figures = Mapping[tuple[str, str], float]  # (metric, scope) → value
-
-
-def command(kept: Path, out: Console) -> Callable[..., None]:
-    """The command; `kept`: where campaigns are unless named."""
-
-    def verify(campaign: CampaignArgument = "latest", results: ResultsOption = kept) -> None:
-        """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
-        count = 0
-        for where, checked, differences in checks(stored_campaigns.resolve(results, campaign)):
-            for line in (f"{where}: {checked}", *(f"  differs: {one}" for one in differences)):
-                out.print(line, markup=False, highlight=False, soft_wrap=True)
-            count += len(differences)
-        out.print(counted(count, "difference") if count else "no difference", highlight=False)
-        if count:
-            raise typer.Exit(EXIT_DIFFERS)
-
-    return verify
 
 
 def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:

@@ -47,32 +47,40 @@ def read(
     given: Sequence[overrides.Override] = (),
     known: overrides.Known = overrides.nothing_known,
     tier_changes: Mapping[str, object] | None = None,
+    texts: dict[Path, str] | None = None,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
     `price_list`: prices that hold instead of the catalog's. `given`: keys of workloads that hold
     over their files', `known`: what their load generators take. `tier_changes`: keys of the tiers
-    that are to be others than in the files. UsageError with the mistakes of all files at once.
+    that are to be others than in the files. `texts`: of the files that were read before, to which
+    those that are read now are added. UsageError with the mistakes of all files at once.
     """
-    texts, rows = clusters(root), catalog(root, price_list)
+    rows, texts = catalog(root, price_list), {} if texts is None else texts
+
+    def text_of(file: Path) -> str:
+        if file not in texts:
+            texts[file] = _text(file, root)
+        return texts[file]
+
+    folder = root / "profiles/clusters"
+    own_clusters = {name: text_of(folder / f"{name}.yaml") for name in names(folder)}
 
     def profile(file: Path) -> Profile:
-        where = _where(file, root)
-        text = _text(file, root)
         return parse.read_profile(
             file.stem,
-            text,
-            texts,
+            text_of(file),
+            own_clusters,
             scale,
             rows,
-            where,
+            _where(file, root),
             mechanisms,
-            beside=lambda name: _text(file.parent / name, root),
+            beside=lambda name: text_of(file.parent / name),
             changes=tier_changes,
         )
 
     def workload(file: Path) -> Workload:
-        text, where = _text(file, root), _where(file, root)
+        text, where = text_of(file), _where(file, root)
         contents[file.stem] = strict_yaml.parse(where, text)
         return parse.read_workload(file.stem, text, scale, where, given, known)
 

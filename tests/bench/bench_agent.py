@@ -18,10 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
-from orchestrator.cli import outside
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.app import App
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.machine import MachineCollector
@@ -107,9 +104,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=30, help="for each number of containers")
     parser.add_argument("--cache", type=Path, default=ROOT / ".cache")
     arguments = parser.parse_args()
-    progress, met = ConsoleProgress(Console(stderr=True)), True
-    with outside.at_work(ROOT, arguments.cache, progress) as (world, platform):
-        bench = Bench(world, own_images.need(ROOT, agent.IMAGE, platform), arguments.seconds)
+    met = True
+    with App(cache=arguments.cache).at_work() as world:
+        bench = Bench(world, own_images.need(ROOT, agent.IMAGE, world.platform), arguments.seconds)
         print("| containers | CPU, % of a core | memory, MB | a tick here, ms |")
         print("|---:|---:|---:|---:|")
         for count in CONTAINERS:

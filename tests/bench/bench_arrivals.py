@@ -14,13 +14,11 @@ import tempfile
 from pathlib import Path
 
 import pandas as pd
-from rich.console import Console
 
-from orchestrator.cli import outside
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.app import App
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
-from tests import ROOT, open_loop
+from tests import open_loop
 from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running
 
 SHARES, SECONDS = (0.3, 0.5, 0.7), 30.0
@@ -31,12 +29,10 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=3)
     repeats = options.parse_args().repeats
     generator = Sysbench()
+    app = App()
+    world = app.world()
     with (
-        outside.powers(ROOT, ROOT / ".cache", ConsoleProgress(Console(stderr=True))) as (
-            world,
-            engine,
-        ),
-        outside.alone(engine),
+        app.alone(world.platform),
         plain_volumes(1, world) as volumes,
         running(volumes, world) as cluster,
         tempfile.TemporaryDirectory() as folder,

@@ -28,7 +28,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cli import outside
+from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import UnavailableError
@@ -66,7 +66,9 @@ def main() -> int:
     columns = ("transactions/s here", "client CPU, ms each", "per client core, 1/s")
     table = Table("workload", *columns, "the same, held", title="medians (least to most)")
     began_s = time.monotonic()
-    with outside.powers(ROOT, CACHE, progress) as (world, engine), outside.alone(engine):
+    app = App(cache=CACHE, progress=progress)
+    world = app.world()
+    with app.alone(world.platform):
         world.platform.sweep()
         for name, asked in workloads(world).items():
             free, held = on_fresh_server(functools.partial(measured, asked, repeats), world)

@@ -26,8 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis.results import Results, measuring_pct
-from orchestrator.cli import outside
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.app import App
 from orchestrator.model import PhaseName, Record
 from orchestrator.system import store
 from tests import ROOT
@@ -54,11 +53,9 @@ def main() -> int:
     arguments.add_argument("--workload", default="point-select")
     arguments.add_argument("--ways", nargs="+", default=["copy", "none", EMULATED])
     asked = arguments.parse_args()
-    progress, found = ConsoleProgress(Console(stderr=True)), {}
-    with (
-        outside.powers(ROOT, ROOT / ".cache", progress) as (world, _),
-        tempfile.TemporaryDirectory() as folder,
-    ):
+    found = {}
+    world = App().world()
+    with tempfile.TemporaryDirectory() as folder:
         for way in asked.ways:
             if way == EMULATED:
                 found[way] = carried_out("premium", way, Path(folder), asked)

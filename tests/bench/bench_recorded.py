@@ -23,7 +23,7 @@ from typing import Any
 from rich.console import Console
 
 from orchestrator import units
-from orchestrator.cli import outside
+from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.model import Volume
 from orchestrator.planning import recorded_disk
@@ -157,7 +157,9 @@ def main() -> int:
     asked = parser.parse_args()
     progress = ConsoleProgress(Console(stderr=True))
     cache = ROOT / ".cache" / "bench"
-    with outside.powers(ROOT, cache, progress) as (world, engine), outside.alone(engine):
+    app = App(cache=cache, progress=progress)
+    world = app.world()
+    with app.alone(world.platform):
         ratios, cores, share = run(asked.repeats, asked.seconds, world)
     progress.done()
     print(f"{'rehearsed / recorded':28} median   least     most")

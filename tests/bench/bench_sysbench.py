@@ -25,7 +25,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cli import outside
+from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import PostgreSQL, nodes
@@ -76,7 +76,9 @@ def main() -> int:
     arguments.add_argument("--repeats", type=int, default=5)
     repeats = arguments.parse_args().repeats
     console, progress = Console(), ConsoleProgress(Console(stderr=True))
-    with outside.powers(ROOT, ROOT / ".cache", progress) as (world, engine), outside.alone(engine):
+    app = App(progress=progress)
+    world = app.world()
+    with app.alone(world.platform):
         world.platform.sweep()
         tables = list(measured(repeats, world))
     progress.done()

@@ -25,7 +25,7 @@ from typing import Any
 
 from rich.console import Console
 
-from orchestrator.cli import outside
+from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
@@ -304,7 +304,9 @@ def main() -> int:
     progress = ConsoleProgress(Console(stderr=True))
     started = time.monotonic()
     cache = ROOT / ".cache" / "bench"
-    with outside.powers(ROOT, cache, progress) as (world, engine), outside.alone(engine):
+    app = App(cache=cache, progress=progress)
+    world = app.world()
+    with app.alone(world.platform):
         figures = run(world, asked.repeats, asked.rows, only)
     progress.done()
     print(f"{'figure':44} median         least     most")

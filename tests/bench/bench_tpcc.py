@@ -37,7 +37,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cli import outside
+from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.databases.common import container_nodes
@@ -80,7 +80,9 @@ def main() -> int:
     console = Console()
     progress = ConsoleProgress(Console(stderr=True))
     costs: dict[str, list[Cost]] = {}
-    with outside.powers(ROOT, ROOT / ".cache", progress) as (world, engine), outside.alone(engine):
+    app = App(progress=progress)
+    world = app.world()
+    with app.alone(world.platform):
         world.platform.sweep()
         if asked.recording:
             ratios = on_fresh_server(functools.partial(recording, repeats), world)

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from orchestrator.cli import provision
+from orchestrator.cli import main, provision
+from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
@@ -24,7 +25,6 @@ from orchestrator.system.shell import SystemShell
 from orchestrator.yugabyte import counters
 from tests import CACHE, ROOT
 from tests import standin_image as standin_image_of
-from tests.asked import code_of
 from tests.integration import servers
 from tests.integration.servers import Server
 
@@ -38,8 +38,7 @@ HERE = Path(__file__).resolve().parent
 @pytest.fixture(scope="session")
 def engine() -> DockerPlatform:
     """The engine with our images built; leftovers of an earlier, killed test run removed."""
-    progress = ConsoleProgress(Console(stderr=True))
-    platform = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), progress)
+    platform = provision.provide(App(cache=CACHE))
     platform.sweep()
     servers.sweep()
     return platform
@@ -189,7 +188,7 @@ def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     def tell(*arguments: str, **environment: str) -> tuple[int, str]:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        code = code_of(arguments, monkeypatch)
+        code = main.exit_code(arguments, App())
         said = capsys.readouterr()
         return code, said.out + said.err
 

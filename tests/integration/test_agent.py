@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.analysis.telemetry import resources
-from orchestrator.cli import outside
-from orchestrator.cli.main import app
+from orchestrator.cli.app import App
+from orchestrator.cli.main import program
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
@@ -150,10 +150,10 @@ def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
         return Path(path).read_text()
 
     monkeypatch.setattr(LocalMachine, "read", remembered)
-    monkeypatch.setattr(outside, "platforms", lambda: {"docker": lambda clock, _: Far(clock)})
+    app = App(platforms=lambda: {"docker": lambda clock, _: Far(clock)})
     words = ["run", "--profile", "premium", "--workload", "point-select", "--scale", "smoke"]
     more = ["--nodes", "1", "--db", "postgresql", "--results", str(tmp_path)]
-    done = CliRunner().invoke(app, [*words, *more], catch_exceptions=False)
+    done = CliRunner().invoke(program, [*words, *more], obj=app, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert read_here <= {"/proc/meminfo", "/proc/cpuinfo", "/etc/os-release"}
     (run,) = store.load(tmp_path / "latest").runs

@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 from kubernetes import client
-from rich.console import Console
 
 from orchestrator.cli import provision
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.app import App
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
-from orchestrator.system.shell import SystemShell
 from tests import CACHE, ROOT
 from tests.cluster import leftovers
 from tests.cluster.cluster import Cluster, up
@@ -46,8 +44,7 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def loaded(cluster: Cluster) -> Cluster:
     """With the base image and ours on every node: brought once, since they share layers."""
-    progress = ConsoleProgress(Console(stderr=True))
-    provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), progress)
+    provision.provide(App(cache=CACHE))
     cluster.load(own_images.BASE, *(own_images.tag(ROOT, name) for name in own_images.OURS))
     return cluster
 

@@ -18,7 +18,7 @@ import pytest
 from orchestrator import collectors, databases, load_generators, report, tiers
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import outside, plans
+from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
@@ -31,6 +31,7 @@ from orchestrator.system import store
 from orchestrator.tier import DiskKind, Tier
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
+from tests.apps import an_app, with_parts
 from tests.fakes import fake_world
 from tests.plans import a_plan, profile_text
 
@@ -56,7 +57,7 @@ class ThrowawayTier(Throwaway, DryTier):
     kind: DiskKind = "none"
 
 
-def planned(tier: str, folder: Path) -> Plan:
+def planned(tier: str, folder: Path, parts: Parts | None = None) -> Plan:
     """The plan of a profile with this tier, made as the command line makes it."""
     file = folder / "mine.yaml"
     file.write_text(profile_text(tier, "azure-d8s-v5"))
@@ -67,7 +68,8 @@ def planned(tier: str, folder: Path) -> Plan:
         scale="smoke",
         nodes=1,
     )
-    return plans.make_plan(request, ROOT, folder)
+    app = an_app(folder)
+    return plans.make_plan(with_parts(app, parts) if parts else app, request)
 
 
 def a_dry_plan(database: str = "dry", generator: str = "dry", tier: Tier | None = None) -> Plan:
@@ -120,9 +122,8 @@ def test_a_tier_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """A profile names it; judging and the report know its disks by their kind alone."""
     registry = {**tiers.tier_mechanisms(), "throwaway": ThrowawayTier()}
     monkeypatch.setattr(tiers, "tier_mechanisms", lambda: registry)
-    for command in (plans, outside):
-        monkeypatch.setattr(command, "tier_mechanisms", lambda: registry)
-    tier = planned("{enforcement: throwaway}", tmp_path).profiles[0].tier
+    parts = Parts(databases.databases(), load_generators.load_generators(), registry, ())
+    tier = planned("{enforcement: throwaway}", tmp_path, parts).profiles[0].tier
     results = carried_out(a_dry_plan(tier=tier), tmp_path)
     verdict = judge(results)
     assert "none tier" in {doubt.kind for doubt in verdict.doubts}

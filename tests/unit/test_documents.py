@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from orchestrator import facts, model, parts, powers
 from orchestrator.analysis import conclusions
 from orchestrator.analysis.results import Results
-from orchestrator.cli.main import app
+from orchestrator.cli.main import program
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.errors import UsageError
 from orchestrator.keys import schema
@@ -118,7 +118,7 @@ def test_every_command_and_option_is_documented_and_no_other() -> None:
     section = text_of("OPTIONS.md").split("## Variables")[0]
     rows = {row[0].strip("`"): row for row in table_rows(section)}
     documented = {re.sub(r" [\[A-Z].*", "", name) for name in rows}
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(program)
     options = {opt for each in group.params for opt in each.opts}
     for name, command in commands(group):
         assert name in documented, f"{name} has no row in docs/OPTIONS.md"

@@ -5,46 +5,42 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.cli import main, outside
+from orchestrator.cli.app import require_writable
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
-from orchestrator.run import datasets
 from orchestrator.tiers.common.real import removal, restoring
 from orchestrator.tiers.common.real.removal import MarkedFolder
+from tests.apps import tierbench
 from tests.plans import profile_text
 from tests.refused_profiles import cluster_text
-from tests.standing import Place
+from tests.standing import Engine, Place
 
 
 @pytest.mark.parametrize(
     ("with_profile", "expected"),
-    [(False, (None, None)), (True, (None, Placing(machines=("vm1",), client_machine="vm2")))],
+    [(False, Placing()), (True, Placing(machines=("vm1",), client_machine="vm2"))],
 )
 def test_it_cleans_the_machines_of_a_profile(
-    with_profile: bool, expected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    with_profile: bool, expected: Placing, tmp_path: Path
 ) -> None:
     place, asked = Place(tmp_path), []
 
-    def powers(_root: Any, _cache: Any, _progress: Any, *where: Any) -> Any:
-        asked.append(where)
-        return nullcontext((place.world, place.engine))
+    def connected(_clock: Any, placing: Placing) -> Any:
+        asked.append(placing)
+        return place.engine
 
-    monkeypatch.setattr(outside, "powers", powers)
-    monkeypatch.setattr(outside, "alone", lambda _engine: nullcontext())
-    monkeypatch.setattr(datasets, "forget", lambda _world, only_list=False: ())
     profile = tmp_path / "mine.yaml"
     text = profile_text("{iops: 500, throughput: 10MB/s}", cluster=cluster_text())
     text = text.replace("smoke:", "only-here:")  # any scale will do
     profile.write_text(text.rstrip("\n") + "\nmachines: [vm1]\nclient_machine: vm2\n")
     words = ["clean", "--yes", *(["--profile", str(profile)] if with_profile else [])]
-    assert main._guarded(lambda: main.app(words, standalone_mode=False)) == 0
+    assert tierbench(place.app(connect=connected), *words) == 0
     assert asked == [expected]
 
 
@@ -58,6 +54,7 @@ class Steps:
         MarkedFolder("/mnt/tierbench-data", foreign="is odd"),
     )
     asked: list[tuple[str, bool]] = field(default_factory=list)
+    app: Any = None
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         self.asked.append(("sweep", only_list))
@@ -74,23 +71,28 @@ class Steps:
 
 @pytest.fixture
 def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
-    place, steps = Place(tmp_path), Steps()
-    monkeypatch.setattr(outside, "powers", lambda *_: nullcontext((place.world, place.engine)))
-    monkeypatch.setattr(outside, "alone", lambda _engine: nullcontext())
+    steps = Steps()
+
+    class Swept(Engine):
+        def sweep(self, only_list: bool = False) -> Any:
+            return steps.sweep(only_list)
+
+    place = Place(tmp_path)
+    place.engine = Swept(place.proc)
+    steps.app = place.app()
     monkeypatch.setattr(restoring, "forget", steps.forgotten)
-    monkeypatch.setattr(place.world.platform, "sweep", steps.sweep)
     return steps
 
 
-def clean(*words: str) -> int:
-    return main._guarded(lambda: main.app(["clean", *words], standalone_mode=False))
+def clean(steps: Steps, *words: str) -> int:
+    return tierbench(steps.app, "clean", *words)
 
 
 @pytest.mark.parametrize("words", [["--dry-run"], ["--dry-run", "--yes"]])
 def test_a_dry_run_names_each_thing_and_removes_nothing(
     steps: Steps, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    assert clean(*words) == 0
+    assert clean(steps, *words) == 0
     assert steps.asked == [("sweep", True), ("forget", True)]
     said = capsys.readouterr().out
     assert "would be removed: volume tierbench-1-data" in said
@@ -102,7 +104,7 @@ def test_a_dry_run_that_finds_nothing_says_so(
     steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps.engine, steps.folders = (), ()
-    assert clean("--dry-run") == 0
+    assert clean(steps, "--dry-run") == 0
     assert "nothing to remove" in capsys.readouterr().out
 
 
@@ -111,7 +113,7 @@ def test_a_sweep_that_fails_does_not_stop_the_rest(
     steps: Steps, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps.engine = RunError("a namespace hangs")
-    assert clean(*words) == RunError("").exit_code
+    assert clean(steps, *words) == RunError("").exit_code
     assert "/data/datasets/x (1 MiB)" in capsys.readouterr().out
 
 
@@ -123,7 +125,7 @@ def test_what_cannot_be_removed_ends_with_the_code_of_a_removal_that_failed(
         MarkedFolder("/data/datasets/x", 2**20, kept=(kept,)),
         MarkedFolder("/data/disks", 2**20),
     )
-    assert clean("--yes") == RunError("").exit_code
+    assert clean(steps, "--yes") == RunError("").exit_code
     said = capsys.readouterr()
     assert kept in said.out and "/data/disks (1 MiB)" in said.out
     assert "/data/datasets/x cannot be removed" in said.err
@@ -137,7 +139,7 @@ def test_a_step_that_fails_ends_with_its_code_and_the_rest_goes_on(
         yield
 
     monkeypatch.setattr(removal, "here", denied)
-    assert clean("--yes") == RunError("").exit_code
+    assert clean(steps, "--yes") == RunError("").exit_code
     said = capsys.readouterr()
     assert "/data/datasets/x (1 MiB)" in said.out and "Permission denied" in said.err
 
@@ -151,16 +153,16 @@ def test_at_a_terminal_it_shows_then_asks(
             return True
 
     monkeypatch.setattr("sys.stdin", Terminal(answer))
-    clean()
+    clean(steps)
     removed = [("sweep", False), ("forget", False)] if answer == "y\n" else []
     assert steps.asked == [("sweep", True), ("forget", True), *removed]
     steps.asked, steps.engine, steps.folders = [], (), ()
-    assert clean() == 0 and len(steps.asked) == 2, "nobody is asked where nothing is to go"
+    assert clean(steps) == 0 and len(steps.asked) == 2, "nobody is asked where nothing is to go"
 
 
 def test_without_a_terminal_it_refuses(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    assert clean() == 64 and steps.asked == []
+    assert clean(steps) == 64 and steps.asked == []
 
 
 def test_a_folder_of_another_user_in_the_cache_is_said_with_the_remedy() -> None:
@@ -175,7 +177,7 @@ def test_a_folder_of_another_user_in_the_cache_is_said_with_the_remedy() -> None
             os.seteuid(65534)
         try:
             with pytest.raises(UnavailableError, match="standing cannot be written") as raised:
-                outside._require_writable(Path(place))
+                require_writable(Path(place))
         finally:
             os.seteuid(me)
         assert raised.value.advice.startswith("sudo chown -R ")

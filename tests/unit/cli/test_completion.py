@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.cli.main import app
+from orchestrator.cli.main import program
 from orchestrator.planning import project_files
 from tests import ROOT
 
@@ -17,7 +17,7 @@ def completed(*words: str) -> list[str]:
         "COMP_CWORD": str(len(words)),
         "_TIERBENCH_COMPLETE": "complete_bash",
     }
-    said = CliRunner().invoke(app, env=asked, prog_name="tierbench").output
+    said = CliRunner().invoke(program, env=asked, prog_name="tierbench").output
     return [line for line in said.splitlines() if line]
 
 

@@ -15,28 +15,17 @@ from typing import Any, NoReturn
 
 import pytest
 
-from orchestrator.cli import campaign, outside, plans
+from orchestrator.cli import campaign, plans
 from orchestrator.cli.options import Request
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.databases.yugabytedb.checklist import CheckedFact, State
 from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Plan
-from orchestrator.parts import Parts
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.powers import MachineFacts, World
-from orchestrator.system.shell import SystemShell
-from tests import ROOT
-from tests.fakes import (
-    FakeClock,
-    FakeDatabase,
-    FakePlatform,
-    Log,
-    QuietProgress,
-    fake_parts,
-    fake_world,
-    this_machine_has,
-)
+from orchestrator.powers import Machine, MachineFacts
+from tests.apps import an_app, said_by, with_parts
+from tests.fakes import FakeClock, FakeDatabase, FakePlatform, Log, fake_parts, this_machine_has
 
 OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
 NAMES = [fact.name for fact in checklist.lines()]
@@ -54,10 +43,8 @@ class Engine(FakePlatform):
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    made = Engine({OFFICIAL: "sha256:84"})
-    monkeypatch.setattr(outside, "platform", lambda *_: made)
-    return made
+def engine() -> Engine:
+    return Engine({OFFICIAL: "sha256:84"})
 
 
 def asked(database: str = "auto", profiles: tuple[str, ...] = ("premium",)) -> Request:
@@ -81,25 +68,17 @@ def go_through(
     found: list[CheckedFact] | None = None,
 ) -> list[str]:
     """The checklist, with these findings; what was said."""
-    progress = QuietProgress()
-
-    @contextmanager
-    def powers(root: Path, cache: Path, *_: Any) -> Iterator[tuple[World, Any]]:
-        world = fake_world(Log(), cache, shell=SystemShell())
-        yield replace(world, root=root, progress=progress), engine
-
+    app = an_app(cache, engine, clock=FakeClock())
     with monkeypatch.context() as patch:
-        patch.setattr(outside, "powers", powers)
-        patch.setattr(outside, "LOCK", cache / "lock")
         patch.setattr(
             checklist, "first_run", lambda *_: iter(findings({}) if found is None else found)
         )
-        list(campaign.first_run(None, ROOT, cache, progress))
-    return progress.said
+        list(campaign.first_run(app, None))
+    return said_by(app)
 
 
 def test_an_image_alone_is_no_reason_to_take_yugabytedb(engine: Engine, tmp_path: Path) -> None:
-    made = plans.make_plan(asked(), ROOT, tmp_path)
+    made = plans.make_plan(an_app(tmp_path, engine), asked())
     assert databases(made) == ["postgresql"]
     notes = [note.text for note in made.notes if note.kind == "fallback database"]
     assert len(notes) == 1 and "make doctor DB=yugabytedb" in notes[0]
@@ -110,7 +89,7 @@ def test_a_checklist_that_passed_here_is_and_is_said(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert any("DB=auto" in line for line in go_through(engine, tmp_path, monkeypatch))
-    made = plans.make_plan(asked(profiles=("premium", "ultra")), ROOT, tmp_path)
+    made = plans.make_plan(an_app(tmp_path, engine), asked(profiles=("premium", "ultra")))
     assert databases(made) == ["yugabytedb", "yugabytedb"]
     said = [note.text for note in made.notes if "checklist passed" in note.text]
     assert len(said) == 1 and OFFICIAL in said[0] and "1970-01-01" in said[0]
@@ -122,14 +101,14 @@ def test_a_checklist_with_an_open_line_unlocks_nothing_and_locks_again(
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
     go_through(engine, tmp_path, monkeypatch, findings({"cold-copy": state}))
-    assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(an_app(tmp_path, engine), asked())) == ["postgresql"]
 
 
 def test_a_checklist_cut_short_unlocks_nothing(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_through(engine, tmp_path, monkeypatch, findings({})[:-2])
-    assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(an_app(tmp_path, engine), asked())) == ["postgresql"]
 
 
 @pytest.mark.parametrize(
@@ -145,16 +124,22 @@ def test_it_is_about_this_image_on_this_machine(
     other: Engine, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
-    monkeypatch.setattr(outside, "platform", lambda *_: other)
-    assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(an_app(tmp_path, other), asked())) == ["postgresql"]
 
 
-def test_without_an_engine_it_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise UnavailableError("no engine")
+def test_without_an_engine_it_is_not_asked(tmp_path: Path) -> None:
+    assert databases(plans.make_plan(an_app(tmp_path), asked())) == ["postgresql"]
 
-    monkeypatch.setattr(outside, "platform", refuse)
-    assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+
+class On(Engine):
+    """An engine on this machine alone."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__({})
+        self.machine = machine
+
+    def machines(self) -> tuple[Machine, ...]:
+        return (self.machine,)
 
 
 def test_cores_are_counted_where_containers_run(
@@ -167,22 +152,21 @@ def test_cores_are_counted_where_containers_run(
 
     this_machine_has(monkeypatch, cpus=2)
     for cpus, nodes in ((4, 1), (6, 3)):
-        other = Engine({})
         facts = MachineFacts("vm1", "6.1", "Debian", cpus, "", 2**34)
         there = AgentMachine("vm1", talking, FakeClock(), facts)
-        monkeypatch.setattr(other, "machines", lambda there=there: (there,))
-        monkeypatch.setattr(outside, "platform", lambda *_, other=other: other)
         request = replace(asked("postgresql"), nodes=None)
-        (profile,) = plans.make_plan(request, ROOT, tmp_path).profiles
+        (profile,) = plans.make_plan(an_app(tmp_path, On(there)), request).profiles
         assert profile.cluster.nodes == nodes
 
 
 def test_whoever_names_a_database_gets_it(engine: Engine, tmp_path: Path) -> None:
     engine.images.here.clear()
-    made = plans.make_plan(asked("yugabytedb"), ROOT, tmp_path)
+    made = plans.make_plan(an_app(tmp_path, engine), asked("yugabytedb"))
     assert databases(made) == ["yugabytedb"]
     assert engine.asked == [("pull", OFFICIAL)]
-    assert databases(plans.make_plan(asked("postgresql"), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(an_app(tmp_path, engine), asked("postgresql"))) == [
+        "postgresql"
+    ]
 
 
 # ------------------------------------------------------------------ where it does not start
@@ -205,30 +189,18 @@ class Here(FakeDatabase):
 
 
 def carry_out(
-    request: Request, log: Log, folder: Path, engine: Any, monkeypatch: pytest.MonkeyPatch
+    request: Request, log: Log, folder: Path, engine: Engine
 ) -> tuple[dict[str, Any], list[str]]:
     """The plan on disk, and what was said."""
-    progress = QuietProgress()
-    parts: Parts = fake_parts(log)
-    platform: Any = FakePlatform(log)
-    made = {name: Here(log, name) for name in ("postgresql", "yugabytedb")}
-
-    @contextmanager
-    def powers(root: Path, cache: Path, *_: Any) -> Iterator[tuple[World, Any]]:
-        world = fake_world(log, cache, shell=SystemShell())
-        yield replace(world, root=root, progress=progress, platform=platform), platform
-
-    monkeypatch.setattr(outside, "powers", powers)
-    monkeypatch.setattr(outside, "LOCK", folder / "lock")
-    for module in (campaign, plans):
-        monkeypatch.setattr(module, "databases", lambda: made)
-    fakes = dict.fromkeys(load_generators(), parts.load_generators["sysbench"])
-    monkeypatch.setattr(campaign, "load_generators", lambda: fakes)
-    monkeypatch.setattr(campaign, "tier_mechanisms", lambda: parts.tiers)
-    monkeypatch.setattr(campaign, "collectors", lambda _machine: parts.collectors)
-    plan = plans.make_plan(request, ROOT, folder)
-    left = campaign.carry_out(plan, request, ROOT, folder, folder / "results", progress)
-    return json.loads((left / "plan.json").read_text()), progress.said
+    parts = fake_parts(log)
+    generators = dict.fromkeys(load_generators(), parts.load_generators["sysbench"])
+    known = {name: Here(log, name) for name in ("postgresql", "yugabytedb")}
+    parts = replace(parts, databases=known, load_generators=generators)
+    app = with_parts(an_app(folder, engine, clock=FakeClock()), parts)
+    plan = plans.make_plan(app, request)
+    app = replace(app, platforms=lambda: {"docker": lambda *_: FakePlatform(log)})
+    left = campaign.carry_out(app, plan, request, folder / "results")
+    return json.loads((left / "plan.json").read_text()), said_by(app)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +217,7 @@ def test_a_database_that_auto_took_and_that_does_not_start_gives_way(
     go_through(engine, tmp_path, monkeypatch)
     log = Log(broken={word: error})
     request = asked(profiles=("premium", "ultra"))
-    plan, said = carry_out(request, log, tmp_path, engine, monkeypatch)
+    plan, said = carry_out(request, log, tmp_path, engine)
     assert [one["cluster"]["database"] for one in plan["profiles"]] == ["postgresql"] * 2
     note = next(one["text"] for one in plan["notes"] if "did not start" in one["text"])
     assert str(getattr(error, "what", error)) in note and "PostgreSQL" in note
@@ -261,7 +233,7 @@ def test_it_is_started_once_for_all_tiers_before_the_plan_is_written(
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
     log = Log()
-    plan, _ = carry_out(asked(profiles=("premium", "ultra")), log, tmp_path, engine, monkeypatch)
+    plan, _ = carry_out(asked(profiles=("premium", "ultra")), log, tmp_path, engine)
     assert [one["cluster"]["database"] for one in plan["profiles"]] == ["yugabytedb"] * 2
     first = log.words.index("yugabytedb up")
     assert first < log.words.index("load")
@@ -272,10 +244,10 @@ def test_it_is_started_once_for_all_tiers_before_the_plan_is_written(
 
 @pytest.mark.parametrize("database", ["yugabytedb", "postgresql"])
 def test_a_database_that_was_named_is_neither_tried_beforehand_nor_replaced(
-    database: str, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: str, engine: Engine, tmp_path: Path
 ) -> None:
     log = Log(broken={f"{database} up": NodeError("died")})
-    plan, _ = carry_out(asked(database), log, tmp_path, engine, monkeypatch)
+    plan, _ = carry_out(asked(database), log, tmp_path, engine)
     assert [one["cluster"]["database"] for one in plan["profiles"]] == [database]
     assert "volume up" not in log.words
 
@@ -286,5 +258,5 @@ def test_an_interrupt_is_no_reason_for_another_database(
     go_through(engine, tmp_path, monkeypatch)
     log = Log(broken={"yugabytedb up": KeyboardInterrupt()})
     with pytest.raises(KeyboardInterrupt):
-        carry_out(asked(), log, tmp_path, engine, monkeypatch)
+        carry_out(asked(), log, tmp_path, engine)
     assert not (tmp_path / "results").exists()

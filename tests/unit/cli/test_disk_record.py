@@ -5,19 +5,18 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from orchestrator.cli import disk_record, outside
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli import main
 from orchestrator.errors import UsageError
 from orchestrator.planning import recorded_disk
 from orchestrator.tiers.common.real import recording
+from tests.apps import an_app
+from tests.fakes import FakePlatform
 
 FOUND = recorded_disk.RecordedDisk(
     schema_version=1,
@@ -43,19 +42,16 @@ Record = Callable[..., str]
 def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
     """The command as it is called, on a disk of the figures above; what it printed."""
 
-    def ran(path: Path, **options: Any) -> str:
-        world, engine = SimpleNamespace(), SimpleNamespace()
-        monkeypatch.setattr(outside, "powers", lambda *_: nullcontext((world, engine)))
-        monkeypatch.setattr(outside, "alone", lambda _: nullcontext())
-
+    def ran(path: Path, *options: tuple[str, ...]) -> str:
         def recorded(path: Path, effort: Any, _world: object, allow_root_disk: bool) -> Any:
             asked.append((path, effort, allow_root_disk))
             return FOUND
 
         monkeypatch.setattr(recording, "record", recorded)
         out = Console(width=200, file=io.StringIO(), record=True)
-        progress = ConsoleProgress(LastingConsole(file=io.StringIO()))
-        disk_record.record_command(tmp_path, tmp_path, out, progress)(path, **options)
+        app = an_app(tmp_path, FakePlatform(), out=out)
+        words = [word for option in options for word in option]
+        main.program(["disk", "record", str(path), *words], standalone_mode=False, obj=app)
         return out.export_text()
 
     return ran
@@ -66,7 +62,7 @@ asked: list[tuple[Path, recording.RecordingEffort, bool]] = []
 
 def test_what_was_found_is_shown_and_written(record: Record, tmp_path: Path) -> None:
     file = tmp_path / "p15.json"
-    shown = record(Path("/mnt/p15"), out_file=file, burst_minutes=2.0)
+    shown = record(Path("/mnt/p15"), ("--out", str(file)), ("--burst-minutes", "2"))
     assert asked.pop() == (Path("/mnt/p15"), recording.RecordingEffort(hold_s=120.0), False)
     assert "read / write / mixed: 1,100 / 1,090 / 1,095" in shown
     assert "read latency at queue depth 1: median 2 ms, p99 5.92 ms" in shown
@@ -82,5 +78,5 @@ def test_nothing_is_measured_for_a_file_that_cannot_be_written(
     (tmp_path / "old.json").write_text("{}")
     for name, words in (("old.json", "exists already"), ("none/new.json", "does not exist")):
         with pytest.raises(UsageError, match=words):
-            record(Path("/mnt/p15"), out_file=tmp_path / name)
+            record(Path("/mnt/p15"), ("--out", str(tmp_path / name)))
     assert asked == []

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign, disks, main, outside
+from orchestrator.cli import campaign, standing_disks
 from orchestrator.errors import EXIT_USAGE, UsageError
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.powers import World
-from orchestrator.run import datasets
 from orchestrator.tier import Burst, Gate, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import standing
 from orchestrator.tiers.common.gate import truth_gate
 from tests import ROOT
+from tests.apps import tierbench
 from tests.fakes import this_machine_has
 from tests.standing import Place
 
@@ -32,23 +28,9 @@ BURSTING = Tier(
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = Place(tmp_path)
-
-    @contextmanager
-    def powers(*_: Any) -> Iterator[tuple[World, Any]]:
-        yield made.world, made.engine
-
     this_machine_has(monkeypatch, free_bytes=2**40)
-    monkeypatch.setattr(outside, "powers", powers)
-    monkeypatch.setattr(outside, "platform", lambda: made.engine)
-    monkeypatch.setattr(outside, "alone", lambda _engine: nullcontext())
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(emulated.EmulatedTier, "check", lambda *_: None)
-    return made
-
-
-def tierbench(*words: str) -> int:
-    return main._guarded(lambda: main.app(list(words), standalone_mode=False))
+    return Place(tmp_path)
 
 
 # ------------------------------------------------------------------ which tier
@@ -93,22 +75,22 @@ def test_keys_are_refused_as_in_a_profile(changes: list[str], words: str) -> Non
 
 
 def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    assert tierbench("disk", "up", "azure/P15", "--at", str(place.at)) == 0
+    assert tierbench(place.app(), "disk", "up", "azure/P15", "--at", str(place.at)) == 0
     assert "`tierbench disk down p15`" in capsys.readouterr().out
     place.engine.limits |= {"read_latency_us": 2000, "write_latency_us": 2000}
-    assert tierbench("disk", "set", "p15", "iops=4000") == 0
-    assert tierbench("disk", "list") == 0
+    assert tierbench(place.app(), "disk", "set", "p15", "iops=4000") == 0
+    assert tierbench(place.app(), "disk", "list") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "iops = 4000" in said and "4,000 IOPS" in said
     for words, becomes in (((), "would be removed: p15 ("), (("--keep-data",), "would stay in ")):
-        assert tierbench("disk", "down", "--all", "--dry-run", *words) == 0
+        assert tierbench(place.app(), "disk", "down", "--all", "--dry-run", *words) == 0
         said = capsys.readouterr().out
         assert f"p15 at {place.at} would be taken down; its data {becomes}" in said
         assert place.state() == (True, True, True)
-    assert tierbench("disk", "down", str(place.at)) == EXIT_USAGE
+    assert tierbench(place.app(), "disk", "down", str(place.at)) == EXIT_USAGE
     assert place.state() == (True, True, True), "nobody can be asked"
     assert "--keep-data" in capsys.readouterr().err
-    assert tierbench("disk", "down", str(place.at), "--keep-data") == 0
+    assert tierbench(place.app(), "disk", "down", str(place.at), "--keep-data") == 0
     assert "its data stay in" in capsys.readouterr().out
     assert place.state() == (False, False, True)
 
@@ -128,7 +110,7 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
 def test_wrong_words(
     place: Place, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    assert tierbench("disk", *words) == EXIT_USAGE
+    assert tierbench(place.app(), "disk", *words) == EXIT_USAGE
     assert message in " ".join(capsys.readouterr().err.split())
     assert place.is_clean()
 
@@ -136,14 +118,8 @@ def test_wrong_words(
 @pytest.mark.parametrize(
     "words", [["up", "azure/P15", "--at", "/x"], ["down", "p15"]], ids=["up", "down"]
 )
-def test_only_root_may(
-    place: Place,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert tierbench("disk", *words) == 69
+def test_only_root_may(place: Place, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert tierbench(place.app(user=1000), "disk", *words) == 69
     assert "only root can" in capsys.readouterr().err
 
 
@@ -159,7 +135,7 @@ def test_the_gate_measures_the_base_and_burst_comes_after(
 
     monkeypatch.setattr(truth_gate, "take", take)
     disk = standing.prepared("p15", place.at, "A tier", None, 2**30, None, place.world)
-    disks._put_up(disk, BURSTING, True, place.world)
+    standing_disks.put_up(disk, BURSTING, True, place.world)
     assert (seen, place.engine.limits["iops_burst"]) == ([0], 3500)
 
 
@@ -174,12 +150,11 @@ def test_a_campaign_notes_the_other_load(place: Place) -> None:
 
 
 def test_clean_leaves_it_and_says_how_to_end_it(
-    place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.up()
-    monkeypatch.setattr(datasets, "forget", lambda _world, only_list=False: ())
-    assert tierbench("clean") == EXIT_USAGE, "nobody can be asked"
-    assert tierbench("clean", "--yes") == 0
+    assert tierbench(place.app(), "clean") == EXIT_USAGE, "nobody can be asked"
+    assert tierbench(place.app(), "clean", "--yes") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "`tierbench disk down p15` takes it down" in said
     assert place.state() == (True, True, True)

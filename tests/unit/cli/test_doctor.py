@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.cli import doctor, main, outside, provision
+from orchestrator.cli import doctor, provision
+from orchestrator.cli.app import App
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
@@ -22,11 +23,12 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import StorageClass
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import many
-from tests import ROOT
+from orchestrator.powers import World
+from tests.apps import an_app, tierbench
 from tests.documented import existing_profiles
 from tests.fake_cluster import FakeCluster
 from tests.fake_engines import Engine
-from tests.fakes import FakeClock, FakePlatform, Log, fake_world
+from tests.fakes import FakePlatform, Log, fake_world
 from tests.plans import profile_text
 
 KUBERNETES = """platform: kubernetes
@@ -40,12 +42,22 @@ THEIRS = existing_profiles()[0]
 PLACED = Placing(machines=("vm1", "vm2", "tcp://vm3:2376"), client_machine="vm1")
 
 
-def asked(*words: str) -> int:
-    return main._guarded(lambda: main.app(words, standalone_mode=False))
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    """The program with the platforms that there are."""
+    return replace(App(), cache=tmp_path / "cache", results=tmp_path / "results")
 
 
-def doctor_of(*words: str) -> int:
-    return asked("doctor", *words)
+@dataclass(frozen=True)
+class Checking(App):
+    """One that writes down where it would work."""
+
+    begun: list[Any] = field(default_factory=list)
+
+    @contextmanager
+    def at_work(self, *where: Any) -> Iterator[World]:
+        self.begun.append(where)
+        yield fake_world(Log(), self.cache)
 
 
 @pytest.fixture
@@ -96,49 +108,42 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str | None, Engine]:
 
 
 @pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Where the checklist was begun, with the version and the image that it was to examine."""
-    begun: list[Any] = []
-
-    @contextmanager
-    def at_work(_root: Path, cache: Path, _progress: Any, *where: Any) -> Iterator[Any]:
-        begun.append(where)
-        world = fake_world(Log(), cache)
-        yield world, world.platform
+def checking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checking:
+    """A program whose checklist only writes down the version and the image that it examines."""
+    app = Checking(**vars(an_app(tmp_path)))
 
     def kept(_findings: Any, spec: Any, *_: Any) -> Iterator[Any]:
-        begun.append((spec.version, spec.settings.get("image")))
+        app.begun.append((spec.version, spec.settings.get("image")))
         yield from ()
 
-    monkeypatch.setattr(outside, "at_work", at_work)
     monkeypatch.setattr(checklist, "kept", kept)
-    return begun
+    return app
 
 
 # ------------------------------------------------------------------ what is examined
 
 
 def test_the_cluster_and_the_machines_of_a_profile_are_examined(
-    clusters: dict[str, FakeCluster], profile: Any, capsys: pytest.CaptureFixture[str]
+    app: App, clusters: dict[str, FakeCluster], profile: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    doctor_of("--profile", profile(KUBERNETES))
+    tierbench(app, "doctor", "--profile", profile(KUBERNETES))
     said = capsys.readouterr().out
     assert "context bench" in said and clusters["test"].calls == []
     assert "machine vm-1" in said and "machine vm-0" not in said
 
 
 def test_without_a_profile_it_is_the_current_context(
-    clusters: dict[str, FakeCluster], capsys: pytest.CaptureFixture[str]
+    app: App, clusters: dict[str, FakeCluster], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    doctor_of("--platform", "kubernetes")
+    tierbench(app, "doctor", "--platform", "kubernetes")
     assert "context test" in capsys.readouterr().out and clusters["bench"].calls == []
 
 
 def test_each_engine_of_a_profile_is_examined(
-    engines: dict[str | None, Engine], profile: Any, capsys: pytest.CaptureFixture[str]
+    app: App, engines: dict[str | None, Engine], profile: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A campaign brings images of ours to those that lack them."""
-    assert doctor_of("--profile", profile(MACHINES)) == 0
+    assert tierbench(app, "doctor", "--profile", profile(MACHINES)) == 0
     said = capsys.readouterr().out
     for name in ("vm1", "vm2", "tcp://vm3:2376"):
         assert f"Docker engine of {engines[name].known_as}: version 29.1" in said
@@ -146,33 +151,42 @@ def test_each_engine_of_a_profile_is_examined(
     assert "missing" not in said and "processors" not in said and "None" not in said
 
 
-def test_an_engine_elsewhere_is_not_taken_for_this_machine(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_engine_elsewhere_is_not_taken_for_this_machine(tmp_path: Path) -> None:
     """DOCKER_HOST names another computer: its disks are there."""
 
+    @dataclass
     class Far(FakePlatform):
+        machine: Any
+
+        def __post_init__(self) -> None:
+            super().__init__()
+
+        def machines(self) -> tuple[Any, ...]:
+            return (self.machine,)
+
         def examine(self) -> tuple[Finding, ...]:
             return (Finding("Docker engine", True, "far away"),)
 
-    monkeypatch.setattr(doctor, "DockerPlatform", lambda _clock: Far())
     for machine, local in ((object(), False), (LocalMachine(), True)):
-        monkeypatch.setattr(Far, "machines", lambda _, one=machine: (one,))
-        found = doctor.examine(ROOT, tmp_path, FakeClock())
+        found = doctor.examine(an_app(tmp_path, Far(machine)))
         subjects = [one.subject for one in found]
         assert "Docker engine" in subjects
         assert ("processors" in subjects, "/dev/fuse" in subjects) == (local, local)
 
 
 def test_images_are_brought_to_the_cluster_of_a_profile(
-    clusters: dict[str, FakeCluster], profile: Any, monkeypatch: pytest.MonkeyPatch
+    app: App, clusters: dict[str, FakeCluster], profile: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`setup` looks on the same machines as `doctor`."""
-    monkeypatch.setattr(provision, "provide", lambda *_: FakePlatform())
     brought: list[Any] = []
-    monkeypatch.setattr(provision, "bring_images", lambda _engine, *to: brought.append(to[0]))
+
+    def bring(_engine: Any, platform: Any, *_: Any) -> None:
+        brought.append(platform)
+
+    monkeypatch.setattr(provision, "provide", lambda _app: FakePlatform())
+    monkeypatch.setattr(provision, "bring_images", bring)
     named = ("--profile", profile(KUBERNETES))
-    assert asked("setup", *named) == asked("setup") == 0
+    assert tierbench(app, "setup", *named) == tierbench(app, "setup") == 0
     (platform,) = brought
     assert platform.placement.placing.context == "bench" and clusters["test"].calls == []
 
@@ -191,11 +205,11 @@ def test_images_are_brought_to_the_cluster_of_a_profile(
     ],
 )
 def test_the_checklist_runs_where_it_is_asked_for(
-    lines: str | None, words: tuple[str, ...], expected: Any, profile: Any, checked: list[Any]
+    lines: str | None, words: tuple[str, ...], expected: Any, profile: Any, checking: Checking
 ) -> None:
     named = () if lines is None else ("--profile", profile(lines))
-    assert doctor_of("--db", "yugabytedb", *named, *words) == 0
-    assert checked == [expected, (None, None)]
+    assert tierbench(checking, "doctor", "--db", "yugabytedb", *named, *words) == 0
+    assert checking.begun == [expected, (None, None)]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +220,7 @@ def test_the_checklist_runs_where_it_is_asked_for(
     ],
 )
 def test_the_checklist_examines_the_image_that_a_profile_runs(
-    given: str, expected: Any, tmp_path: Path, checked: list[Any]
+    given: str, expected: Any, tmp_path: Path, checking: Checking
 ) -> None:
     cluster = (
         "{nodes: 3, replication_factor: 3, database: yugabytedb, "
@@ -214,8 +228,8 @@ def test_the_checklist_examines_the_image_that_a_profile_runs(
     )
     file = tmp_path / "mine.yaml"
     file.write_text(profile_text("{iops: 500, throughput: 10MB/s}", cluster=cluster))
-    assert doctor_of("--db", "yugabytedb", "--profile", str(file)) == 0
-    assert checked[1] == expected
+    assert tierbench(checking, "doctor", "--db", "yugabytedb", "--profile", str(file)) == 0
+    assert checking.begun[1] == expected
 
 
 @pytest.mark.parametrize(
@@ -233,14 +247,14 @@ def test_what_cannot_run_there_is_refused_and_runs_nowhere(
     said: str,
     tmp_path: Path,
     profile: Any,
-    checked: list[Any],
+    checking: Checking,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = profile(lines)
     if lines == THEIRS:
         Path(file).write_text(lines)
-    assert doctor_of("--profile", file, *words) == 64
-    assert said in capsys.readouterr().err.replace("\n", " ") and checked == []
+    assert tierbench(checking, "doctor", "--profile", file, *words) == 64
+    assert said in capsys.readouterr().err.replace("\n", " ") and checking.begun == []
 
 
 # ------------------------------------------------------------------ its disks, elsewhere

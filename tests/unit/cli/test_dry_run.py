@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,39 +11,44 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import main, outside, plans
+from orchestrator.cli import main, plans
 from orchestrator.cli.options import Request
 from orchestrator.databases import databases
 from orchestrator.databases.existing import declaration
-from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, UnavailableError
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.load_generators import load_generators
 from orchestrator.parts import Parts
 from orchestrator.platforms.dry import UnaskedPlatform
 from orchestrator.run import datasets
-from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
+from tests.apps import an_app
 from tests.documented import existing_profiles
 from tests.fakes import fake_world, this_machine_has
 
 TIB = 2**40
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def no_engine(*_: object) -> None:
-        raise UnavailableError("no engine answers")
+class Still:
+    """A shell in which nothing may be started."""
 
+    run = spawn = None
+
+
+@pytest.fixture(autouse=True)
+def _alike(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(outside, "platform", no_engine)
-    monkeypatch.setattr(main, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(SystemShell, "run", None)
-    monkeypatch.setattr(SystemShell, "spawn", None)
+    monkeypatch.setenv("CACHE_OF_THE_TEST", str(tmp_path / "cache"))
     this_machine_has(monkeypatch, free_bytes=TIB, memory_bytes=TIB, cpus=8)
 
 
+def tierbench(*words: str) -> int:
+    cache = Path(os.environ["CACHE_OF_THE_TEST"])
+    return main.exit_code(words, an_app(cache, shell=Still()))
+
+
 def dry(*words: str) -> int:
-    return main._guarded(lambda: main.app([*words, "--dry-run"], standalone_mode=False))
+    return tierbench(*words, "--dry-run")
 
 
 def compare(workloads: str = "tpcc insert", *more: str, profiles: str = "premium ultra") -> int:
@@ -144,7 +150,7 @@ def test_a_kept_data_set_is_not_loaded_again(
     options = {"nodes": 1, "database": "postgresql"}
     asked = ("run", "-p", "ultra", "-w", "tpcc", "--nodes", "1", "--db", "postgresql", "--json")
     request = Request(profiles=["ultra"], workloads=["tpcc"], **options)  # type: ignore[arg-type]
-    plan = plans.make_plan(request, ROOT, tmp_path)
+    plan = plans.make_plan(an_app(tmp_path), request)
     platform: Any = UnaskedPlatform()
     world = replace(fake_world(cache=tmp_path / "cache", platform=platform), root=ROOT)
     parts = Parts(databases(), load_generators(), tier_mechanisms(), ())
@@ -235,8 +241,7 @@ def test_what_the_campaign_itself_rents_is_shown_and_limited(
         text = " ".join(capsys.readouterr().out.split())
         assert "6 × disk of p15" in text, "what makes the cost is shown"
         assert problem in text and "Nothing was started." in text
-    with_limit = [*words, "--max-cost", "0.01 USD"]
-    code = main._guarded(lambda: main.app(with_limit, standalone_mode=False))
+    code = tierbench(*words, "--max-cost", "0.01 USD")
     assert code == EXIT_USAGE and "would cost" in capsys.readouterr().err
 
 

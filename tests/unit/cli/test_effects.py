@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 import typer
 import yaml
-from rich.console import Console
 
-from orchestrator.cli import campaign, dry_run, main, outside, plans, rehearsal
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli import main, plans
+from orchestrator.cli.app import App
 from orchestrator.cli.options import Compared, Request
-from orchestrator.errors import EXIT_DONE, EXIT_USAGE, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, TierbenchError, UsageError
 from orchestrator.load_generators import keys
 from orchestrator.model import Plan
 from orchestrator.planning import costs, durations
 from orchestrator.planning.plan import as_used
 from orchestrator.run import forecast
 from tests import ROOT
-from tests.asked import PRICES, code_of, commands
+from tests.apps import an_app, tierbench
+from tests.asked import PRICES, Planning, commands
 from tests.fakes import this_machine_has
 
 TAKES, REFUSED, NOTED, MAKES = "takes effect", "refused", "noted", "makes this kind"
@@ -160,10 +160,6 @@ def used(plan: Plan) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_engine(*_: object) -> None:
-        raise UnavailableError("no engine")
-
-    monkeypatch.setattr(outside, "platform", no_engine)
     this_machine_has(monkeypatch, cpus=8)
     monkeypatch.chdir(tmp_path)
     Path("prices.yaml").write_text(PRICES)
@@ -182,7 +178,7 @@ def asked(kind: str, options: Mapping[str, Any]) -> Request:
 
 
 def planned(request: Request) -> Plan:
-    return plans.make_plan(request, ROOT, Path("cache"))
+    return plans.make_plan(an_app(Path("cache")), request)
 
 
 def value(option: str, kind: str) -> Any:
@@ -191,7 +187,7 @@ def value(option: str, kind: str) -> Any:
     return OTHERS.get((option, kind), GIVEN[option])
 
 
-PROGRAM: Any = typer.main.get_command(main.app)
+PROGRAM: Any = typer.main.get_command(main.program)
 WORDS = {one.name: one.opts[0] for one in PROGRAM.commands["compare"].params}
 
 
@@ -201,8 +197,7 @@ def told(error: TierbenchError) -> str:
 
 def problems(request: Request) -> list[str]:
     """What ends the campaign before anything is started. UsageError if it is not even planned."""
-    quiet = ConsoleProgress(Console(quiet=True))
-    parts, world = outside.unasked(ROOT, Path("cache"), quiet)
+    parts, world = an_app(Path("cache")).unasked()
     found = forecast.look_ahead(planned(request), parts, world).problems
     return [told(one) for one in found if isinstance(one, UsageError)]
 
@@ -228,18 +223,18 @@ def test_every_option_of_a_campaign_has_a_row() -> None:
 
 
 @cells(TAKES)
-def test_it_takes_effect(option: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_takes_effect(option: str, kind: str) -> None:
     beside = BESIDE.get(option, {})
     without = asked(kind, beside)
     given = replace(without, **{option: value(option, kind)})
-    assert _seen(option, given, monkeypatch) != _seen(option, without, monkeypatch)
+    assert _seen(option, given) != _seen(option, without)
     assert no_effect(planned(given)) == []
     assert not [text for text in problems(given) if WORDS[option] in text]
 
 
-def _seen(option: str, request: Request, monkeypatch: pytest.MonkeyPatch) -> object:
+def _seen(option: str, request: Request) -> object:
     if option == "dry_run":
-        return _carried_out(request, monkeypatch)
+        return _is_begun(request)
     plan = planned(request)
     if option == "max_cost":
         try:
@@ -250,19 +245,20 @@ def _seen(option: str, request: Request, monkeypatch: pytest.MonkeyPatch) -> obj
     return PLACES[option](plan)
 
 
-def _carried_out(request: Request, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Whether the campaign was begun, or shown."""
-    done: list[str] = []
+def _is_begun(request: Request) -> bool:
+    """Whether the campaign was begun, or only shown."""
+    begun: list[Plan] = []
 
-    def begun(*_: object) -> Path:
-        done.append("begun")
-        raise typer.Exit
+    class Beginning(App):
+        def carry_out(self, plan: Plan, *_: object) -> Path:
+            begun.append(plan)
+            raise typer.Exit
 
-    monkeypatch.setattr(campaign, "carry_out", begun)
-    monkeypatch.setattr(dry_run, "show", lambda *_: done.append("shown"))
     with pytest.raises(typer.Exit):
-        main._carry_out(request, Path("results"), False, False, False)
-    return done
+        main._carry_out(
+            Beginning(**vars(an_app(Path("cache")))), request, Path("results"), True, False, False
+        )
+    return bool(begun)
 
 
 @cells(REFUSED)
@@ -525,16 +521,15 @@ def test_every_option_of_every_command_has_its_place_here() -> None:
     assert found == {name: set(options) for name, options in OTHER_COMMANDS.items()}
 
 
-@pytest.mark.parametrize("words", [*REHEARSED, "--results elsewhere"])
-def test_each_option_of_a_rehearsal_reaches_it(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked_for: list[object] = []
-    monkeypatch.setattr(rehearsal, "carry_out", lambda *given: asked_for.append(given))
-    monkeypatch.setattr(main, "_conclude", lambda *_: None)
+@pytest.mark.parametrize("words", REHEARSED)
+def test_each_option_of_a_rehearsal_reaches_its_plan(words: str, tmp_path: Path) -> None:
+    app = Planning(**vars(an_app(tmp_path)))
     for given in ([], words.split()):
-        assert code_of(["rehearse", *given], monkeypatch) == EXIT_DONE
-    assert asked_for[0] != asked_for[1]
+        assert tierbench(app, "rehearse", *given) == EXIT_DONE
+    without, with_it = app.asked
+    assert without.plan != with_it.plan
     options = {one.partition(" ")[0] for one in (*REHEARSED, "--results")}
-    assert options == set(OTHER_COMMANDS["rehearse"])
+    assert options == set(OTHER_COMMANDS["rehearse"])  # test_rehearsal.py shows that of --results
 
 
 @pytest.mark.parametrize(("command", "option", "words"), WITHOUT_EFFECT)
@@ -542,5 +537,5 @@ def test_an_option_that_cannot_have_an_effect_is_refused(
     command: str, option: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    assert code_of([*command.split(), *words.split()], monkeypatch) == EXIT_USAGE
+    assert tierbench(App(), *command.split(), *words.split()) == EXIT_USAGE
     assert option in capsys.readouterr().err

@@ -10,20 +10,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import outside, plans
+from orchestrator.cli import plans
 from orchestrator.cli.options import Request
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.tier_catalog import storage_classes
-from tests import ROOT, golden
-
-
-@pytest.fixture(autouse=True)
-def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise UnavailableError("no cluster")
-
-    monkeypatch.setattr(outside, "platform", refuse)
+from tests import golden
+from tests.apps import an_app
 
 
 def planned(cache: Path, *profiles: str, **options: Any) -> Plan:
@@ -31,7 +24,7 @@ def planned(cache: Path, *profiles: str, **options: Any) -> Plan:
     request = Request(
         profiles=profiles, workloads=["insert"], database="postgresql", scale="smoke", **options
     )
-    return plans.make_plan(request, ROOT, cache)
+    return plans.make_plan(an_app(cache), request)
 
 
 @pytest.mark.parametrize("name", ["premium", "premium-v2", "ultra"])

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign
-from orchestrator.cli.main import _guarded, app
+from orchestrator.cli.app import App
+from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_WORSE
 from orchestrator.system import store
 from tests import ROOT
+from tests.apps import an_app
 from tests.campaigns import build_campaign
 
 FAIL, ACCEPT = "--fail-if-worse", "--accept-inconclusive"
@@ -39,26 +40,22 @@ FAILED_RUN: dict[str, Any] = {"failed": [1]}
     ],
 )
 def test_compare_ends_with_the_code_of_what_was_found(
-    shape: dict[str, Any],
-    options: tuple[str, ...],
-    code: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    shape: dict[str, Any], options: tuple[str, ...], code: int, tmp_path: Path
 ) -> None:
     """The running is left out: its records are all that is judged."""
     made = build_campaign(workloads=["point-select"], frames=False, **shape)
 
-    def carried_out(*_: Any) -> Path:
-        folder = store.create(tmp_path, made.plan, made.fingerprint, 1_750_000_000.0)
-        for run in made.runs:
-            place = store.run_folder(folder, run.record.run)
-            store.write_json(place / "record.json", asdict(run.record))
-        return folder
+    class Judging(App):
+        def carry_out(self, *_: Any) -> Path:
+            folder = store.create(tmp_path, made.plan, made.fingerprint, 1_750_000_000.0)
+            for run in made.runs:
+                place = store.run_folder(folder, run.record.run)
+                store.write_json(place / "record.json", asdict(run.record))
+            return folder
 
-    monkeypatch.setattr(campaign, "carry_out", carried_out)
     words = ["compare", "--profiles", "premium ultra", "--workloads", "point-select"]
     words += ["--db", "postgresql", "--json", *options]
-    assert _guarded(lambda: app(words, standalone_mode=False)) == code
+    assert exit_code(words, Judging(**vars(an_app(tmp_path)))) == code
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.main import _guarded, app
+from orchestrator.cli.app import App
+from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.report.exports import FORMATS
 from orchestrator.system import store
@@ -32,7 +33,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def export(*words: str | Path) -> int:
-    return _guarded(lambda: app(["export", *map(str, words)], standalone_mode=False))
+    return exit_code(["export", *map(str, words)], App())
 
 
 def test_the_newest_campaign_goes_to_standard_output_and_its_folder_stays_as_it_is(

@@ -6,20 +6,22 @@ import json
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from rich.console import Console
-from typer import Typer
 
-from orchestrator.cli import dry_run, init, main, outside
-from orchestrator.errors import EXIT_DONE, UnavailableError, UsageError
+from orchestrator.cli import main
+from orchestrator.cli.app import App
+from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.keys import strict_yaml
-from orchestrator.model import Plan, Profile
-from orchestrator.planning import json_schema, project_files
+from orchestrator.model import Profile
+from orchestrator.planning import project_files
 from tests import ROOT
+from tests.apps import an_app
+from tests.asked import Planning
 from tests.fakes import this_machine_has
 
 TIB = 2**40
@@ -28,15 +30,15 @@ TIB = 2**40
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project folder with what is shipped."""
-    for name in ("profiles", "workloads", json_schema.FOLDER):
+    for name in ("profiles", "workloads", "docs/schema"):
         shutil.copytree(ROOT / name, tmp_path / "project" / name)
     return tmp_path / "project"
 
 
 def tierbench_init(root: Path, *words: str) -> None:
-    app = Typer()
-    app.command()(init.command(root, Console(quiet=True)))
-    app(list(words), standalone_mode=False)
+    """Raises what the command raises."""
+    app = App(root, out=Console(quiet=True))
+    main.program(["init", *words], standalone_mode=False, obj=app)
 
 
 def read(root: Path, profile: str) -> Profile:
@@ -141,40 +143,28 @@ def test_what_cannot_be_a_profile_is_not_written(root: Path, words: list[str], s
     ],
 )
 def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
-    planned: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str],
-    follows: str,
+    planned: App, capsys: pytest.CaptureFixture[str], words: list[str], follows: str
 ) -> None:
-    disk = planned / "disk"
+    disk = planned.root / "disk"
     disk.mkdir()
-    told = Console(width=200)
-    app = Typer()
-    app.command()(init.command(planned, told))
-    app([word.format(disk=disk) for word in words], standalone_mode=False)
+    app = replace(planned, out=Console(width=200))
+    assert main.exit_code(["init", *(word.format(disk=disk) for word in words)], app) == EXIT_DONE
     said = capsys.readouterr().out.splitlines()[-1]
     assert said == f"next: tierbench {follows} --dry-run"
-    made: list[Plan] = []
-
-    def kept(plan: Plan, *_: Any) -> int:
-        made.append(plan)
-        return EXIT_DONE
-
-    monkeypatch.setattr(dry_run, "show", kept)
     asked = shlex.split(said.removeprefix("next: tierbench "))
-    assert main._guarded(lambda: main.app(asked, standalone_mode=False)) == EXIT_DONE
-    (plan,) = made
-    assert len({profile.tier.is_real for profile in plan.profiles}) == 1
-    assert asked[0] == "run" or len(plan.profiles) > 1  # with one tier there is no decision
+    planning = Planning(**vars(app))
+    assert main.exit_code(asked, planning) == EXIT_DONE
+    profiles = planning.asked[-1].plan.profiles
+    assert len({profile.tier.is_real for profile in profiles}) == 1
+    assert asked[0] == "run" or len(profiles) > 1  # with one tier there is no decision
 
 
 def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
-    planned: Path, capfd: pytest.CaptureFixture[str]
+    planned: App, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    tierbench_init(planned, "mine", "--path", str(planned))
+    tierbench_init(planned.root, "mine", "--path", str(planned.root))
     words = ["compare", "--profiles", "mine premium ultra", "--workloads", "tpcc", "--dry-run"]
-    main._guarded(lambda: main.app([*words, "--json"], standalone_mode=False))
+    main.exit_code([*words, "--json"], planned)
     notes = json.loads(capfd.readouterr().out)["plan"]["notes"]
     assert [note["text"] for note in notes if note["kind"] == "unlike disks"] == [
         "the disks of mine are real and those of premium and ultra are not: part of each "
@@ -183,23 +173,17 @@ def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
 
 
 @pytest.fixture
-def planned(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project folder that the program takes for its own, on a machine without an engine."""
-
-    def no_engine(*_: object) -> Any:
-        raise UnavailableError("no engine answers")
-
-    monkeypatch.setattr(outside, "platform", no_engine)
-    monkeypatch.setattr(main, "ROOT", root)
+def planned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
+    """The program on a project folder of its own, on a machine without an engine."""
     (root / "docker").symlink_to(ROOT / "docker")
     this_machine_has(monkeypatch, free_bytes=TIB, memory_bytes=TIB, cpus=8)
-    return root
+    return replace(an_app(tmp_path / "cache"), root=root)
 
 
 def test_from_init_to_a_planned_comparison(
-    planned: Path, capsys: pytest.CaptureFixture[str]
+    planned: App, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tierbench_init(planned, "my-disk", "--tier", "azure/P15", "--workload", "my-load")
+    tierbench_init(planned.root, "my-disk", "--tier", "azure/P15", "--workload", "my-load")
     words = ["compare", "--profiles", "my-disk ultra", "--workloads", "my-load", "--dry-run"]
-    assert main._guarded(lambda: main.app(words, standalone_mode=False)) == EXIT_DONE
+    assert main.exit_code(words, planned) == EXIT_DONE
     assert "my-disk" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.planning.plan import as_used
 from tests import ROOT
+from tests.apps import an_app
 
 
 def planned(tmp_path: Path, workloads: str = "tpcc", **options: str | int | None) -> Plan:
@@ -25,7 +26,7 @@ def planned(tmp_path: Path, workloads: str = "tpcc", **options: str | int | None
         repetitions=2,
         **options,  # type: ignore[arg-type]
     )
-    return plans.make_plan(request, ROOT, tmp_path)
+    return plans.make_plan(an_app(tmp_path), request)
 
 
 def test_a_sweep_is_planned_as_one_campaign_of_the_workload(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator import tier_catalog
-from orchestrator.cli.main import app
+from orchestrator.cli.app import App
+from orchestrator.cli.main import program
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.tier_catalog import aws_prices, azure_prices
 from tests import aws_answers
@@ -65,7 +66,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 
 def update(file: Path) -> Any:
     options = ["--region", "ukwest", "--currency", "GBP", "--file", str(file)]
-    return CliRunner().invoke(app, ["prices", "update", *options])
+    return CliRunner().invoke(program, ["prices", "update", *options], obj=App())
 
 
 def test_writes_a_list_that_profiles_then_use(service: Service, tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ TOKYO = "/offers/v1.0/aws/AmazonEC2/current/ap-northeast-1/index.csv"
 
 def update_aws(file: Path, region: str = "ap-northeast-1") -> Any:
     options = ["--provider", "aws", "--region", region, "--file", str(file)]
-    return CliRunner().invoke(app, ["prices", "update", *options])
+    return CliRunner().invoke(program, ["prices", "update", *options], obj=App())
 
 
 def test_an_aws_list_is_written_from_the_file_of_a_region(
@@ -151,7 +152,7 @@ def test_an_aws_answer_that_is_not_whole_writes_nothing(
 
 
 def test_a_provider_without_such_a_service_is_refused(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["prices", "update", "--provider", "gcp"])
+    done = CliRunner().invoke(program, ["prices", "update", "--provider", "gcp"], obj=App())
     assert isinstance(done.exception, UsageError)
     assert "known: azure and aws" in done.exception.what
 

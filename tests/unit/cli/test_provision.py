@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,8 @@ from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed
 from tests import ROOT
-from tests.fakes import FakeClock, FakePlatform, QuietProgress, completed
+from tests.apps import an_app
+from tests.fakes import FakePlatform, completed
 
 
 class Refusing:
@@ -35,16 +34,12 @@ class Refusing:
 
 
 @pytest.fixture
-def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_clock: object) -> None:
-        raise UnavailableError("the Docker engine does not answer")
-
-    monkeypatch.setattr(provision, "DockerPlatform", refuse)
-    monkeypatch.setattr(shutil, "which", lambda _name: None)
+def no_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("DOCKER_HOST", raising=False)
 
 
-@pytest.mark.usefixtures("no_engine")
+@pytest.mark.usefixtures("no_commands")
 @pytest.mark.parametrize(
     ("user", "reason", "advice"),
     [
@@ -53,30 +48,34 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_engine_that_cannot_be_started_or_installed(
-    user: int, reason: str, advice: str, monkeypatch: pytest.MonkeyPatch
+    user: int, reason: str, advice: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: user)
+    app = an_app(tmp_path, shell=Refusing(), user=user)
     with pytest.raises(UnavailableError, match=reason) as raised:
-        provision.provide_engine(FakeClock(), Refusing(), QuietProgress())
+        provision.provide_engine(app)
     assert advice in raised.value.advice
 
 
-@pytest.mark.usefixtures("no_engine")
-def test_an_engine_elsewhere_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("no_commands")
+def test_an_engine_elsewhere_is_never_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     shell = Refusing()
     with pytest.raises(UnavailableError):
-        provision.provide_engine(FakeClock(), shell, QuietProgress())
+        provision.provide_engine(an_app(tmp_path, shell=shell))
     assert shell.ran == []
 
 
 def test_a_base_image_that_can_neither_be_pulled_nor_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    for name in ("mmdebstrap", "apt-get"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     platform: Any = FakePlatform()
     with pytest.raises(UnavailableError, match="neither be pulled nor made") as raised:
-        provision.provide_base(platform, tmp_path, Refusing(), QuietProgress())
+        provision.provide_base(platform, an_app(tmp_path / "cache", shell=Refusing()))
     assert "docker load" in raised.value.advice
     assert raised.value.evidence == "no such package"
 

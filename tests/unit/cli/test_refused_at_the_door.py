@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import main
+from orchestrator.cli.app import App
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.system import store
 from tests import ROOT
-from tests.asked import Ask, ask, code_of
+from tests.apps import an_app, tierbench
+from tests.asked import Ask, ask
 from tests.campaigns import build_campaign
 
 __all__ = ["ask"]
@@ -51,20 +52,18 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_value_that_cannot_be_meant_is_refused(
-    case: str, ask: Ask, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
 ) -> None:
     words, said = REFUSED[case]
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.chdir(ROOT)
-    assert code_of((*COMPARE, *words, "--dry-run"), monkeypatch) == EXIT_USAGE
+    assert tierbench(an_app(tmp_path), *COMPARE, *words, "--dry-run") == EXIT_USAGE
     assert said in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_margin_over_time_has_the_same_range(
-    monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
-) -> None:
+def test_a_margin_over_time_has_the_same_range(capsys: Any, tmp_path: Path) -> None:
     words = ("compare-results", "latest", "--margin", "nan", "--results", str(tmp_path))
-    assert code_of(words, monkeypatch) == EXIT_USAGE
+    assert tierbench(App(), *words) == EXIT_USAGE
     assert "percentage" in capsys.readouterr().err
 
 
@@ -98,14 +97,16 @@ def stored(results: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", ["report", "analyze"])
-def test_a_campaign_is_named_by_its_folder_or_as_latest(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_campaign_is_named_by_its_folder_or_as_latest(command: str, tmp_path: Path) -> None:
     folder, shown = stored(tmp_path), []
-    monkeypatch.setattr(main, "_conclude", lambda path, *_args, **_named: shown.append(path))
+
+    class Showing(App):
+        def show(self, folder: Path, *_: Any) -> Any:
+            shown.append(folder)
+
     for name in ("latest", folder.name, str(folder)):
         words = (command, name, "--results", str(tmp_path))
-        assert code_of(words, monkeypatch) == EXIT_DONE
+        assert tierbench(Showing(), *words) == EXIT_DONE
     assert {path.resolve() for path in shown} == {folder.resolve()} and len(shown) == 3
 
 
@@ -116,20 +117,18 @@ def test_a_wrong_path_is_named_and_no_other_reason(
     form = ("--format", "csv") if command == "export" else ()
     monkeypatch.setenv("COLUMNS", "300")
     words = (command, "/nonexistent", *form, "--results", str(tmp_path))
-    assert code_of(words, monkeypatch) == EXIT_USAGE
+    assert tierbench(App(), *words) == EXIT_USAGE
     assert "'/nonexistent' is no campaign" in capsys.readouterr().err
     words = (command, "latest", *form, "--results", str(tmp_path))
-    assert code_of(words, monkeypatch) == EXIT_USAGE
+    assert tierbench(App(), *words) == EXIT_USAGE
     assert f"no campaign in {tmp_path} yet" in " ".join(capsys.readouterr().err.split())
 
 
 # ------------------------------------------------------------------ exit codes
 
 
-def test_a_check_without_a_server_is_unavailable(
-    monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    assert code_of(("check", "--port", "1"), monkeypatch) == EXIT_UNAVAILABLE
+def test_a_check_without_a_server_is_unavailable(capsys: Any) -> None:
+    assert tierbench(App(), "check", "--port", "1") == EXIT_UNAVAILABLE
     err = capsys.readouterr().err
     assert "--port" in err and "raw files" not in err
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,16 @@ from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import outside, rehearsal
-from orchestrator.cli.main import _guarded, app
+from orchestrator.cli import rehearsal
+from orchestrator.cli.app import App
+from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
 from orchestrator.databases import choose
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.rehearsal import NOTE, WARNING
 from orchestrator.system import store
-from tests import ROOT
-from tests.fakes import QuietProgress
+from tests.apps import an_app
 from tests.plans import CLUSTER, profile_text
 
 REQUEST = Request(
@@ -34,14 +33,12 @@ REQUEST = Request(
 
 
 def carried_out(folder: Path, request: Request = REQUEST) -> Results:
-    return store.load(rehearsal.carry_out(request, ROOT, folder, QuietProgress()))
+    return store.load(rehearsal.carry_out(an_app(folder), request, folder))
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(outside, "platforms")
-        return carried_out(tmp_path_factory.mktemp("rehearsal"))
+    return carried_out(tmp_path_factory.mktemp("rehearsal"))
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +104,6 @@ def test_the_command_ends_well_and_shows_its_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["rehearse", "--profiles", "premium", "--workloads", "point-select", "--repeats", "2"]
-    code = _guarded(partial(app, [*words, "--results", str(tmp_path)], standalone_mode=False))
+    code = exit_code([*words, "--results", str(tmp_path)], App())
     assert code == EXIT_DONE, capsys.readouterr().err
     assert WARNING in " ".join((tmp_path / "latest" / "report.md").read_text().split())

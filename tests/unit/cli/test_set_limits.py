@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign, outside
+from orchestrator.cli import campaign
+from orchestrator.cli.app import App
 from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Plan
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import Completed, ContainerEntry, ContainerSpec
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
+from tests.apps import an_app
 from tests.fake_cluster import FakeCluster
-from tests.fakes import FakePlatform, QuietProgress, completed, fake_world
+from tests.fakes import FakePlatform, completed
 from tests.plans import a_plan, a_profile
 
 # What `device limits` and `device set NAME=VALUE` say, without a disk; each call is written down.
@@ -42,10 +44,8 @@ def going_on(results: Path, platform: str | None, placing: Placing | None) -> Pa
     return store.run_folder(store.create(results, plan, {}, 0.0), plan.runs[0])
 
 
-def set_iops(results: Path) -> float:
-    changes = {"iops": 4000.0}
-    given = (results, results, results, QuietProgress())
-    return campaign.set_limits("latest", changes, *given)["iops"]
+def set_iops(app: App, results: Path) -> float:
+    return campaign.set_limits(app, "latest", {"iops": 4000.0}, results)["iops"]
 
 
 def changed(run: Path) -> list[Any]:
@@ -74,7 +74,7 @@ def test_on_kubernetes_it_reaches_the_disks_of_the_campaign_that_runs(
         for name in names:
             spec = ContainerSpec(name, "debian:trixie-slim", ("sleep", "infinity"), "disk")
             up.enter_context(other.running(spec))
-        assert set_iops(tmp_path / "results") == 4000
+        assert set_iops(App(cache=tmp_path), tmp_path / "results") == 4000
     assert changed(run) == [(name, {"iops": 4000.0}) for name in names]
     assert (tmp_path / "asked").read_text().splitlines().count("set iops=4000") == 2
     assert clusters["test"].calls == []
@@ -106,44 +106,42 @@ class Running(FakePlatform):
     ],
 )
 def test_the_platform_and_the_machines_are_those_of_the_running_campaign(
-    platform: str | None, placing: Placing | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    platform: str | None, placing: Placing | None, tmp_path: Path
 ) -> None:
-    asked: list[Any] = []
+    asked: dict[str, Placing] = {}
 
-    def powers(_root: Any, _cache: Any, _progress: Any, *where: Any) -> Any:
-        asked.append(where)
-        world = fake_world(platform=Running())
-        return nullcontext((world, world.platform))
+    def connects(name: str) -> Any:
+        def connect(_clock: Any, placing: Placing) -> Running:
+            asked[name] = placing
+            return Running()
 
-    monkeypatch.setattr(outside, "powers", powers)
+        return connect
+
+    known = {name: connects(name) for name in ("docker", "kubernetes")}
     run = going_on(tmp_path, platform, placing)
-    assert set_iops(tmp_path) == 4000
-    assert asked == [(platform or "docker", placing)]
+    assert set_iops(App(cache=tmp_path, platforms=lambda: known), tmp_path) == 4000
+    assert asked == {platform or "docker": placing or Placing()}
     nodes = [disk for disk, _ in changed(run)]
     assert nodes == [f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2)]
 
 
-def test_without_a_run_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outside, "powers", lambda *_: pytest.fail("nothing to change"))
+def test_without_a_run_nothing_is_asked(tmp_path: Path) -> None:
+    app = an_app(tmp_path, connect=lambda *_: pytest.fail("nothing to change"))
     with pytest.raises(UsageError, match="no run is going on"):
-        set_iops(tmp_path)
+        set_iops(app, tmp_path)
     plan: Plan = a_plan()
     store.create(tmp_path, plan, {}, 0.0)
     with pytest.raises(UsageError, match="no run is going on"):
-        set_iops(tmp_path)
+        set_iops(app, tmp_path)
 
 
-def test_a_disk_whose_limits_are_lifted_is_not_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_whose_limits_are_lifted_is_not_changed(tmp_path: Path) -> None:
     """Its limits are set to the tier's before the warm-up: what was changed would be lost."""
     platform = Running()
     limits = {"iops": 0.0, "bytes_per_s": 0.0, "read_latency_us": 0.0, "write_latency_us": 0.0}
     platform.exec = lambda *_, **__: completed(json.dumps(limits))  # type: ignore[method-assign]
-    powers = nullcontext((fake_world(platform=platform), platform))
-    monkeypatch.setattr(outside, "powers", lambda *_: powers)
     run = going_on(tmp_path, None, None)
     with pytest.raises(UsageError, match="are lifted at this moment") as refused:
-        set_iops(tmp_path)
+        set_iops(an_app(tmp_path, platform), tmp_path)
     assert "in its warm-up or window" in refused.value.advice
     assert changed(run) == []

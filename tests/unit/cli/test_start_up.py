@@ -34,13 +34,13 @@ HEAVY = {
 }
 PROBE = """
 import sys
-from orchestrator.cli.main import app
+from orchestrator.cli.main import program
 try:
-    app(prog_name="tierbench")
+    program(prog_name="tierbench")
 finally:
     sys.stderr.write(" ".join(sys.modules))
 """
-PROGRAM: Any = typer.main.get_command(main.app)
+PROGRAM: Any = typer.main.get_command(main.program)
 
 
 def loaded(words: list[str], **environment: str) -> tuple[str, set[str]]:
@@ -87,6 +87,15 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
         (["storage-class", "ul"], "ultra"),
         (["export", "--fo"], "--format"),
         (["tiers", "list", "--min-i"], "--min-iops"),
+        (["history", "--tr"], "--trend"),
+        (["compare-results", "latest", "--mark"], "--markdown"),
+        (["baseline", "se"], "set"),
+        (["prices", "update", "--prov"], "--provider"),
+        (["check", "--fr"], "--fresh"),
+        (["import-study", "--bes"], "--beside"),
+        (["disk", "down", "--keep"], "--keep-data"),
+        (["verify", "--res"], "--results"),
+        (["init", "--work"], "--workload"),
     ],
 )
 def test_completion_loads_nothing_heavy(words: list[str], offered: str) -> None:

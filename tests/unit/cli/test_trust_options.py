@@ -11,6 +11,7 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from tests import ROOT
+from tests.apps import an_app
 
 NO_CACHE = ROOT / "no-such-cache"
 SMALL = {"database": "postgresql", "scale": "laptop", "nodes": 1}
@@ -19,7 +20,7 @@ SMALL = {"database": "postgresql", "scale": "laptop", "nodes": 1}
 def planned(profile: str, *workloads: str, **options: object) -> Plan:
     asked = {**SMALL, **options}
     request = Request(profiles=[profile], workloads=workloads, **asked)  # type: ignore[arg-type]
-    return plans.make_plan(request, ROOT, NO_CACHE)
+    return plans.make_plan(an_app(NO_CACHE), request)
 
 
 def test_the_interval_is_the_one_that_the_server_will_have() -> None:
@@ -37,12 +38,15 @@ def test_a_database_without_such_an_interval_is_refused() -> None:
 
 def test_a_tier_named_twice_is_told_what_to_do() -> None:
     with pytest.raises(UsageError) as caught:
-        plans.make_plan(Request(profiles=["ultra", "ultra"], workloads=["insert"]), ROOT, NO_CACHE)
+        plans.make_plan(
+            an_app(NO_CACHE), Request(profiles=["ultra", "ultra"], workloads=["insert"])
+        )
     assert "named twice" in caught.value.what and "--aa" in caught.value.advice
 
 
 def test_the_baseline_gets_a_twin(tmp_path: Path) -> None:
     plan = plans.make_plan(
+        an_app(tmp_path),
         Request(
             profiles=["premium", "ultra"],
             workloads=["insert"],
@@ -50,8 +54,6 @@ def test_the_baseline_gets_a_twin(tmp_path: Path) -> None:
             aa=True,
             **SMALL,  # type: ignore[arg-type]
         ),
-        ROOT,
-        tmp_path,
     )
     assert (plan.baseline, plan.twin) == ("ultra", "ultra-again")
     assert plan.profile("ultra-again").cluster == plan.profile("ultra").cluster

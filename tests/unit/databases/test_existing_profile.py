@@ -24,7 +24,8 @@ from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, plans
-from orchestrator.cli.main import _guarded, app
+from orchestrator.cli.app import App
+from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.existing import ExistingCluster, declaration, probe
@@ -55,6 +56,7 @@ from orchestrator.system import sql, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
+from tests.apps import an_app
 from tests.campaigns import build_campaign, with_tier
 from tests.documented import documented_commands, examples, existing_profiles
 from tests.fake_existing import POSTGRESQL, Server
@@ -123,7 +125,7 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
         request = Request(
             profiles=[str(file)], workloads=["point-select", "insert", "tpcc"], scale="smoke"
         )
-        plan = plans.make_plan(request, ROOT, NO_CACHE)
+        plan = plans.make_plan(an_app(NO_CACHE), request)
         assert len(plan.runs) == 3
         assert {note.kind for note in plan.notes} <= {"campaign cost"}
 
@@ -135,7 +137,7 @@ def test_the_profile_of_the_chart_is_planned_on_docker_and_on_kubernetes(tmp_pat
         file = tmp_path / f"{platform}.yaml"
         file.write_text(f"{text}platform: {platform}\n")
         request = Request(profiles=[str(file)], workloads=["tpcc"], scale="smoke")
-        made = plans.make_plan(request, ROOT, NO_CACHE)
+        made = plans.make_plan(an_app(NO_CACHE), request)
         assert made.platform == platform
         (profile,) = made.profiles
         declared, mistakes = declaration.read(profile.cluster.settings)
@@ -213,23 +215,23 @@ def request(folder: Path, **changes: Any) -> Request:
 
 def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="theirs is a cluster that others run"):
-        plans.make_plan(request(tmp_path, database="postgresql"), ROOT, NO_CACHE)
+        plans.make_plan(an_app(NO_CACHE), request(tmp_path, database="postgresql"))
     with pytest.raises(UsageError, match="premium names no running cluster to attach to"):
         plans.make_plan(
-            request(tmp_path, database="existing", profiles=["premium"]), ROOT, NO_CACHE
+            an_app(NO_CACHE), request(tmp_path, database="existing", profiles=["premium"])
         )
 
 
 @pytest.mark.parametrize("workloads", [["disk-matrix"], ["insert", "disk-matrix"]])
 def test_its_disks_cannot_be_measured_by_themselves(workloads: list[str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"disk-matrix .*theirs"):
-        plans.make_plan(request(tmp_path, workloads=workloads), ROOT, NO_CACHE)
+        plans.make_plan(an_app(NO_CACHE), request(tmp_path, workloads=workloads))
 
 
 def test_calibrating_it_says_that_nothing_can_be_measured(tmp_path: Path) -> None:
     (name,) = request(tmp_path).profiles
     with pytest.raises(UsageError, match="others run"):
-        campaign.calibrate(name, "smoke", False, False, ROOT, tmp_path, fake_world().progress)
+        campaign.calibrate(an_app(tmp_path), name, "smoke", False, False)
 
 
 # ------------------------------------------------------------------ nothing is asked of us
@@ -320,13 +322,13 @@ def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
     )
     outside = fake_world(cache=tmp_path / "cache")
 
-    def carried_out(plan: Plan, *_: Any) -> Path:
-        return experiment.execute(plan, parts, outside, tmp_path / "results", {})
+    class Attached(App):
+        def carry_out(self, plan: Plan, *_: Any) -> Path:
+            return experiment.execute(plan, parts, outside, tmp_path / "results", {})
 
-    monkeypatch.setattr(campaign, "carry_out", carried_out)
     words = ["compare", "--profiles", " ".join(map(str, files)), "--workloads", "insert"]
     words += ["--scale", "smoke", "--repeats", "5"]
-    code = _guarded(lambda: app(words, standalone_mode=False))
+    code = exit_code(words, Attached(**vars(an_app(tmp_path / "cache"))))
     assert code == EXIT_DONE, capsys.readouterr()
     assert sorted(load.hosts) == ["a.example"] * 5 + ["b.example"] * 5
     assert server.databases == {"yugabyte": set()}

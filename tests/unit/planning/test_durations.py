@@ -17,7 +17,7 @@ from orchestrator.cli.options import Request
 from orchestrator.model import Dataset, Plan, Profile, Workload
 from orchestrator.planning import costs, durations, paces
 from orchestrator.run import observed
-from tests import ROOT
+from tests.apps import an_app
 from tests.fakes import fake_world
 from tests.plans import a_plan, a_profile, a_workload
 
@@ -29,7 +29,7 @@ MEMORY_GB = 34.4  # 32 GiB
 def study(cache: Path, profiles: str, database: str, **more: object) -> Plan:
     asked = {"workloads": ["insert"], "scale": "study", "nodes": 3, "repetitions": 5, **more}
     request = Request(profiles=profiles.split(), database=database, **asked)  # type: ignore[arg-type]
-    return plans.make_plan(request, ROOT, cache)
+    return plans.make_plan(an_app(cache), request)
 
 
 def near(found: float | None, by_hand: float) -> bool:

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import main
 from orchestrator.errors import EXIT_USAGE, UsageError
 from orchestrator.keys.strict_yaml import parse
 from orchestrator.planning import project_files, published_study
 from orchestrator.planning.profiles import read_profile, read_workload
 from tests import ROOT
+from tests.apps import an_app, tierbench
 from tests.campaign_tables import empty_intervals, empty_samples
 from tests.plans import CLUSTER, profile_text
 from tests.refused_profiles import NINES, NO_MACHINE
@@ -142,15 +142,12 @@ def test_mistakes_name_the_file_that_was_given(tmp_path: Path) -> None:
 
 
 def test_the_exit_code_is_that_of_a_bad_profile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(profile_text(f"{{iops: 5, throughput: {NINES}MB/s}}"))
-    argv = ["tierbench", "run", "--profile", str(file), "--workload", "insert"]
-    monkeypatch.setattr("sys.argv", argv)
-    with pytest.raises(SystemExit) as raised:
-        main.main()
-    assert raised.value.code == EXIT_USAGE
+    words = ("run", "--profile", str(file), "--workload", "insert")
+    assert tierbench(an_app(tmp_path), *words) == EXIT_USAGE
     assert "Traceback" not in capsys.readouterr().err
 
 

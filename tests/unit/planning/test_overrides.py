@@ -19,6 +19,7 @@ from orchestrator.report.sections import conditions
 from orchestrator.run import datasets
 from orchestrator.system import store
 from tests import ROOT, report_verdicts
+from tests.apps import an_app
 from tests.fakes import Log, fake_parts, fake_world
 from tests.plans import a_profile, profile_text
 
@@ -30,7 +31,7 @@ def planned(workloads: str, *given: str, **more: Any) -> Plan:
         overrides=list(given),
         **{"database": "postgresql", "scale": "smoke", **more},
     )
-    return plans.make_plan(request, ROOT, Path("no-cache"))
+    return plans.make_plan(an_app(Path("no-cache")), request)
 
 
 def mistakes(workloads: str, *given: str, **more: Any) -> dict[str, str]:
@@ -118,7 +119,7 @@ def test_mistakes_that_are_not_of_what_was_set_keep_their_place(tmp_path: Path) 
         profiles=[str(tmp_path / "mine.yaml")], workloads=["disk-matrix"], overrides=["size=1GiB"]
     )
     with pytest.raises(UsageError) as refused:
-        plans.make_plan(request, ROOT, Path("no-cache"))
+        plans.make_plan(an_app(Path("no-cache")), request)
     assert any(one.where.endswith("mine.yaml: tier.size") for one in refused.value.mistakes)
     found = mistakes("tpcc", "threads=3", scale="huge")
     assert any("unknown scale 'huge'" in what for what in found.values())

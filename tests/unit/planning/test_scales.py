@@ -19,6 +19,7 @@ from orchestrator.planning import project_files
 from orchestrator.run import checks
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
+from tests.apps import an_app
 from tests.fakes import Log, fake_world, this_machine_has
 
 NO_CACHE = Path("/nonexistent")  # no database has been tried here before
@@ -32,7 +33,7 @@ def plan(profile: str, workloads: list[str], scale: str, database: str = "postgr
     asked = Request(
         profiles=[profile], workloads=workloads, database=database, scale=scale, nodes=3
     )
-    return plans.make_plan(asked, ROOT, NO_CACHE)
+    return plans.make_plan(an_app(NO_CACHE), asked)
 
 
 def refusal(made: Plan, folder: Path) -> str:
@@ -48,7 +49,6 @@ def refusal(made: Plan, folder: Path) -> str:
 def test_a_large_machine_takes_every_combination(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plans, "_pull", lambda *_: None)
     this_machine_has(monkeypatch, 2_000 * GIB, 128 * GIB)
     tried = 0
     for profile, workload, scale in product(PROFILES, WORKLOADS, SCALES):
@@ -107,11 +107,8 @@ def test_twenty_tables_are_the_studys_other_size() -> None:
     assert made.notes == plan("ultra", ["insert"], "study").notes
 
 
-def test_twenty_and_thirty_tables_are_measured_in_one_campaign(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_twenty_and_thirty_tables_are_measured_in_one_campaign() -> None:
     """The published study: three tiers, both sizes of sysbench's tables, and TPC-C's."""
-    monkeypatch.setattr(plans, "_pull", lambda *_: None)
     names = ["point-select", "point-select-20", "insert", "insert-20", "tpcc"]
     made = plan("ultra", names, "study", "yugabytedb")
     sizes = {w.name: (w.dataset.parameters, w.threads, w.loader_threads) for w in made.workloads}
@@ -136,9 +133,8 @@ def test_twenty_and_thirty_tables_are_measured_in_one_campaign(
     ],
 )
 def test_the_studys_cluster_has_tls_as_the_study_had(
-    database: str, scale: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    database: str, scale: str, settings: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(plans, "_pull", lambda *_: None)
     (profile,) = plan("ultra", ["insert"], scale, database).profiles
     assert profile.cluster.settings == settings
 

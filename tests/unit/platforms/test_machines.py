@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import outside
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.errors import UnavailableError
 from orchestrator.kernel import mounts
@@ -27,15 +26,8 @@ from orchestrator.run import experiment
 from orchestrator.run.telemetry import Readings, read_once
 from orchestrator.system import store
 from orchestrator.tiers.common.emulated import disk_server, host_load
-from tests.fakes import (
-    FakeClock,
-    FakePlatform,
-    FarMachine,
-    Log,
-    QuietProgress,
-    fake_parts,
-    fake_world,
-)
+from tests.apps import an_app
+from tests.fakes import FakeClock, FakePlatform, FarMachine, Log, fake_parts, fake_world
 from tests.plans import a_plan
 
 FAR = FarMachine(MachineFacts("far", "6.1", "Debian", 4, "", 2**34))
@@ -102,17 +94,15 @@ class Nowhere(FakePlatform):
         yield Network(name, tuple(f"node-{number}.cluster" for number in range(1, nodes + 1)))
 
 
-def test_a_platform_is_one_class_and_one_line_in_the_registry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_platform_is_one_class_and_one_line_in_the_registry(tmp_path: Path) -> None:
     assert "docker" in platforms()
-    monkeypatch.setattr(outside, "platforms", lambda: {"nowhere": lambda clock, _: Nowhere(clock)})
-    monkeypatch.setattr(outside, "PLATFORM", "nowhere")
-    monkeypatch.setattr(outside, "SystemClock", FakeClock)  # nobody waits for the made-up load
+    registry = {"nowhere": lambda clock, _: Nowhere(clock)}
     parts = fake_parts(Log())
-    with outside.powers(tmp_path, tmp_path, QuietProgress()) as (world, engine):
-        assert isinstance(engine, Nowhere)
-        folder = experiment.execute(a_plan(), parts, world, tmp_path / "results", {})
+    # Nobody waits for the made-up load.
+    app = replace(an_app(tmp_path, clock=FakeClock()), root=tmp_path, platforms=lambda: registry)
+    world = app.world("nowhere")
+    assert isinstance(world.platform, Nowhere)
+    folder = experiment.execute(a_plan(), parts, world, tmp_path / "results", {})
     records = [data.record for data in store.load(folder).runs]
     assert {record.outcome for record in records} == {"done"}
     hosts = [node for record in records for node in record.nodes if node.role == "host"]

@@ -35,6 +35,7 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Network
 from orchestrator.tiers.common.real import node_places
 from tests import ROOT
+from tests.apps import an_app
 from tests.fakes import FakeDatabase, FakeGenerator, FakePlatform, fake_world
 from tests.plans import a_profile, a_workload, disk
 from tests.unit.run.conftest import Make
@@ -60,7 +61,7 @@ def test_it_needs_neither_database_nor_nodes() -> None:
     request = Request(
         profiles=["standard-hdd", "premium"], workloads=["disk-matrix"], scale="smoke"
     )
-    planned = make_plan(request, ROOT, ROOT / ".cache")
+    planned = make_plan(an_app(ROOT / ".cache"), request)
     clusters = [profile.cluster for profile in planned.profiles]
     assert [(cluster.database, cluster.nodes) for cluster in clusters] == [("none", 1)] * 2
     assert planned.notes == ()
@@ -97,7 +98,7 @@ def test_which_of_several_real_disks_is_measured_is_said(
         database="postgresql",
         dry_run=True,
     )
-    made = make_plan(request, ROOT, tmp_path / "cache")
+    made = make_plan(an_app(tmp_path / "cache"), request)
     notes = [note for note in made.notes if note.kind == "one disk of several"]
     assert bool(notes) == bool(said)
     assert all(said in note.text and note.profile == "mine" for note in notes)

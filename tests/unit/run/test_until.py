@@ -24,7 +24,7 @@ from orchestrator.parts import Result
 from orchestrator.planning.plan import grown as grown_by_one
 from orchestrator.run import schedule
 from orchestrator.system import store
-from tests import ROOT
+from tests.apps import an_app
 from tests.fakes import FakeGenerator, Log, QuietProgress
 from tests.plans import a_plan
 from tests.unit.run.conftest import Campaign, Failing, Make
@@ -157,10 +157,10 @@ def request(**changes: Any) -> Request:
 
 
 def test_levels_are_in_the_plan() -> None:
-    made = plans.make_plan(request(), ROOT, Path("/nonexistent"))
+    made = plans.make_plan(an_app(Path("/nonexistent")), request())
     assert made.looks == looks.shares(2, 6)
     asked = request(until=None, most_repetitions=None)
-    fixed = plans.make_plan(asked, ROOT, Path("/nonexistent"))
+    fixed = plans.make_plan(an_app(Path("/nonexistent")), asked)
     assert fixed.looks == {}
 
 
@@ -168,4 +168,4 @@ def test_levels_are_in_the_plan() -> None:
 def test_a_beginning_or_an_end_that_cannot_be_is_refused(first: int, most: int) -> None:
     asked = request(repetitions=first, most_repetitions=most)
     with pytest.raises(UsageError, match="--until decided cannot begin with"):
-        plans.make_plan(asked, ROOT, Path("/nonexistent"))
+        plans.make_plan(an_app(Path("/nonexistent")), asked)

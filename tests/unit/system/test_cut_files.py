@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from orchestrator import tier_catalog
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign as command
-from orchestrator.cli.main import app
+from orchestrator.cli.app import App
+from orchestrator.cli.main import program
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
 from orchestrator.system import store, stored_campaigns
@@ -104,7 +105,7 @@ def test_the_report_names_all_that_was_cut(sound: Path, tmp_path: Path) -> None:
     files = [one for one in FILES if not one.startswith(("plan", "verdict", f"{RUN}/record"))]
     for file in files:
         (folder / file).write_bytes((folder / file).read_bytes()[:-7])
-    done = CliRunner().invoke(app, ["analyze", str(folder)])
+    done = CliRunner().invoke(program, ["analyze", str(folder)], obj=App())
     assert done.exception is None, done.output
     report = (folder / "report.md").read_text()
     assert [file for file in files if file not in report] == []
@@ -118,7 +119,7 @@ def test_history_and_comparisons_name_what_was_cut(sound: Path, tmp_path: Path) 
     said = f"left out: {RUN}/record.json does not have the form"
 
     def told(*words: str) -> str:
-        done = CliRunner().invoke(app, [*words, "--results", str(tmp_path)])
+        done = CliRunner().invoke(program, [*words, "--results", str(tmp_path)], obj=App())
         assert done.exception is None or isinstance(done.exception, SystemExit), done.output
         return " ".join(done.output.split())
 
@@ -135,7 +136,7 @@ def test_names_of_campaigns_that_were_cut_stop_nothing(sound: Path, tmp_path: Pa
     whole = file.read_bytes()
     for left in range(0, len(whole) - 2, 7):
         file.write_bytes(whole[:left])
-        done = CliRunner().invoke(app, ["history", "--results", str(tmp_path)])
+        done = CliRunner().invoke(program, ["history", "--results", str(tmp_path)], obj=App())
         assert done.exit_code == 0 and sound.name in done.output
         assert "baselines.json cannot be read" in " ".join(done.output.split())
         with pytest.raises(UsageError, match=r"baselines\.json cannot be read") as refused:

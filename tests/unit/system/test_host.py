@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import outside
+from orchestrator.cli.app import TimeIsUp, sweeping
 from orchestrator.errors import UnavailableError
 from orchestrator.system import host
 from tests.fakes import Log, fake_world
@@ -167,7 +167,7 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, sent: signal.Sig
     """`nohup` starts programs so."""
     before = signal.signal(sent, signal.SIG_IGN)
     try:
-        with outside.sweeping(fake_world(Log(), tmp_path)):
+        with sweeping(fake_world(Log(), tmp_path)):
             os.kill(os.getpid(), sent)
         assert signal.getsignal(sent) is signal.SIG_IGN
     finally:
@@ -176,19 +176,19 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, sent: signal.Sig
 
 def test_what_takes_too_long_is_ended_and_taken_down(tmp_path: Path) -> None:
     before, log = signal.getsignal(signal.SIGALRM), Log()
-    with pytest.raises(outside.TimeIsUp), outside.sweeping(fake_world(log, tmp_path), 0.01):
+    with pytest.raises(TimeIsUp), sweeping(fake_world(log, tmp_path), 0.01):
         while True:
             signal.pause()
     assert log.words == ["sweep"]
     assert signal.getsignal(signal.SIGALRM) == before
-    with outside.sweeping(fake_world(log, tmp_path), 3600.0):
+    with sweeping(fake_world(log, tmp_path), 3600.0):
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
 def test_a_signal_that_is_heard_interrupts(tmp_path: Path) -> None:
     log = Log()
-    with pytest.raises(KeyboardInterrupt), outside.sweeping(fake_world(log, tmp_path)):
+    with pytest.raises(KeyboardInterrupt), sweeping(fake_world(log, tmp_path)):
         os.kill(os.getpid(), signal.SIGHUP)
     assert log.words == ["sweep"]
     assert signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN

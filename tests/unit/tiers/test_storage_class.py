@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import outside
+from orchestrator.cli.app import sweeping
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
@@ -346,7 +346,7 @@ def test_so_is_a_snapshot_class_where_data_are_kept_as_snapshots(
 
 def test_what_was_allowed_to_stay_is_named_at_the_end(world: World) -> None:
     progress = QuietProgress()
-    with outside.sweeping(replace(world, progress=progress)):
+    with sweeping(replace(world, progress=progress)):
         pass
     (said,) = progress.said
     assert said.endswith("at a cost, until removed: pv-1, pv-2")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.cli import disks, outside
+from orchestrator.cli.main import program
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, MachineFacts, World
@@ -19,6 +18,7 @@ from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.common.real import snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
+from tests.apps import an_app
 from tests.fakes import FakePlatform, FarMachine, fake_world
 
 REAL = Tier("p15", "P15", "mounted", 1100, None, path="/mnt/p15")
@@ -85,23 +85,10 @@ def test_commands_of_a_profile_run_where_its_disks_are() -> None:
 
 
 @pytest.mark.parametrize("words", [["up", "azure/P15", "--at", "/mnt/x"], ["down", "x"]])
-def test_a_disk_that_stays_is_mounted_here(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_stays_is_mounted_here(words: list[str], tmp_path: Path) -> None:
     far = world_of(Vm("vm1", {}))
 
-    @contextmanager
-    def powers(*_: Any) -> Iterator[tuple[World, Any]]:
-        yield far, far.platform
-
-    @contextmanager
-    def alone(_engine: Any) -> Iterator[None]:
-        yield
-
-    monkeypatch.setattr(outside, "powers", powers)
-    monkeypatch.setattr(outside, "alone", alone)
-    monkeypatch.setattr(disks, "_require_root", lambda _verb: None)
-    app = disks.disk_app(ROOT, tmp_path, None, None)  # type: ignore[arg-type]
+    app = an_app(tmp_path, far.platform, user=0)
     with pytest.raises(UnavailableError, match="but containers run on vm1") as refused:
-        app(words, standalone_mode=False)
+        program(["disk", *words], standalone_mode=False, obj=app)
     assert "start this program there" in refused.value.advice

@@ -19,10 +19,12 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from orchestrator.cli.main import _guarded, app
+from orchestrator.cli import schemas
+from orchestrator.cli.app import App
+from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.keys import strict_yaml
-from orchestrator.planning import json_schema, project_files
+from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_workload
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT, golden
@@ -30,6 +32,7 @@ from tests.documented import examples, existing_profiles
 from tests.plans import CLUSTER
 from tests.refused_profiles import MISTAKES, NO_MACHINE
 
+SCHEMAS = ROOT / "docs" / "schema"
 SHIPPED = {
     "profile": sorted((ROOT / "profiles").glob("*.yaml")),
     "cluster": sorted((ROOT / "profiles/clusters").glob("*.yaml")),
@@ -46,7 +49,7 @@ BEYOND = (
 
 @cache
 def validator(kind: str) -> Any:
-    schema = json.loads((ROOT / json_schema.FOLDER / f"{kind}.json").read_text())
+    schema = json.loads((SCHEMAS / f"{kind}.json").read_text())
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
@@ -64,19 +67,19 @@ def errors(kind: str, content: Any) -> list[str]:
     return [error.message for error in validator(kind).iter_errors(as_json(content))]
 
 
-@pytest.mark.parametrize("kind", json_schema.FILES)
+@pytest.mark.parametrize("kind", schemas.FILES)
 def test_the_kept_schema_is_the_readers(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _guarded(lambda: app(["schema", kind], standalone_mode=False)) == EXIT_DONE
-    golden.compare(str(ROOT / json_schema.FOLDER / f"{kind}.json"), capsys.readouterr().out)
+    assert exit_code(["schema", kind], App()) == EXIT_DONE
+    golden.compare(str(SCHEMAS / f"{kind}.json"), capsys.readouterr().out)
 
 
 def test_a_schema_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _guarded(lambda: app(["schema", "tier"], standalone_mode=False)) == EXIT_USAGE
+    assert exit_code(["schema", "tier"], App()) == EXIT_USAGE
     assert "profile, cluster, workload, price-list" in capsys.readouterr().err
 
 
 def test_every_mechanism_can_be_named() -> None:
-    schema = json.loads(json_schema.of("profile"))
+    schema = json.loads(schemas.json_schema("profile"))
     named = schema["$defs"]["TierYaml"]["properties"]["enforcement"]["enum"]
     assert set(named) == set(tier_mechanisms()) - {"dry"}
 

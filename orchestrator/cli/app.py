@@ -1,0 +1,232 @@
+"""What the commands are given: folders, console, and what they reach outside of this program.
+
+A test hands the command line an App of its own. Nothing heavy is imported before it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.console import Console
+
+from orchestrator.cli import CACHE, RESULTS, ROOT
+from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
+from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.model import Placing
+from orchestrator.powers import Clock, Platform, Shell, World
+from orchestrator.system import host
+from orchestrator.system.clock import SystemClock
+from orchestrator.system.shell import SystemShell
+
+if TYPE_CHECKING:
+    from orchestrator.analysis.conclusions import Verdict
+    from orchestrator.analysis.results import Results
+    from orchestrator.cli.options import Request
+    from orchestrator.model import Plan
+    from orchestrator.parts import Parts
+    from orchestrator.tier import DiskKind
+
+PLATFORM = "docker"  # where nothing else is said
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Platforms = Mapping[str, Callable[[Clock, Placing], Platform]]
+
+
+def _all_platforms() -> Platforms:
+    from orchestrator.platforms import platforms
+
+    return platforms()
+
+
+def _all_parts(platform: Platform | None = None) -> Parts:
+    from orchestrator.collectors import collectors
+    from orchestrator.databases import databases
+    from orchestrator.load_generators import load_generators
+    from orchestrator.parts import Parts
+    from orchestrator.tiers import tier_mechanisms
+
+    sampled = collectors(platform) if platform is not None else ()
+    return Parts(databases(), load_generators(), tier_mechanisms(), sampled)
+
+
+def _lock() -> Path:
+    # Not in the cache, which may be private to a checkout: two campaigns on one machine disturb
+    # each other from wherever they are started.
+    return host.lock_folder() / "tierbench.lock"
+
+
+@dataclass(frozen=True)
+class App:
+    """The command line of one call."""
+
+    root: Path = ROOT
+    cache: Path = CACHE
+    results: Path = RESULTS  # where campaigns stay if the command has no --results
+    out: Console = field(default_factory=LastingConsole)
+    err: Console = field(default_factory=lambda: LastingConsole(stderr=True))
+    progress: EndingProgress = field(
+        default_factory=lambda: ConsoleProgress(LastingConsole(stderr=True))
+    )
+    clock: Clock = field(default_factory=SystemClock)
+    shell: Shell = field(default_factory=SystemShell)
+    platforms: Callable[[], Platforms] = _all_platforms  # name → what connects
+    # The members of all families; without a platform there are no collectors.
+    parts: Callable[[Platform | None], Parts] = _all_parts
+    lock: Path = field(default_factory=_lock)  # held by the one campaign on this machine
+    user: int = field(default_factory=os.geteuid)
+    words: tuple[str, ...] = ()  # the command as given, without the program's name
+
+    def connection(self, name: str) -> Callable[[Clock, Placing], Platform]:
+        """What connects to the platform `name`. UsageError if there is none of that name."""
+        known = self.platforms()
+        if name not in known:
+            raise UsageError(f"no platform {name!r}", advice=f"there are {' and '.join(known)}")
+        return known[name]
+
+    def connect(self, name: str | None = None, placing: Placing | None = None) -> Platform:
+        """Where containers run, and on which of its machines. UsageError for an unknown name,
+        UnavailableError if it does not answer."""
+        return self.connection(name or PLATFORM)(self.clock, placing or Placing())
+
+    def world(self, name: str | None = None, placing: Placing | None = None) -> World:
+        """The powers for one command, on the platform `name`; raises as `connect` does."""
+        platform = self.connect(name, placing)
+        scope = f"tierbench-{platform.campaign}"
+        return World(self.clock, self.shell, platform, self.progress, self.cache, self.root, scope)
+
+    def disk_kinds(self) -> dict[str, DiskKind]:
+        """The tier mechanisms that a profile may name, each with the kind of its disks."""
+        return {name: mechanism.kind for name, mechanism in self.parts(None).tiers.items()}
+
+    def unasked(self) -> tuple[Parts, World]:
+        """Parts and powers of a look ahead: no engine is asked, no cluster connected to."""
+        from orchestrator.databases.existing import ExistingCluster
+        from orchestrator.platforms.dry import NotAsked, UnaskedPlatform
+
+        def nobody(*_: object) -> Any:
+            raise NotAsked("the cluster is not connected to")
+
+        parts, answers = self.parts(None), cast(Platform, UnaskedPlatform())
+        known = {**parts.databases, ExistingCluster.name: ExistingCluster(connect=nobody)}
+        world = World(self.clock, self.shell, answers, self.progress, self.cache, self.root)
+        return replace(parts, databases=known), world
+
+    @contextmanager
+    def alone(self, platform: Platform) -> Iterator[None]:
+        """Excludes other campaigns on this machine, and on this platform from another machine.
+        UnavailableError if one is running."""
+        with host.only_one(self.lock), platform.guard.held():
+            yield
+
+    @contextmanager
+    def at_work(
+        self, name: str | None = None, placing: Placing | None = None, most_s: float | None = None
+    ) -> Iterator[World]:
+        """The powers, alone on this machine; everything of ours is removed at the end, which comes
+        by `TimeIsUp` after `most_s`."""
+        require_writable(self.cache)
+        world = self.world(name, placing)
+        with self.alone(world.platform), sweeping(world, most_s):
+            yield world
+
+    def plan(self, request: Request) -> Plan:
+        """The plan of what was asked for; nothing is started."""
+        from orchestrator.cli import plans
+
+        return plans.make_plan(self, request)
+
+    def carry_out(self, plan: Plan, request: Request, results: Path) -> Path:
+        """Runs the plan; returns the campaign's folder."""
+        from orchestrator.cli import campaign
+
+        return campaign.carry_out(self, plan, request, results)
+
+    def show(
+        self, folder: Path, as_json: bool = False, slo: str | None = None
+    ) -> tuple[Results, Verdict]:
+        """Judges a campaign, writes its report and prints what was found."""
+        from orchestrator import report
+        from orchestrator.cli import campaign
+
+        self.progress.step("judging and writing the report")
+        loaded, verdict, paths = campaign.conclude(folder, slo, self.cache)
+        self.progress.done()
+        if as_json:
+            self.out.print_json((folder / "verdict.json").read_text())
+            return loaded, verdict
+        for part in report.console(loaded, verdict):
+            self.out.print(part)
+        for path in (paths.html, paths.markdown):
+            self.out.print(f"report: {path.resolve()}", soft_wrap=True, highlight=False)
+        return loaded, verdict
+
+
+def require_writable(cache: Path) -> None:
+    """UnavailableError if the cache, or a folder in it, is another user's: `sudo tierbench disk up`
+    leaves folders of root."""
+    for folder in (cache, *cache.glob("*/")):
+        if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+            raise UnavailableError(
+                f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)",
+                advice=f"sudo chown -R {os.geteuid()} -- {shlex.quote(str(folder))}",
+            )
+
+
+class TimeIsUp(KeyboardInterrupt):
+    """Ends the run in progress as Ctrl-C does: it is no failure of that run."""
+
+
+@contextmanager
+def sweeping(world: World, most_s: float | None = None) -> Iterator[None]:
+    """Removes everything of ours at the end; a second Ctrl-C does not cut the cleaning short.
+    `TimeIsUp` if the block takes more than `most_s`."""
+
+    def ignore_all() -> None:
+        for number in heard:
+            signal.signal(number, signal.SIG_IGN)
+
+    def end(said: str, error: type[KeyboardInterrupt]) -> Callable[[int, FrameType | None], None]:
+        def ended(_signal: int, _frame: FrameType | None) -> None:
+            ignore_all()
+            world.progress.warn(f"{said}: taking everything down; finished runs are kept")
+            raise error
+
+        return ended
+
+    # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
+    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    interrupt = end("interrupted", KeyboardInterrupt)
+    before = {number: signal.signal(number, interrupt) for number in heard}
+    if most_s is not None:
+        time_is_up = end("the limit is reached", TimeIsUp)
+        heard.append(signal.SIGALRM)
+        before[signal.SIGALRM] = signal.signal(signal.SIGALRM, time_is_up)
+        signal.setitimer(signal.ITIMER_REAL, most_s)
+    try:
+        yield
+    finally:
+        ignore_all()
+        if most_s is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        _sweep(world)
+        for number, disposition in before.items():
+            signal.signal(number, disposition)
+
+
+def _sweep(world: World) -> None:
+    from orchestrator.platforms.common.claims import RentsVolumes
+
+    platform = world.platform
+    try:
+        platform.sweep()
+        if isinstance(platform, RentsVolumes) and (kept := platform.claims.retained()):
+            world.progress.warn(f"rented and kept, at a cost, until removed: {', '.join(kept)}")
+    except TierbenchError as error:
+        world.progress.warn(f"{error.what}; the next campaign tries again")

@@ -1,0 +1,114 @@
+"""What `tierbench disk` does with disks outside of a campaign, and how it says what they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator import units
+from orchestrator.parts import Disks
+from orchestrator.planning.latency_quantiles import quantile_s
+from orchestrator.planning.recorded_disk import RecordedDisk
+from orchestrator.powers import World
+from orchestrator.tier import Gate, Tier
+from orchestrator.tiers import emulated
+from orchestrator.tiers.common.emulated import disk_server, standing
+from orchestrator.tiers.common.gate import truth_gate
+from orchestrator.units import format_bytes_per_s, format_number, format_seconds
+
+
+def put_up(disk: standing.StandingDisk, tier: Tier, gate: bool, world: World) -> Gate | None:
+    """Puts the disk up. The gate measures base limits, so burst is set only after it."""
+    if not gate:
+        with standing.put_up(disk, emulated.limits_of(tier), world, tier.latency_model):
+            return None
+    base = emulated.limits_of(replace(tier, burst=None))
+    burst = {key: value for key, value in emulated.limits_of(tier).items() if key not in base}
+    with standing.put_up(disk, base, world, tier.latency_model) as disks:
+        measured = _measured(disk, tier, disks, world)
+        if burst:
+            changes = {key.replace("-", "_"): float(value) for key, value in burst.items()}
+            emulated.change(disk.container, changes, world)
+    return measured
+
+
+def _measured(disk: standing.StandingDisk, tier: Tier, disks: Disks, world: World) -> Gate:
+    """The quick gate, in a directory that is removed."""
+    (volume,) = disks.volumes
+    folder = f"{disk.at}/tierbench-gate"
+    try:
+        inside = replace(disks, volumes=(replace(volume, name=folder),))
+        return truth_gate.take(tier, inside, world)
+    finally:
+        world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
+
+
+def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
+    """What taking it down would do."""
+    goes = disk.own_image and not keep_data
+    data = f"would be removed: {with_size(disk)}" if goes else f"would stay in {disk.image}"
+    return f"{disk.name} at {disk.at} would be taken down; its data {data}"
+
+
+def with_size(disk: standing.StandingDisk) -> str:
+    """Its name, and the bytes of its data where that is known."""
+    try:
+        return f"{disk.name} ({units.format_bytes(Path(disk.image).stat().st_blocks * 512)})"
+    except OSError:
+        return disk.name
+
+
+def table(disks: tuple[standing.KnownDisk, ...], world: World) -> RenderableType:
+    drawn = Table(box=None, pad_edge=False)
+    for column in ("name", "at", "tier", "size", "state", "limits in force"):
+        drawn.add_column(column, overflow="fold", no_wrap=column in ("name", "state"))
+    for known in disks:
+        disk = known.disk
+        size = units.format_bytes(disk.size_bytes)
+        limits = _limits_in_force(disk, world) if known.runs else ""
+        drawn.add_row(disk.name, disk.at, disk.tier, size, known.state, limits)
+    files = [Text(f"data of {one.disk.name}: {one.disk.image}") for one in disks]
+    return Group(drawn, *files)
+
+
+def _limits_in_force(disk: standing.StandingDisk, world: World) -> str:
+    """As the running disk says them."""
+    now = disk_server.ask(disk.container, ("limits",), world)
+    iops, bytes_per_s = now["iops"], now["bytes_per_s"]
+    read, write = (format_seconds(now[f"{way}_latency_us"] * 1e-6) for way in ("read", "write"))
+    return ", ".join(
+        (
+            f"{format_number(iops)} IOPS" if iops else "any IOPS",
+            format_bytes_per_s(bytes_per_s) if bytes_per_s else "any throughput",
+            f"read {read}, write {write}",
+        )
+    )
+
+
+def recorded_in_words(disk: RecordedDisk) -> list[str]:
+    """What was found, for the console."""
+    limits, lines = disk.limits, []
+    if limits:
+        rates = (limits.iops_read, limits.iops_write, limits.iops_mixed)
+        iops = " / ".join(format_number(round(rate)) for rate in rates)
+        lines.append(f"IOPS, 4 KiB random read / write / mixed: {iops}")
+        both = (limits.bytes_per_s_read, limits.bytes_per_s_write)
+        rate = " / ".join(format_bytes_per_s(rate) for rate in both)
+        lines.append(f"bandwidth, 256 KiB sequential read / write: {rate}")
+    for way, table in (
+        ("read", disk.latency.read_quantiles_s),
+        ("write", disk.latency.write_quantiles_s),
+    ):
+        median, p99 = (format_seconds(quantile_s(table, share)) for share in (0.5, 0.99))
+        lines.append(f"{way} latency at queue depth 1: median {median}, p99 {p99}")
+    if disk.burst:
+        burst = disk.burst
+        lines.append(
+            f"burst: {format_number(burst.iops)} IOPS for {format_seconds(burst.duration_s)}, "
+            f"then {format_number(burst.base_iops)}"
+        )
+    return lines

@@ -1,0 +1,51 @@
+"""The command line for tests: on folders of the test, with the platform that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.cli import main
+from orchestrator.cli.app import App
+from orchestrator.errors import UnavailableError
+from orchestrator.model import Placing
+from orchestrator.parts import Parts
+from tests import ROOT
+from tests.fakes import QuietProgress
+
+Connect = Callable[[Any, Placing], Any]
+
+
+def no_engine(*_: object) -> Any:
+    raise UnavailableError("no engine answers")
+
+
+def an_app(cache: Path, platform: Any = None, connect: Connect | None = None, **fields: Any) -> App:
+    """The program on this project's folder, quiet, without an engine. `platform`: what every name
+    of a platform connects to; `connect`: what is called for it."""
+    if connect is None:
+        connect = no_engine if platform is None else lambda *_: platform
+    known = dict.fromkeys(("docker", "kubernetes"), connect)
+    given = {"progress": QuietProgress(), "lock": cache / "lock", **fields}
+    return App(ROOT, cache, cache / "results", platforms=lambda: known, **given)
+
+
+def with_parts(app: App, parts: Parts) -> App:
+    """The same with these members of the families."""
+
+    def the_same(_platform: object) -> Parts:
+        return parts
+
+    return replace(app, parts=the_same)
+
+
+def said_by(app: App) -> list[str]:
+    """The lines that its progress kept."""
+    return app.progress.said  # type: ignore[attr-defined, no-any-return]
+
+
+def tierbench(app: App, *words: str) -> int:
+    """Runs a command; returns its exit code."""
+    return main.exit_code(words, app)
