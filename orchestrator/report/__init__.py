@@ -85,8 +85,8 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     parts.append(terminal.table(summary.verdict_table(index)))
     for workload, table in decisions.tables(index):
         parts += [Text(), Text(workload, style="bold"), terminal.table(table)]
-    for workload, found in sweeps.tables(index):
-        parts += [Text(), Text(workload, style="bold"), terminal.table(found[0])]
+    for workload, (overview, *_) in sweeps.tables(index):
+        parts += [Text(), Text(workload, style="bold"), terminal.table(overview)]
     if index.footnotes:
         parts += [Text(), terminal.doubts(index.footnotes)]
     if labels:
@@ -104,21 +104,21 @@ def campaign_list(entries: Sequence[Entry]) -> RenderableType:
     return terminal.table(campaign_tables.campaign_list(entries))
 
 
-def comparison_table(made: CampaignComparison) -> RenderableType:
+def comparison_table(pair: CampaignComparison) -> RenderableType:
     """One stored campaign against another, for a terminal."""
-    return terminal.table(campaign_tables.comparison(made))
+    return terminal.table(campaign_tables.comparison(pair))
 
 
-def comparison_markdown(made: CampaignComparison) -> str:
+def comparison_markdown(pair: CampaignComparison) -> str:
     """The same as Markdown."""
     from orchestrator.report.rendering import markdown
 
-    return markdown.table(campaign_tables.comparison(made))
+    return markdown.table(campaign_tables.comparison(pair))
 
 
-def trend_table(found: Trend) -> RenderableType:
+def trend_table(history: Trend) -> RenderableType:
     """A profile × workload over stored campaigns, for a terminal."""
-    return terminal.table(campaign_tables.trend(found))
+    return terminal.table(campaign_tables.trend(history))
 
 
 def beside_tables(study: Verdict, campaign: Verdict) -> tuple[RenderableType, ...]:

@@ -50,52 +50,54 @@ def _listed(entry: Entry) -> Iterator[tuple[Cell, ...]]:
 # ------------------------------------------------------------------ one against another
 
 
-def comparison(made: CampaignComparison) -> Table:
+def comparison(pair: CampaignComparison) -> Table:
     columns = (*texts("Metric"), *numbers("Runs", "Change"), *texts("Verdict"))
     rows: list[tuple[Cell, ...]] = []
-    for title in dict.fromkeys(_title(one) for one in made.deltas):
+    for title in dict.fromkeys(_title(change) for change in pair.deltas):
         rows.append((Cell(title, strong=True),))
-        rows += [_changed(one) for one in made.deltas if _title(one) == title]
-    return Table(columns, tuple(rows), remarks=tuple(_remarks(made)))
+        rows += [_change_row(change) for change in pair.deltas if _title(change) == title]
+    return Table(columns, tuple(rows), remarks=tuple(_remarks(pair)))
 
 
-def _title(one: ProfileDelta) -> str:
-    return f"{one.profile} × {one.delta.workload}"
+def _title(change: ProfileDelta) -> str:
+    return f"{change.profile} × {change.delta.workload}"
 
 
-def _changed(one: ProfileDelta) -> tuple[Cell, ...]:
-    delta = one.delta
+def _change_row(change: ProfileDelta) -> tuple[Cell, ...]:
+    delta = change.delta
     whose = "" if delta.scope == "all" else f" ({delta.scope})"
     return (
         Cell(f"{METRICS[delta.metric].title}{whose}"),
         Cell(f"{delta.n_baseline} → {delta.n_contender}"),
         Cell(units.format_change(delta.change_pct), detail=wording.interval(delta)),
-        Cell("changed since", missing=True) if one.changed_since else Cell("", word=delta.verdict),
+        Cell("changed since", missing=True)
+        if change.changed_since
+        else Cell("", word=delta.verdict),
     )
 
 
-def _remarks(made: CampaignComparison) -> Iterator[str]:
-    margins = wording.margins(made.margin_pct, made.p99_margin_pct)
+def _remarks(pair: CampaignComparison) -> Iterator[str]:
+    margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
     yield (
-        f"Changes from {made.before} to {made.after}, with their 95 % interval{_days(made)}; those "
+        f"Changes from {pair.before} to {pair.after}, with their 95 % interval{_days(pair)}; those "
         f"whose 90 % interval lies within {margins} count as the same."
     )
-    titles = set(map(_title, made.deltas))
-    open_ = [one for one in made.deltas if one.delta.verdict == "inconclusive"]
-    for reason in dict.fromkeys(one.delta.reason for one in open_):
-        whose = dict.fromkeys(_title(one) for one in open_ if one.delta.reason == reason)
+    titles = set(map(_title, pair.deltas))
+    open_ = [change for change in pair.deltas if change.delta.verdict == "inconclusive"]
+    for reason in dict.fromkeys(change.delta.reason for change in open_):
+        whose = dict.fromkeys(_title(change) for change in open_ if change.delta.reason == reason)
         where = "everywhere" if len(whose) == len(titles) else units.listed(list(whose))
         yield f"Inconclusive, {where}: {reason}."
-    for folder, only in ((made.before, made.only_before), (made.after, made.only_after)):
+    for folder, only in ((pair.before, pair.only_before), (pair.after, pair.only_after)):
         if only:
             yield f"Only in {folder}: {', '.join(only)}."
-    for doubt in made.doubts:
+    for doubt in pair.doubts:
         yield f"Doubt: {doubt}."
 
 
-def _days(made: CampaignComparison) -> str:
+def _days(pair: CampaignComparison) -> str:
     """What the intervals allow for."""
-    counts = sorted({one.history for one in made.deltas if one.history >= FEWEST_HISTORY})
+    counts = sorted({change.history for change in pair.deltas if change.history >= FEWEST_HISTORY})
     if not counts:
         return " between runs of each side alone"
     other = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
@@ -105,18 +107,18 @@ def _days(made: CampaignComparison) -> str:
 # ------------------------------------------------------------------ a trend
 
 
-def trend(found: Trend) -> Table:
+def trend(history: Trend) -> Table:
     columns = (*texts("Begin"), *numbers("Runs", "Mean", "95 % interval"), *texts("Code"))
     rows: list[tuple[Cell, ...]] = []
-    for number, level in enumerate(found.levels, start=1):
-        rows.append((Cell(_level(number, level, found), strong=True),))
-        rows += [_point(point) for point in found.points if point.level == number]
-    return Table(columns, tuple(rows), remarks=tuple(_about(found)))
+    for number, level in enumerate(history.levels, start=1):
+        rows.append((Cell(_level(number, level, history), strong=True),))
+        rows += [_point(point) for point in history.points if point.level == number]
+    return Table(columns, tuple(rows), remarks=tuple(_about(history)))
 
 
-def _level(number: int, level: Level, found: Trend) -> str:
+def _level(number: int, level: Level, history: Trend) -> str:
     count = units.counted(level.campaigns, "campaign")
-    text = f"Level {number}: {_quantity(level.mean, found)} over {count} from {level.first} on"
+    text = f"Level {number}: {_quantity(level.mean, history)} over {count} from {level.first} on"
     if level.change_pct is None:
         return text
     return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
@@ -133,22 +135,22 @@ def _point(point: Point) -> tuple[Cell, ...]:
     )
 
 
-def _quantity(value: float, found: Trend) -> str:
-    return units.format_quantity(value, "NOPM" if found.unit == "1/min" else found.unit)
+def _quantity(value: float, history: Trend) -> str:
+    return units.format_quantity(value, "NOPM" if history.unit == "1/min" else history.unit)
 
 
-def _about(found: Trend) -> Iterator[str]:
-    bars = sparkline([point.mean for point in found.points])
-    yield f"{METRICS[found.metric].title}, {found.profile} × {found.workload}: {bars}"
-    if len(found.points) < change_points.FEWEST:
+def _about(history: Trend) -> Iterator[str]:
+    bars = sparkline([point.mean for point in history.points])
+    yield f"{METRICS[history.metric].title}, {history.profile} × {history.workload}: {bars}"
+    if len(history.points) < change_points.FEWEST:
         yield (
-            f"No change of level can be proven with {len(found.points)} comparable campaigns: "
+            f"No change of level can be proven with {len(history.points)} comparable campaigns: "
             f"{change_points.FEWEST} are needed."
         )
-    if found.open:
-        yield f"Open: {found.open}."
-    for reason in dict.fromkeys(one.reason for one in found.left_out):
-        names = [one.campaign for one in found.left_out if one.reason == reason]
+    if history.open:
+        yield f"Open: {history.open}."
+    for reason in dict.fromkeys(left_out.reason for left_out in history.left_out):
+        names = [left_out.campaign for left_out in history.left_out if left_out.reason == reason]
         yield f"Left out, {units.listed(names)}: {reason}."
 
 

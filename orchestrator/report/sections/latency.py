@@ -43,11 +43,11 @@ def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
     scopes = {"all": "transactions"}
     if index.latency_scope(workload) == NEW_ORDER:
         scopes = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
-    found = {
+    by_tier = {
         tier: distributions.of_runs(index.finished(tier, workload), scopes) for tier in index.tiers
     }
     for scope, what in scopes.items():
-        curves = {tier: of_tier[scope] for tier, of_tier in found.items() if scope in of_tier}
+        curves = {tier: of_tier[scope] for tier, of_tier in by_tier.items() if scope in of_tier}
         if curves:
             suffix = "" if scope == "all" else "-new-order"
             yield _chart(f"{workload}-latency-distribution{suffix}", what, curves, index.tiers)

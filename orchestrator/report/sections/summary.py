@@ -78,7 +78,7 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
     open_ = any(decision.cheaper_open for decision in index.verdict.decisions)
     word: StatusWord = "enough; cheaper not excluded" if open_ else "conclusive"
-    without = dict.fromkeys(one.without_prices for one in index.verdict.decisions)
+    without = dict.fromkeys(decision.without_prices for decision in index.verdict.decisions)
     by_limits = [why for why in without if why]
     if by_limits:
         word = "enough; price open"
@@ -141,19 +141,19 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
 
 def _swept(sweep: Sweep) -> str:
     """What a sweep found of its one tier."""
-    found = sweep.tiers[0]
-    if found.peak_per_s is None:
+    tier = sweep.tiers[0]
+    if tier.peak_per_s is None:
         return "no load left figures"
-    peak = units.format_quantity(found.peak_per_s, "1/s")
+    peak = units.format_quantity(tier.peak_per_s, "1/s")
     ends = [load_in_words(sweep.axis, value) for value in (sweep.values[0], sweep.values[-1])]
     text = f"at most {peak} from {ends[0]} to {ends[1]}; the knee "
-    known = found.knee is not None
-    text += f"is at {load_in_words(sweep.axis, found.knee or 0)}" if known else "was not reached"
+    known = tier.knee is not None
+    text += f"is at {load_in_words(sweep.axis, tier.knee or 0)}" if known else "was not reached"
     if not sweep.slo:
         return text
-    if found.at_slo is None:
+    if tier.at_slo is None:
         return f"{text}; no load is proven to meet the SLO"
-    return f"{text}; proven to meet the SLO up to {load_in_words(sweep.axis, found.at_slo)}"
+    return f"{text}; proven to meet the SLO up to {load_in_words(sweep.axis, tier.at_slo)}"
 
 
 def verdict_table(index: ReportIndex) -> Table:

@@ -40,7 +40,7 @@ def tables(index: ReportIndex) -> Iterator[tuple[str, tuple[Table, ...]]]:
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
     """One for each sweep, its charts first."""
-    made = []
+    every = []
     for sweep, (_, (overview, *loads)) in zip(index.verdict.sweeps, tables(index), strict=True):
         drawn = charts_of_sweep(index, sweep)
         caption = (
@@ -54,8 +54,8 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
             *(Part(tier, (table,)) for tier, table in zip(index.tiers, loads, strict=True)),
         )
         title = f"{sweep.workload} under several loads"
-        made.append(Section(f"sweep-{sweep.workload}", title, parts))
-    return tuple(made)
+        every.append(Section(f"sweep-{sweep.workload}", title, parts))
+    return tuple(every)
 
 
 def _overview(sweep: Sweep) -> Table:
