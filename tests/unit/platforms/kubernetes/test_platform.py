@@ -30,7 +30,7 @@ from orchestrator.platforms.kubernetes.space import BEAT, PROCESS, ours
 from orchestrator.powers import ContainerEntry, ContainerSpec, Mount
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once
-from orchestrator.system.clock import SystemClock
+from orchestrator.system.clock import SystemClock, wait_until
 from tests.agents import Agents
 from tests.fake_cluster import FakeCluster, end
 
@@ -558,10 +558,11 @@ def bind(cluster: FakeCluster, platform: KubernetesPlatform, claim: str) -> None
 
 
 def ready(cluster: FakeCluster, platform: KubernetesPlatform, snapshot: str) -> threading.Timer:
-    """As a snapshot controller does, a moment later."""
+    """As a snapshot controller does, a moment after the snapshot is asked for."""
     path = f"{SNAPSHOTS}/namespaces/{platform.space.namespace}/volumesnapshots/{snapshot}"
 
     def make() -> None:
+        wait_until(lambda: path in cluster.things, deadline_s=60, clock=SystemClock())
         cluster.things[f"{SNAPSHOTS}/volumesnapshotcontents/content-{snapshot}"] = {
             "metadata": {"name": f"content-{snapshot}"},
             "spec": {
