@@ -193,7 +193,7 @@ def calibrate(
     tuple(notes.of_options(["drain"] if drain else [], [found]))
     with outside.at_work(root, cache, progress, found.platform, found.placing) as (world, _):
         mechanisms = tier_mechanisms()
-        mechanisms[tier.enforcement].check(tier, world)
+        mechanisms[tier.disk.enforcement].check(tier, world)
         gates = Gates(mechanisms, world, nodes=found.cluster.nodes)
         return gates.measure(tier, thorough, drain)
 

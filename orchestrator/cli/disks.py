@@ -30,7 +30,7 @@ from orchestrator.errors import (
 from orchestrator.parts import Disks
 from orchestrator.planning import profiles, project_files
 from orchestrator.powers import World
-from orchestrator.tier import Gate, Tier
+from orchestrator.tier import Emulated, Gate, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
 from orchestrator.tiers.common.gate import truth_gate
@@ -105,10 +105,10 @@ def _up(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> Cal
         limits, bought_bytes = project_files.tier(
             root, tier, changes or (), profiles.ANY_SCALE, plans.disk_kinds()
         )
-        if limits.kind != "emulated":
+        if not isinstance(limits.disk, Emulated):
             raise UsageError(
-                f"{tier} is `enforcement: {limits.enforcement}`, and only an emulated disk can be "
-                "put up",
+                f"{tier} is `enforcement: {limits.disk.enforcement}`, and only an emulated disk "
+                "can be put up",
                 advice="give `enforcement=emulated` after its name, or take a catalog row",
             )
         size_bytes = _size(size, bought_bytes, limits)
@@ -155,11 +155,11 @@ def _size(size: str | None, bought_bytes: int | None, tier: Tier) -> int | None:
 def _put_up(disk: standing.StandingDisk, tier: Tier, gate: bool, world: World) -> Gate | None:
     """Puts the disk up. The gate measures base limits, so burst is set only after it."""
     if not gate:
-        with standing.put_up(disk, emulated.limits_of(tier), world, tier.latency_model):
+        with standing.put_up(disk, emulated.limits_of(tier), world, tier.latency.model):
             return None
-    base = emulated.limits_of(replace(tier, burst=None))
+    base = emulated.limits_of(tier.without_burst())
     burst = {key: value for key, value in emulated.limits_of(tier).items() if key not in base}
-    with standing.put_up(disk, base, world, tier.latency_model) as disks:
+    with standing.put_up(disk, base, world, tier.latency.model) as disks:
         measured = _measured(disk, tier, disks, world)
         if burst:
             changes = {key.replace("-", "_"): float(value) for key, value in burst.items()}

@@ -22,6 +22,7 @@ from orchestrator.planning import costs, durations
 from orchestrator.planning.costs import MAX_COST
 from orchestrator.run.forecast import Forecast, look_ahead
 from orchestrator.system.redaction import hidden_in
+from orchestrator.tier import in_layout
 
 NEVER_CHECKED = (
     "Docker engine and images: `tierbench doctor` looks at them",
@@ -46,7 +47,11 @@ def show(
     except UsageError as error:
         found = replace(found, problems=(*found.problems, error))
     if as_json:
-        content = {"plan": asdict(made), **vars(found), "never_checked": NEVER_CHECKED}
+        content = {
+            "plan": asdict(made, dict_factory=in_layout),
+            **vars(found),
+            "never_checked": NEVER_CHECKED,
+        }
         content["campaign_cost"] = costs.total(found.rented)  # currency → amount
         plain = json.loads(json.dumps(content, default=_plain))
         out.print_json(json.dumps(hidden_in(plain)))

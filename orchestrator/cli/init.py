@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.planning import first_files, json_schema, profiles, project_files
+from orchestrator.tier import Emulated
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT = "laptop"  # a scale that every file has
@@ -92,7 +93,7 @@ def _profile(
     clusters, catalog = project_files.clusters(root), project_files.catalog(root)
     kinds = plans.disk_kinds()
     read = profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
-    return text, read.tier.kind == "emulated"
+    return text, isinstance(read.tier.disk, Emulated)
 
 
 def _write(texts: Mapping[Path, str], root: Path) -> None:

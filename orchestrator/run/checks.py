@@ -24,7 +24,7 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
     """Each check, with what it checks; called, it raises as `check` does."""
     for profile in plan.profiles:
         tier = profile.tier
-        mechanism = parts.tiers[tier.enforcement]
+        mechanism = parts.tiers[tier.disk.enforcement]
         yield f"{profile.name}: tier {mechanism.name}", partial(mechanism.check, tier, world)
         checked: list[ClusterSpec] = []
         for workload in plan.workloads:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.errors import UsageError
+from orchestrator.tier import Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices
-from orchestrator.tier_catalog.limits import Limits
 from orchestrator.tier_catalog.reading import Catalog, provider_of
 from orchestrator.tier_catalog.rows import (
     UNIT_BYTES,
@@ -152,7 +152,7 @@ class _Offer:
 
 
 def _fixed(name: str, kind: DiskType, size: SizeRow) -> _Offer:
-    limits = limits_of.of_size(size)
+    limits = size.limits
     price = next(iter(size.prices or kind.prices), None)
     gib = None if size.size_bytes is None else limits_of.whole_gib(size.size_bytes)
     return _Offer(

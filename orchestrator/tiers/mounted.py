@@ -20,7 +20,7 @@ from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.tier import DiskKind, Gate, RealDisks, Tier
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs, truth_gate
 from orchestrator.tiers.common.real import cloud_metadata, disk_gates, real_disk, restoring, where
 from orchestrator.tiers.common.real import snapshots as kept_copies
@@ -37,7 +37,7 @@ class MountedTier:
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
         own_images.need(world.root, "disk", world.platform)
-        for share in where.shares(tier, list(tier.disks), world):
+        for share in where.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
                 machine = share.world.machine
                 disks = real_disk.found(tier, share.nodes, lambda _: QUICK_GATE_BYTES, machine)
@@ -77,7 +77,7 @@ class MountedTier:
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
         with restoring.attached(tier, sizes_bytes, snapshots, world) as disks:
-            if tier.cloud is None:
+            if not (isinstance(tier.disk, RealDisks) and tier.disk.cloud):
                 yield disks
                 return
             nodes = node_names(len(sizes_bytes))

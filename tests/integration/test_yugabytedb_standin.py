@@ -42,12 +42,12 @@ from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.run import experiment, proving
 from orchestrator.system import sql
 from orchestrator.system.store import load
-from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from orchestrator.yugabyte import counters, lsm
 from tests import ROOT
 from tests.fakes import QuietProgress
 from tests.integration import servers
+from tests.tiers import a_tier
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
@@ -445,7 +445,7 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, worl
 
 # ------------------------------------------------------------------ the main job
 
-TIER = Tier("here", "This machine", "none", None, None)
+TIER = a_tier("here", "This machine", "none", None, None)
 SMALL = {  # counted in several slices
     "insert": Dataset("sysbench-tables", {"tables": 2, "table_size": 2000, "slice_rows": 700}),
     "tpcc": Dataset("tpcc", {"warehouses": 1, "slice_rows": 40_000}),

@@ -233,7 +233,7 @@ def request(tier: Candidate, made: Decision, contest: Contest) -> str:
     names = listed([candidate.name for candidate in contest.candidates])
     where = (
         ""
-        if tier.profile.tier.is_as_bought
+        if tier.profile.tier.disk.is_as_bought
         else " (on emulated or otherwise limited disks, not on these)"
     )
     text += f": {which} of {names} that is measured{where} and proven {aim}"

@@ -161,7 +161,7 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
             names = listed([other.name for other in open_ if other.name in of])
             remarks.append(f"Whether {names}, {order}, is enough is open")
     remarks += _of_windows(tier, contest)
-    if contest.slo and not tier.profile.tier.is_as_bought:
+    if contest.slo and not tier.profile.tier.disk.is_as_bought:
         remarks.append(offers.NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")

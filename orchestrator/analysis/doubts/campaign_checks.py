@@ -106,7 +106,7 @@ def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     profiles = campaign.plan.tiers
     by_kind: dict[DiskKind, list[str]] = {}
     for profile in profiles:
-        by_kind.setdefault(profile.tier.kind, []).append(profile.name)
+        by_kind.setdefault(profile.tier.disk.kind, []).append(profile.name)
     for disk, names in by_kind.items():
         if disk in _NOT_THE_REAL_DISK:
             kind, text, advice = _NOT_THE_REAL_DISK[disk]
@@ -127,7 +127,7 @@ def _latency_words(profiles: Iterable[Profile]) -> str:
 
 def _vm_caps(campaign: Results) -> Iterator[Doubt]:
     for profile in campaign.plan.tiers:
-        for cap in profile.tier.vm_caps:
+        for cap in profile.tier.origin.vm_caps:
             yield Doubt(
                 "VM caps the disk",
                 f"{profile.name}: {cap}",

@@ -74,7 +74,7 @@ def _failed_afterwards(campaign: Results) -> Iterator[Doubt]:
 
 
 def _none_afterwards(campaign: Results) -> Iterator[Doubt]:
-    real = {p.tier.name for p in campaign.plan.profiles if p.tier.is_real}
+    real = {p.tier.name for p in campaign.plan.profiles if p.tier.disk.is_real}
     for tier, gates in _by_tier(campaign).items():
         windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
         last_s = max((window[1] for window in windows if window), default=0.0)

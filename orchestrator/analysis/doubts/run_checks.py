@@ -24,6 +24,7 @@ from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt, Record
+from orchestrator.tier import NoDisk, OthersDisks, Unlimited
 from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
@@ -150,11 +151,11 @@ def _no_gate(run: RunData, _: Values) -> Reasons:
     gate, tier = run.record.gate, run.record.profile.tier
     if results.published(run.record):
         return
-    if gate is None or (not gate.checks and tier.kind not in ("none", "dry")):
+    if gate is None or (not gate.checks and not isinstance(tier.disk, (Unlimited, NoDisk))):
         yield (
             f"nothing was measured that says the disk is what {tier.name} declares",
             "run fio on the nodes' own disks: those of a cluster that others run are not measured"
-            if tier.kind == "existing"
+            if isinstance(tier.disk, OthersDisks)
             else f"run `make calibrate PROFILE={run.record.profile.name}`",
         )
 
@@ -172,7 +173,7 @@ def _old_gate(run: RunData, values: Values) -> Reasons:
 
 
 def _burst_credit(run: RunData, _: Values) -> Reasons:
-    if run.record.profile.tier.burst is None:
+    if run.record.profile.tier.limits.burst is None:
         return
     drawn = [one for one in run.against_caps.values() if one.get("time_above_base_pct", 0.0) > 0]
     left_pct = max((one["burst_credit_left_pct"] for one in drawn), default=0.0)

@@ -30,7 +30,7 @@ from orchestrator.analysis.telemetry.bottleneck_words import (
 )
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import BottleneckCause
-from orchestrator.tier import Tier
+from orchestrator.tier import Cgroup, Tier
 from orchestrator.units import format_number, format_seconds
 
 CAP_PCT = 95.0  # median second, of the cap in force
@@ -191,7 +191,7 @@ def _caps(values: Values, tier: Tier, node: str) -> Iterator[Cause]:
 def _binds(cap: str, values: Values, tier: Tier) -> bool:
     """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
     do more without it. Control groups hold them back above the device, which does not see it."""
-    if tier.kind == "cgroup":
+    if isinstance(tier.disk, Cgroup):
         return True
     await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
     in_flight = values.get("disk_queue_depth", 0.0)

@@ -85,16 +85,16 @@ def demand(
     step_s = wide["step_s"].to_numpy(dtype=float)
     bytes_per_s = (wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]).to_numpy(dtype=float)
     count = (wide[counters.READS] + wide[counters.WRITES]).to_numpy(dtype=float)
-    iops = np.maximum(count, bytes_per_s / tier.io_unit_bytes)
-    burst = tier.burst
+    iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)
+    burst = tier.limits.burst
     time_s = wide.index.to_numpy(dtype=float)
     at = int(np.searchsorted(time_s, begin.time_s, side="right")) if begin else 0
     iops_from = (at, begin.iops_pct if begin else None)
     bytes_from = (at, begin.bytes_pct if begin else None)
     iops_top, bytes_top = (burst.iops, burst.bytes_per_s) if burst else (None, None)
-    iops_cap, iops_credit = _cap(tier, iops, step_s, tier.iops, iops_top, iops_from)
+    iops_cap, iops_credit = _cap(tier, iops, step_s, tier.limits.iops, iops_top, iops_from)
     bytes_cap, bytes_credit = _cap(
-        tier, bytes_per_s, step_s, tier.bytes_per_s, bytes_top, bytes_from
+        tier, bytes_per_s, step_s, tier.limits.bytes_per_s, bytes_top, bytes_from
     )
     credits = [credit for credit in (iops_credit, bytes_credit) if credit is not None]
     return Demand(
@@ -128,8 +128,8 @@ def _cap(
     """
     if base is None:
         return None, None
-    burst = tier.burst
-    if burst is not None and top is not None and tier.is_real:
+    burst = tier.limits.burst
+    if burst is not None and top is not None and tier.disk.is_real:
         return np.where(rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)), None
     if burst is None or top is None or top <= base or burst.start_pct <= 0:
         return np.full(rate.size, float(base)), None
@@ -173,8 +173,8 @@ def against_caps(
         said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
         yield "burst_credit_left_pct", min(said, default=float(disk.credit_pct[-1]))
         yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
-    if disk.credit_pct is not None or (tier.burst and tier.is_real):
-        fall = fall_to(disk.iops, float(tier.iops or 0))
+    if disk.credit_pct is not None or (tier.limits.burst and tier.disk.is_real):
+        fall = fall_to(disk.iops, float(tier.limits.iops or 0))
         if fall is not None:
             yield "iops_before_fall", fall[0]
             yield "iops_after_fall", fall[1]
@@ -183,7 +183,7 @@ def against_caps(
 def _above_base(tier: Tier, disk: Demand) -> Array:
     """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
     above = np.zeros(disk.iops.size, dtype=bool)
-    for rate, base in ((disk.iops, tier.iops), (disk.bytes_per_s, tier.bytes_per_s)):
+    for rate, base in ((disk.iops, tier.limits.iops), (disk.bytes_per_s, tier.limits.bytes_per_s)):
         if base is not None:
             above |= rate > (1 + WOBBLE) * base
     return above

@@ -31,7 +31,7 @@ COLUMNS = (
 def text(campaign: Results, _: Verdict) -> str:
     """`disk` is the kind of the tier's disks, `excluded` is yes or no; numbers have all their
     digits."""
-    disks = {profile.name: profile.tier.kind for profile in campaign.plan.profiles}
+    disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(COLUMNS)

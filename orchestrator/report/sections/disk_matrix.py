@@ -106,11 +106,11 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> tuple[Cell, ...]:
     alone = disk_matrix.lightest(rows)
     return (
         head,
-        _ceiling(iops.get("all"), tier.iops, ""),
-        Cell(wording.declared(tier.iops, "")),
-        _ceiling(rate.get("read"), tier.bytes_per_s, "bytes/s"),
-        _ceiling(rate.get("write"), tier.bytes_per_s, "bytes/s"),
-        Cell(wording.declared(tier.bytes_per_s, "bytes/s")),
+        _ceiling(iops.get("all"), tier.limits.iops, ""),
+        Cell(wording.declared(tier.limits.iops, "")),
+        _ceiling(rate.get("read"), tier.limits.bytes_per_s, "bytes/s"),
+        _ceiling(rate.get("write"), tier.limits.bytes_per_s, "bytes/s"),
+        Cell(wording.declared(tier.limits.bytes_per_s, "bytes/s")),
         Cell(units.format_bytes(native)) if native else Cell(_NOT_REACHED),
         Cell(units.format_seconds(float(alone["latency_avg_s"])), detail=_load(alone)),
     )

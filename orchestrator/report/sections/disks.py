@@ -13,7 +13,7 @@ from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
 from orchestrator.report.sections import found_disks
-from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, Tier
+from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, OthersDisks, Tier
 from orchestrator.units import format_change, format_number
 
 _HELD_BY: dict[DiskKind, str] = {
@@ -48,14 +48,16 @@ def _declared(index: ReportIndex) -> Table:
 
 
 def _declared_row(name: str, tier: Tier) -> tuple[Cell, ...]:
+    kind, mechanism = tier.disk.kind, tier.disk.enforcement
+    of_others = isinstance(tier.disk, OthersDisks)
     return (
         Cell(name, detail=tier.title, tier=name),
-        Cell(wording.declared(tier.iops, "")),
-        Cell(wording.declared(tier.bytes_per_s, "bytes/s")),
-        Cell(wording.declared(tier.read_latency_s, "s")),
-        Cell(wording.declared(tier.write_latency_s, "s")),
-        Cell("not modelled" if tier.kind == "existing" and not tier.burst else _burst(tier.burst)),
-        Cell(_HELD_BY[tier.kind] + (f" ({tier.enforcement})" if tier.like else "")),
+        Cell(wording.declared(tier.limits.iops, "")),
+        Cell(wording.declared(tier.limits.bytes_per_s, "bytes/s")),
+        Cell(wording.declared(tier.latency.read_s, "s")),
+        Cell(wording.declared(tier.latency.write_s, "s")),
+        Cell("not modelled" if of_others and not tier.limits.burst else _burst(tier.limits.burst)),
+        Cell(_HELD_BY[kind] + (f" ({mechanism})" if mechanism != kind else "")),
     )
 
 
@@ -160,13 +162,14 @@ def _sources(index: ReportIndex) -> Items:
     """Where each tier's limits and price were read, with the notes on them."""
     rows = []
     for profile in index.profiles:
-        tier = profile.tier
-        source = f"{tier.source}, as of {tier.as_of}" if tier.source and tier.as_of else tier.source
+        tier, origin = profile.tier, profile.tier.origin
+        dated = origin.source and origin.as_of
+        source = f"{origin.source}, as of {origin.as_of}" if dated else origin.source
         sentences = [
             sentence(f"limits: {source or 'source not stated'}"),
             sentence(f"latency: {latency}") if (latency := described(tier)) else "",
-            sentence(tier.notes.strip()),
-            *(sentence(cap) for cap in tier.vm_caps),
+            sentence(origin.notes.strip()),
+            *(sentence(cap) for cap in origin.vm_caps),
             sentence(f"price of a disk: {wording.price(tier.price)}"),
         ]
         rows.append(Paragraph(" ".join(part for part in sentences if part), lead=profile.name))

@@ -24,14 +24,14 @@ _UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the c
 
 def latency_s(tier: Tier, way: Way) -> float | None:
     """The latency to judge by; None for a real disk whose provider promises none."""
-    if tier.is_real and way in tier.latency_assumed:
+    if tier.disk.is_real and way in tier.latency.assumed:
         return None
-    return tier.read_latency_s if way == "read" else tier.write_latency_s
+    return tier.latency.read_s if way == "read" else tier.latency.write_s
 
 
 def quantiles(tier: Tier, way: Way) -> Quantiles | None:
     """What the latency of each request is drawn from; None if it is constant."""
-    model = tier.latency_model
+    model = tier.latency.model
     return None if model is None else (model.read if way == "read" else model.write)
 
 
@@ -44,9 +44,9 @@ def _average_s(tier: Tier, way: Way) -> float | None:
 def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
     """Requests of this size a second that the caps let through; None without a cap. An I/O beyond
     the tier's unit counts as several."""
-    per_io = -(-block_bytes // tier.io_unit_bytes)
-    caps = [tier.iops / per_io] if tier.iops else []
-    caps += [tier.bytes_per_s / block_bytes] if tier.bytes_per_s else []
+    per_io = -(-block_bytes // tier.limits.io_unit_bytes)
+    caps = [tier.limits.iops / per_io] if tier.limits.iops else []
+    caps += [tier.limits.bytes_per_s / block_bytes] if tier.limits.bytes_per_s else []
     return min(caps, default=None)
 
 
@@ -62,13 +62,15 @@ def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
 
 def at_peak(tier: Tier) -> Tier | None:
     """The tier while it has burst credit; None without burst."""
-    if tier.burst is None:
+    limits = tier.limits
+    if limits.burst is None:
         return None
-    return replace(
-        tier,
-        iops=tier.burst.iops or tier.iops,
-        bytes_per_s=tier.burst.bytes_per_s or tier.bytes_per_s,
+    peak = replace(
+        limits,
+        iops=limits.burst.iops or limits.iops,
+        bytes_per_s=limits.burst.bytes_per_s or limits.bytes_per_s,
     )
+    return replace(tier, limits=peak)
 
 
 def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:
@@ -96,6 +98,6 @@ def bound_by_depth(tier: Tier, depth: int, read_share: float) -> str:
 
 def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
     """The limit in a few words if bytes/s and not IOPS are the cap at this size; else ""."""
-    rate = tier.bytes_per_s
-    binds = tier.iops and rate and rate / block_bytes < (1 - _ALIKE) * tier.iops
+    rate = tier.limits.bytes_per_s
+    binds = tier.limits.iops and rate and rate / block_bytes < (1 - _ALIKE) * tier.limits.iops
     return f"{format_bytes_per_s(rate)} bind" if rate and binds else ""

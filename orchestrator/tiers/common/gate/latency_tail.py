@@ -31,10 +31,10 @@ _QUANTITIES: Mapping[expected.Way, GateQuantity] = {
 def window_s(tier: Tier, thorough: bool) -> float:
     """How long single requests are timed until there are enough of them, as far as a gate may
     last; 0 if that is too long, or latencies are constant."""
-    if tier.is_real:
+    if tier.disk.is_real:
         needed_s = _FEWEST_SHOWN * (expected.pause_s(tier) + _ASSUMED_S)
         return needed_s if needed_s <= _MOST_SHOWN_S else 0.0
-    model = tier.latency_model
+    model = tier.latency.model
     if model is None or not thorough:
         return 0.0
     one_s = expected.pause_s(tier) + (mean_s(model.read) + mean_s(model.write)) / 2
@@ -45,7 +45,7 @@ def checks(tier: Tier, job: Mapping[str, Any]) -> Iterator[GateCheck]:
     """One check for reads and one for writes, of fio's result of single requests."""
     for way, quantity in _QUANTITIES.items():
         limit = f"p99 latency at queue depth 1, {way}"
-        if tier.is_real and (tail_s := fio_jobs.p99_s(job, way)):
+        if tier.disk.is_real and (tail_s := fio_jobs.p99_s(job, way)):
             yield GateCheck(limit, "s", None, tail_s, None, "not declared", quantity)
         table = expected.quantiles(tier, way)
         if table is None:

@@ -175,8 +175,8 @@ def _cell(iodepth: int, block: str) -> dict[str, str]:
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
     """Settings for passes of about `verify_s` in all: each writes its bytes and reads them back."""
     rate = min(
-        tier.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
-        (tier.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
+        tier.limits.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
+        (tier.limits.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
         _UNTHROTTLED_BYTES_PER_S,
     )
     passes = round(effort.verify_s * rate / (2 * effort.verify_bytes))
@@ -222,7 +222,7 @@ def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
     for way, quantity in ways.items():
         limit = f"median latency at queue depth 1, {way}"
         measured_s, judged_s = median_s(jobs[0], way), expected.latency_s(tier, way)
-        assumed_s = tier.read_latency_s if way == "read" else tier.write_latency_s
+        assumed_s = tier.latency.read_s if way == "read" else tier.latency.write_s
         most_pct = LATENCY_TOLERANCE_PCT
         check = _check(limit, "s", judged_s, measured_s, most_pct, more_is_faster=False)
         if judged_s is None and assumed_s is not None:
@@ -296,7 +296,7 @@ def _rate(
         limit = f"{limit} ({why})"
     declared = None if cap is None else cap * each
     check = _check(limit, unit, declared, measured, RATE_TOLERANCE_PCT, more_is_faster=True)
-    peak = expected.at_peak(tier) if tier.is_real else None
+    peak = expected.at_peak(tier) if tier.disk.is_real else None
     most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
     most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
     bursting = check.verdict.startswith("faster") and measured <= most

@@ -14,7 +14,7 @@ from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import Gate, Tier
+from orchestrator.tier import Gate, Limits, Tier
 from orchestrator.tiers.common.real import real_disk, where
 from orchestrator.tiers.common.real.node_places import DiskPath
 
@@ -28,7 +28,7 @@ def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
     """One gate with the checks of all disks of all machines, one after another; `take` measures
     one. Raises as `real_disk.found`."""
     gates: dict[DiskPath, Gate] = {}
-    for share in where.shares(tier, list(tier.disks), world):
+    for share in where.shares(tier, list(tier.disk.of_nodes), world):
         with share.naming():
             gates |= _of_machine(tier, share, thorough, take)
     checks = (
@@ -62,9 +62,8 @@ def _each_once(found: Mapping[DiskPath, mounts.RealDisk]) -> list[tuple[DiskPath
 
 
 def _not_judged(tier: Tier) -> Tier:
-    return replace(
-        tier, iops=None, bytes_per_s=None, read_latency_s=None, write_latency_s=None, burst=None
-    )
+    unlimited = Limits(io_unit_bytes=tier.limits.io_unit_bytes)
+    return replace(tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None))
 
 
 def _on_disk(tier: Tier, place: DiskPath, disk: mounts.RealDisk, world: World, take: Take) -> Gate:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator import units
 from orchestrator.errors import UsageError
-from orchestrator.tier import NodeDisks, Tier
+from orchestrator.tier import MountedDisks, NodeDisks, Tier
 
 FOLDER = "tierbench-data"
 
@@ -58,25 +58,31 @@ class DiskPath:
         return bool(self.uses) and all(use.wal for use in self.uses)
 
 
+def mounted(tier: Tier) -> MountedDisks:
+    """The tier's real disks. UsageError if it names none."""
+    if isinstance(tier.disk, MountedDisks) and (tier.disk.disks or tier.disk.path):
+        return tier.disk
+    raise UsageError(
+        f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"
+    )
+
+
 def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
     """The paths that the tier names for these nodes, each once. UsageError if it names none."""
-    if not (tier.disks or tier.path):
-        raise UsageError(
-            f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"
-        )
-    return places_of(tier, nodes) if tier.disks else (DiskPath(tier.path or ""),)
+    real = mounted(tier)
+    return places_of(tier, nodes) if real.disks else (DiskPath(real.path or ""),)
 
 
 def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
     """The paths of the nodes' disks. UsageError if a node has none."""
     uses: dict[tuple[str, str], list[Use]] = {}
     for node in nodes:
-        if tier.disks and node not in tier.disks:
+        if tier.disk.of_nodes and node not in tier.disk.of_nodes:
             raise UsageError(
                 f"{tier.name}: `disks` has no disk for {node}",
-                advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
+                advice=f"add it to `disks`, or take NODES={len(tier.disk.of_nodes)}",
             )
-        place = tier.disks.get(node, NodeDisks(tier.path or ""))
+        place = tier.disk.of_nodes.get(node, NodeDisks(tier.disk.path or ""))
         uses.setdefault((place.machine, place.data), []).append(Use(node))
         if place.wal:
             uses.setdefault((place.machine, place.wal), []).append(Use(node, wal=True))

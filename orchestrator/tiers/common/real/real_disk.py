@@ -28,7 +28,14 @@ from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal, snapshots
-from orchestrator.tiers.common.real.node_places import FOLDER, DiskPath, Use, chosen, places_of
+from orchestrator.tiers.common.real.node_places import (
+    FOLDER,
+    DiskPath,
+    Use,
+    chosen,
+    mounted,
+    places_of,
+)
 
 MECHANISM = {"mechanism": "a real disk, not throttled"}
 _MARK = snapshots.MARK
@@ -138,7 +145,7 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
     UnavailableError if it cannot be written or lacks space."""
     path = Path(at)
     disk = mounts.find(path, machine)
-    if not tier.allow_root_disk:
+    if not mounted(tier).allow_root_disk:
         _require_own_mount(disk, machine)
     _require_as_expected(tier, disk)
     if "ro" in disk.mount.options.split(","):
@@ -179,14 +186,14 @@ def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
 
 def _require_as_expected(tier: Tier, disk: mounts.RealDisk) -> None:
     """UsageError if the file system is another, or is mounted otherwise, than the tier says."""
-    kind = disk.mount.kind
-    if tier.file_system not in (None, kind):
+    kind, expected = disk.mount.kind, mounted(tier)
+    if expected.file_system not in (None, kind):
         raise UsageError(
-            f"{disk.path} has {kind}, and the profile expects {tier.file_system}",
+            f"{disk.path} has {kind}, and the profile expects {expected.file_system}",
             advice="mount the file system that is meant, or correct `file_system`",
         )
     options = disk.mount.options.split(",")
-    lacking = [option for option in tier.mount_options if option not in options]
+    lacking = [option for option in expected.mount_options if option not in options]
     if lacking:
         raise UsageError(
             f"{disk.path} is not mounted with {', '.join(lacking)}, as the profile expects, but "

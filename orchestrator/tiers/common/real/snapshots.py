@@ -60,7 +60,7 @@ cp --reflink=always "$probe" "$probe.copy"; failed=$?; rm -f "$probe" "$probe.co
 
 def chosen(tier: Tier) -> Snapshots:
     """What the profile says; without a word of it, copies."""
-    return tier.snapshots or Snapshots("copy")
+    return tier.disk.snapshots or Snapshots("copy")
 
 
 def paths(
@@ -82,7 +82,7 @@ def places(tier: Tier, directories: Mapping[Path, int], machine: Machine) -> dic
     """Folder → how many directories of nodes it holds at most, snapshots among them. One that is
     there already is not counted again."""
     way, found = chosen(tier), dict(directories)
-    if tier.snapshots is None or way.way not in ("copy", "reflink", "elsewhere"):
+    if tier.disk.snapshots is None or way.way not in ("copy", "reflink", "elsewhere"):
         return found
     for path, count in directories.items():
         root = Path(way.path or path)

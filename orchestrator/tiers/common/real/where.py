@@ -84,7 +84,9 @@ def shares(tier: Tier, nodes: Sequence[str], world: World) -> tuple[MachineShare
     """The machines that have the disks of these nodes: all of them the only one, or each node its
     own. UnavailableError as `require_one_machine`, if the tier does not say on which machines its
     disks are."""
-    machines = {node: tier.disks[node].machine for node in nodes if node in tier.disks}
+    machines = {
+        node: tier.disk.of_nodes[node].machine for node in nodes if node in tier.disk.of_nodes
+    }
     if isinstance(world.platform, HasEngines) and any(machines.values()):
         return tuple(MachineShare(on(node, world), (node,), machines[node]) for node in nodes)
     require_one_machine(tier, world)
