@@ -34,7 +34,7 @@ from orchestrator.tier import Emulated, Gate, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
 from orchestrator.tiers.common.gate import truth_gate
-from orchestrator.tiers.common.real import where
+from orchestrator.tiers.common.real import node_places
 
 TierArgument = Annotated[
     str, typer.Argument(help="A row of the catalog (azure/P15), a profile's name or file.")
@@ -118,7 +118,7 @@ def _up(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> Cal
             outside.powers(root, cache, progress) as (world, engine),
             outside.alone(engine),  # it would disturb a campaign
         ):
-            where.require_here("`disk up` mounts a disk", world)
+            node_places.require_here("`disk up` mounts a disk", world)
             emulated.EmulatedTier().check(limits, world)
             named = name or at.name
             disk = standing.prepared(
@@ -195,7 +195,7 @@ def _down(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> C
         if not dry_run:
             _require_root("unmount")
         with outside.powers(root, cache, progress) as (world, _):
-            where.require_here("`disk down` unmounts a disk", world)
+            node_places.require_here("`disk down` unmounts a disk", world)
             disks = standing.found(world) if every else (standing.named(name, world),)
             if dry_run:
                 for one in disks:

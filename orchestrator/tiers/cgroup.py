@@ -26,7 +26,7 @@ from orchestrator.powers import Machine, World
 from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.gate import truth_gate
-from orchestrator.tiers.common.real import disk_gates, real_disk, restoring, snapshots, where
+from orchestrator.tiers.common.real import node_places, real_disk, restoring, snapshots
 
 _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
@@ -54,7 +54,7 @@ class CgroupTier:
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
         if tier.disk.is_real:
-            where.require_one_machine(tier, world)
+            node_places.require_one_machine(tier, world)
             disks = real_disk.found(tier, list(tier.disk.of_nodes), lambda _: 0, world.machine)
             snapshots.check(tier, list(disks.values()), world)
         else:
@@ -119,7 +119,7 @@ class CgroupTier:
             return take(judged, Disks(capped, {**disks.facts, **described(world.machine)}))
 
         if tier.disk.is_real:
-            return disk_gates.take_each(tier, world, thorough, on_disk)
+            return real_disk.take_each(tier, world, thorough, on_disk)
         with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:
             return take(tier, disks)
 

@@ -18,7 +18,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import space
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
-from orchestrator.tiers.common.real import disk_gates, restoring, snapshots
+from orchestrator.tiers.common.real import real_disk, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
@@ -169,7 +169,7 @@ def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) ->
         check = GateCheck("IOPS", "1/s", 100.0, 99.0, 5.0, "ok")
         return Gate(judged.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 1.0})
 
-    gate = disk_gates.take_each(tier, world, False, take)
+    gate = real_disk.take_each(tier, world, False, take)
     assert asked == ["vm1", "vm2"]
     assert [check.nodes for check in gate.checks] == [("node-1",), ("node-2",)]
     for check, key in zip(gate.checks, gate.device["disks"], strict=True):

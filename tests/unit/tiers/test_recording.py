@@ -20,7 +20,7 @@ from orchestrator.powers import Container, World
 from orchestrator.tier import LatencyModel, SlowEpochs
 from orchestrator.tiers.common.emulated import disk_server, latency_tables
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
-from orchestrator.tiers.common.gate import expected, fio_jobs, latency_tail
+from orchestrator.tiers.common.gate import expected, fio_jobs
 from orchestrator.tiers.common.real import real_disk, recording
 from orchestrator.tiers.common.real.recording import RecordingEffort, burst_in
 from orchestrator.tiers.emulated import limits_of
@@ -107,17 +107,17 @@ def timed(read_p99_s: float, requests: int, write_p99_s: float = 0.006) -> dict[
 def test_p99_is_judged_within_20_pct_if_enough_were_timed(
     p99_s: float, requests: int, verdict: str, passed: bool
 ) -> None:
-    read, write = latency_tail.checks(TIER, timed(p99_s, requests))
+    read, write = expected.tail_checks(TIER, timed(p99_s, requests))
     assert (read.verdict, read.passed, read.declared) == (verdict, passed, 0.004)
     assert (read.quantity, write.quantity) == ("latency_p99_read", "latency_p99_write")
 
 
 def test_p99_of_a_constant_latency_is_not_looked_at() -> None:
     constant = changed(TIER, latency_model=None)
-    assert list(latency_tail.checks(constant, timed(1.0, 10**6))) == []
-    assert latency_tail.window_s(constant, thorough=True) == 0.0
-    assert latency_tail.window_s(TIER, thorough=False) == 0.0
-    assert latency_tail.window_s(TIER, thorough=True) > 2 * latency_tail.FEWEST * 0.001
+    assert list(expected.tail_checks(constant, timed(1.0, 10**6))) == []
+    assert expected.tail_window_s(constant, thorough=True) == 0.0
+    assert expected.tail_window_s(TIER, thorough=False) == 0.0
+    assert expected.tail_window_s(TIER, thorough=True) > 2 * expected.FEWEST_TIMED * 0.001
 
 
 # ------------------------------------------------------------------ recording

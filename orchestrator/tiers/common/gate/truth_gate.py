@@ -20,7 +20,7 @@ from orchestrator.parts import Disks
 from orchestrator.powers import World
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import host_load
-from orchestrator.tiers.common.gate import drain, expected, latency_tail
+from orchestrator.tiers.common.gate import drain, expected
 from orchestrator.tiers.common.gate.drain import Credit
 from orchestrator.tiers.common.gate.fio_jobs import (
     FioContainer,
@@ -138,11 +138,11 @@ def _checks(
     if credit:
         yield from credit.never_fell()
     pause_s = expected.pause_s(tier)
-    tail_s = latency_tail.window_s(tier, thorough=bool(effort.ladder))
+    tail_s = expected.tail_window_s(tier, thorough=bool(effort.ladder))
     timing_s = max(_FEWEST_TIMED_IOS * pause_s, tail_s)
     alone = job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
     yield from _latency(tier, alone)
-    yield from latency_tail.checks(tier, alone[0])
+    yield from expected.tail_checks(tier, alone[0])
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))

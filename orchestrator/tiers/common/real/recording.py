@@ -29,7 +29,7 @@ from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs
 from orchestrator.tiers.common.gate.truth_gate import IOPS_BLOCK_BYTES
 from orchestrator.tiers.common.real import node_places, real_disk
-from orchestrator.tiers.common.real.where import require_one_machine
+from orchestrator.tiers.common.real.node_places import require_one_machine
 
 _DEPTH, _LARGE_DEPTH = 128, 32
 _RAMP = "500ms"

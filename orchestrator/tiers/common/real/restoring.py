@@ -19,7 +19,7 @@ from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import node_directories, node_places, removal, snapshots
-from orchestrator.tiers.common.real.where import MachineShare, shares
+from orchestrator.tiers.common.real.node_places import MachineShare, shares
 
 
 def snapshots_of(tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:

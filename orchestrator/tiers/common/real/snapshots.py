@@ -25,7 +25,7 @@ from orchestrator.kernel import mounts
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
 from orchestrator.tier import Snapshots, Tier
-from orchestrator.tiers.common.real import removal, where
+from orchestrator.tiers.common.real import node_places, removal
 
 FOLDER = removal.SNAPSHOTS
 MARK = marked.MARK
@@ -95,7 +95,7 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     """UsageError or UnavailableError if snapshots cannot be kept in the way that is asked for."""
     way, machine = chosen(tier), world.machine
     if way.save or way.restore:
-        where.require_here(f"{tier.name}: `snapshots` runs the profile's commands", world)
+        node_places.require_here(f"{tier.name}: `snapshots` runs the profile's commands", world)
     roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
     for root in roots if way.way in ("copy", "reflink", "elsewhere") else ():
         if not machine.is_folder(str(root)):
