@@ -46,6 +46,7 @@ from tests.campaign_tables import (
     samples_of,
     transactions_of,
 )
+from tests.tiers import a_tier, changed
 
 START_S = 1_750_000_000.0
 THREADS = {"point-select": 60, "insert": 24, "tpcc": 24}
@@ -74,7 +75,7 @@ def build_tier(name: str, *, priced: bool = True, burst: bool = False) -> Tier:
         "ultra": ("Ultra Disk", 10_000, 250_000_000, 0.0005, 260.0),
     }[name]
     price = Price(monthly, "USD", "westus2", "2026-01-01", "example price list")
-    return Tier(
+    return a_tier(
         name=name,
         title=title,
         enforcement="emulated",
@@ -125,7 +126,7 @@ def build_workload(name: str, *, warmup_s: float = 10.0, measure_s: float = 60.0
 
 def build_gate(tier: Tier, *, measured_iops: float | None = None) -> Gate:
     """A gate that passed, or one that failed where `measured_iops` is far from declared."""
-    declared = float(tier.iops or 0)
+    declared = float(tier.limits.iops or 0)
     value = declared * 0.99 if measured_iops is None else measured_iops
     verdict = "ok" if abs(value - declared) <= 0.05 * declared else "slow"
     return Gate(
@@ -170,7 +171,7 @@ def default_facts(profile: Profile) -> dict[str, Any]:
         "cache_bytes": GIB,
     }
     return {
-        "tier": {"mechanism": profile.tier.enforcement},
+        "tier": {"mechanism": profile.tier.disk.enforcement},
         "database_before": dict(database),
         "database": database,
         "telemetry": {"ticks": 70, "cost_s_per_tick": 0.002, "misses": {}},
@@ -227,7 +228,7 @@ def with_tier(campaign: Results, *names: str, **changes: Any) -> Results:
     profiles = tuple(
         profile
         if names and profile.name not in names
-        else replace(profile, tier=replace(profile.tier, **changes))
+        else replace(profile, tier=changed(profile.tier, **changes))
         for profile in campaign.plan.profiles
     )
     return replace(campaign, plan=replace(campaign.plan, profiles=profiles))
@@ -237,7 +238,7 @@ def with_tail(campaign: Results) -> Results:
     """The same on disks whose emulated latency has a tail, so that p99 is comparable."""
     model = LatencyModel(((0.0, 5e-4), (1.0, 5e-3)), ((0.0, 5e-4), (1.0, 5e-3)), "a table", "2026")
     plan = campaign.plan
-    tails = (replace(one, tier=replace(one.tier, latency_model=model)) for one in plan.profiles)
+    tails = (replace(one, tier=changed(one.tier, latency_model=model)) for one in plan.profiles)
     return replace(campaign, plan=replace(plan, profiles=tuple(tails)))
 
 

@@ -8,11 +8,11 @@ from orchestrator.model import ClusterSpec, Dataset, NodeSize, Plan, Profile, Wo
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.durations import timed
 from orchestrator.planning.plan import make_plan
-from orchestrator.tier import Tier
+from tests.tiers import a_tier
 
 
 def a_profile(name: str = "premium", nodes: int = 1) -> Profile:
-    tier = Tier(name, f"Disk {name}", "emulated", iops=100, bytes_per_s=10_000_000)
+    tier = a_tier(name, f"Disk {name}", "emulated", iops=100, bytes_per_s=10_000_000)
     size = NodeSize(cpus=1.0, memory_bytes=2**28, disk_bytes=2**30)
     return Profile(name, "What does it give?", tier, ClusterSpec("postgresql", nodes, nodes, size))
 

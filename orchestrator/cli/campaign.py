@@ -168,7 +168,7 @@ def calibrate(app: App, profile_name: str, scale: str, thorough: bool, drain: bo
     tuple(notes.of_options(["drain"] if drain else [], [profile]))
     with app.at_work(profile.platform, profile.placing) as world:
         mechanisms = app.parts(world.platform).tiers
-        mechanisms[tier.enforcement].check(tier, world)
+        mechanisms[tier.disk.enforcement].check(tier, world)
         gates = Gates(mechanisms, world, nodes=profile.cluster.nodes)
         return gates.measure(tier, thorough, drain)
 

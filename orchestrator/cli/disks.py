@@ -67,17 +67,18 @@ def up(
     from orchestrator import report
     from orchestrator.cli import standing_disks
     from orchestrator.planning import profiles, project_files
+    from orchestrator.tier import Emulated
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing
-    from orchestrator.tiers.common.real import where
+    from orchestrator.tiers.common.real import node_places
 
     limits, bought_bytes = project_files.tier(
         app.root, tier, changes or (), profiles.ANY_SCALE, app.disk_kinds()
     )
-    if limits.kind != "emulated":
+    if not isinstance(limits.disk, Emulated):
         raise UsageError(
-            f"{tier} is `enforcement: {limits.enforcement}`, and only an emulated disk can be "
-            "put up",
+            f"{tier} is `enforcement: {limits.disk.enforcement}`, and only an emulated disk can "
+            "be put up",
             advice="give `enforcement=emulated` after its name, or take a catalog row",
         )
     size_bytes = _size(size, bought_bytes, limits.title)
@@ -85,7 +86,7 @@ def up(
     _require_root("mount", app)
     world = app.world()
     with app.alone(world.platform):  # it would disturb a campaign
-        where.require_here("`disk up` mounts a disk", world)
+        node_places.require_here("`disk up` mounts a disk", world)
         emulated.EmulatedTier().check(limits, world)
         wanted = standing.prepared(
             name or at.name, at, limits.title, size_bytes, default_bytes, data, world
@@ -114,14 +115,14 @@ def down(
     """Takes a disk down, with its data unless --keep-data. Needs root."""
     from orchestrator.cli import standing_disks
     from orchestrator.tiers.common.emulated import standing
-    from orchestrator.tiers.common.real import where
+    from orchestrator.tiers.common.real import node_places
 
     if bool(name) == every:
         raise UsageError("name a disk, or say --all", advice="tierbench disk list")
     if not dry_run:
         _require_root("unmount", app)
     world = app.world()
-    where.require_here("`disk down` unmounts a disk", world)
+    node_places.require_here("`disk down` unmounts a disk", world)
     disks = standing.found(world) if every else (standing.named(name, world),)
     if dry_run:
         for known in disks:

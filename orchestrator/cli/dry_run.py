@@ -20,6 +20,7 @@ from orchestrator.planning import costs, durations
 from orchestrator.planning.costs import MAX_COST
 from orchestrator.run.forecast import Forecast, look_ahead
 from orchestrator.system.redaction import hidden_in
+from orchestrator.tier import in_layout
 
 NEVER_CHECKED = (
     "Docker engine and images: `tierbench doctor` looks at them",
@@ -36,7 +37,8 @@ def show(app: App, plan: Plan, as_json: bool, max_cost: str | None = None) -> in
     except UsageError as error:
         found = replace(found, problems=(*found.problems, error))
     if as_json:
-        content = {"plan": asdict(plan), **vars(found), "never_checked": NEVER_CHECKED}
+        planned = asdict(plan, dict_factory=in_layout)
+        content = {"plan": planned, **vars(found), "never_checked": NEVER_CHECKED}
         content["campaign_cost"] = costs.total(found.rented)  # currency → amount
         plain = json.loads(json.dumps(content, default=_plain))
         app.out.print_json(json.dumps(hidden_in(plain)))

@@ -76,12 +76,12 @@ def _read(
     (found,), _ = project_files.read(
         app.root, [name], [], scale, app.disk_kinds(), tier_changes=changes
     )
-    if found.cluster.database == plan.EXISTING or found.tier.storage_class is None:
+    if found.cluster.database == plan.EXISTING or found.tier.disk.storage_class is None:
         raise UsageError(
             f"{name} is a cluster that others run: there is nothing to make",
             advice="name a profile whose nodes tierbench starts",
         )
-    return found, found.tier.storage_class
+    return found, found.tier.disk.storage_class
 
 
 def _print(out: Console, text: str) -> None:

@@ -83,6 +83,7 @@ def _profile(
     """The text, which was read as profiles are, and whether its disk is emulated, as those of the
     shipped profiles are. UsageError with every mistake."""
     from orchestrator.planning import profiles, project_files
+    from orchestrator.tier import Emulated
 
     _check_name(name)
     if (path is not None and hosts) or not (row or path or hosts):
@@ -95,7 +96,7 @@ def _profile(
     clusters, catalog = project_files.clusters(app.root), project_files.catalog(app.root)
     kinds = app.disk_kinds()
     read = profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
-    return text, read.tier.kind == "emulated"
+    return text, isinstance(read.tier.disk, Emulated)
 
 
 def _write(texts: Mapping[Path, str], root: Path) -> None:

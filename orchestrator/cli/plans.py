@@ -35,6 +35,7 @@ from orchestrator.planning import notes as plan_notes
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.powers import Platform
 from orchestrator.run import forecast
+from orchestrator.tier import ClassVolumes
 from orchestrator.units import listed, shortened
 
 SLO = "--slo"
@@ -231,7 +232,7 @@ def _platform(app: App, found: Sequence[Profile], request: Request) -> str:
         raise UsageError(f"{first.name} has `kubernetes`: say --platform kubernetes, or docker")
     if name != PLATFORM:
         app.connection(name)
-    elif claimed := listed([one.name for one in found if one.tier.kind == "storage-class"]):
+    elif claimed := listed([one.name for one in found if isinstance(one.tier.disk, ClassVolumes)]):
         raise UsageError(
             f"the disks of {claimed} are volumes of a StorageClass, which {name} does not have",
             advice="say --platform kubernetes (PLATFORM=kubernetes) or `platform: kubernetes` in "

@@ -24,11 +24,11 @@ from orchestrator.units import format_bytes_per_s, format_number, format_seconds
 def put_up(disk: standing.StandingDisk, tier: Tier, gate: bool, world: World) -> Gate | None:
     """Puts the disk up. The gate measures base limits, so burst is set only after it."""
     if not gate:
-        with standing.put_up(disk, emulated.limits_of(tier), world, tier.latency_model):
+        with standing.put_up(disk, emulated.limits_of(tier), world, tier.latency.model):
             return None
-    base = emulated.limits_of(replace(tier, burst=None))
+    base = emulated.limits_of(tier.without_burst())
     burst = {key: value for key, value in emulated.limits_of(tier).items() if key not in base}
-    with standing.put_up(disk, base, world, tier.latency_model) as disks:
+    with standing.put_up(disk, base, world, tier.latency.model) as disks:
         measured = _measured(disk, tier, disks, world)
         if burst:
             changes = {key.replace("-", "_"): float(value) for key, value in burst.items()}

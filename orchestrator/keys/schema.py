@@ -6,7 +6,7 @@ Unknown keys are refused, because a misspelt limit would silently be no limit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
@@ -24,7 +24,18 @@ from orchestrator.keys import addresses
 from orchestrator.keys.real_disks import RealDiskYaml
 from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText, Words
 from orchestrator.model import ClusterSpec, NodeSize, Placing
-from orchestrator.tier import Burst, ClassWanted, DiskKind, Price, Tier
+from orchestrator.tier import (
+    DISKS,
+    AnyDisk,
+    Burst,
+    ClassWanted,
+    DiskKind,
+    Latencies,
+    Limits,
+    Origin,
+    Price,
+    Tier,
+)
 
 Bytes = Annotated[int, AsBytes, Field(gt=0)]
 BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
@@ -76,10 +87,6 @@ class Mechanism:
     name: str
     kind: DiskKind
 
-    @property
-    def like(self) -> DiskKind | None:
-        return None if self.name == self.kind else self.kind
-
 
 def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
     """`info.context`: the mechanisms that may be named, each with its kind."""
@@ -94,6 +101,17 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
 _Name = Annotated[str, Field(json_schema_extra={"enum": [kind for kind in KINDS if kind != DRY]})]
 Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism, json_schema_input_type=_Name)]
 EMULATED = Mechanism("emulated", "emulated")
+
+
+def disk_of(
+    mechanism: Mechanism, keys: RealDiskYaml, storage_class: ClassWanted | None, time_scale: float
+) -> AnyDisk:
+    """The disk that the mechanism makes, with those of the keys that its kind has."""
+    given = {**keys.places(), "storage_class": storage_class, "burst_time_scale": time_scale}
+    kind = DISKS[mechanism.kind]
+    own = {field.name for field in fields(kind)}
+    chosen = {key: value for key, value in given.items() if key in own}
+    return kind(enforcement=mechanism.name, **chosen)
 
 
 class _Strict(BaseModel):
@@ -170,28 +188,21 @@ class TierYaml(RealDiskYaml):
         return self
 
     def build(self, name: str, title: str) -> Tier:
+        name_of_class = self.storage_class
+        wanted = ClassWanted(name_of_class, size_bytes=self.size) if name_of_class else None
         return Tier(
             name=name,
             title=title,
-            enforcement=self.enforcement.name,
-            like=self.enforcement.like,
-            iops=self.iops,
-            bytes_per_s=self.throughput,
-            read_latency_s=self.read_latency,
-            write_latency_s=self.write_latency,
-            burst=self.burst.build() if self.burst else None,
-            burst_time_scale=self.burst_time_scale,
-            io_unit_bytes=self.io_unit,
-            **self.places(),
-            price=self.price.build() if self.price else None,
-            source=self.source,
-            as_of=self.as_of,
-            notes=self.notes,
-            storage_class=(
-                ClassWanted(self.storage_class, size_bytes=self.size)
-                if self.storage_class
-                else None
+            limits=Limits(
+                self.iops,
+                self.throughput,
+                burst=self.burst.build() if self.burst else None,
+                io_unit_bytes=self.io_unit,
             ),
+            disk=disk_of(self.enforcement, self, wanted, self.burst_time_scale),
+            latency=Latencies(self.read_latency, self.write_latency),
+            price=self.price.build() if self.price else None,
+            origin=Origin(source=self.source, as_of=self.as_of, notes=self.notes),
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.keys.schema import Mechanism
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import Cgroup, DiskKind, Latencies, Tier
 
 _JUDGED: tuple[DiskKind, ...] = ("emulated", "mounted", "storage-class", "existing")
 _DECLARED: tuple[DiskKind, ...] = ("emulated", "cgroup", "mounted", "storage-class", "existing")
@@ -66,7 +66,7 @@ def unused_by(kind: DiskKind) -> tuple[str, ...]:
 def as_held(tier: Tier) -> Tier:
     """Without what a control group does not hold, which a catalog row or a VM brings along: burst
     and latency; and it counts a request once, however large."""
-    if tier.kind != "cgroup":
+    if not isinstance(tier.disk, Cgroup):
         return tier
-    rates = replace(tier, burst=None, read_latency_s=None, write_latency_s=None)
-    return replace(rates, latency_assumed=(), io_unit_bytes=2**30)
+    rates = replace(tier.limits, burst=None, io_unit_bytes=2**30)
+    return replace(tier, limits=rates, latency=Latencies(model=tier.latency.model))

@@ -63,12 +63,14 @@ def most_s(plan: Plan) -> float:
 def is_rented(profile: Profile) -> bool:
     """A disk that names neither a provider's row nor a price is its owner's."""
     tier = profile.tier
-    return tier.is_real and bool(tier.price or tier.catalog_type or tier.storage_class)
+    return tier.disk.is_real and bool(
+        tier.price or tier.origin.catalog_type or tier.disk.storage_class
+    )
 
 
 def bought_disks(profile: Profile) -> int:
     """Of the tier's price: one for each node, and those that nodes have for their WAL alone."""
-    wal = {(one.machine, one.wal) for one in profile.tier.disks.values() if one.wal}
+    wal = {(one.machine, one.wal) for one in profile.tier.disk.of_nodes.values() if one.wal}
     return profile.cluster.nodes + len(wal)
 
 
@@ -76,9 +78,9 @@ def _disks(profile: Profile) -> int:
     tier, nodes = profile.tier, profile.cluster.nodes
     if profile.cluster.database == EXISTING:
         return nodes
-    if tier.storage_class is None:
+    if tier.disk.storage_class is None:
         return max(1, node_disks.count(tier))
-    keeps = tier.snapshots is None or tier.snapshots.way != "none"
+    keeps = tier.disk.snapshots is None or tier.disk.snapshots.way != "none"
     return nodes * (2 if keeps else 1)
 
 
@@ -93,7 +95,7 @@ def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]
             yield RentedItem(f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price)
         else:
             key = what, cluster.vm_price
-            apart = profile.tier.storage_class or machines.named(profile)
+            apart = profile.tier.disk.storage_class or machines.named(profile)
             most = cluster.nodes if apart else 1  # disks are mounted on one
             shared[key] = max(shared.get(key, 0), most)
     for (what, price), count in shared.items():

@@ -14,7 +14,7 @@ from orchestrator.model import Dataset, Plan, Profile, Workload
 from orchestrator.planning import disk_matrix, machines, node_disks, paces
 from orchestrator.planning.paces import Learnt, Pace, Span
 from orchestrator.planning.plan import EXISTING, as_used
-from orchestrator.tier import Tier
+from orchestrator.tier import Cgroup, Emulated, RealDisks, Tier
 from orchestrator.units import listed
 
 # Measured on PostgreSQL 17: tables with their indexes, of 2,000,000 rows and of 4 warehouses.
@@ -67,7 +67,7 @@ def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
     found: dict[str, Load] = {}
     for profile, load, least, most in _cells(plan):
         where = find(profile, load)
-        shared = where is None and profile.tier.kind in ("emulated", "cgroup")
+        shared = where is None and isinstance(profile.tier.disk, (Emulated, Cgroup))
         name = where[0] if where else f"shared {load.dataset}" if shared else None
         apart = f"{name or profile.name} {load.dataset}"
         kept = int(bool(where and where[1]))
@@ -173,16 +173,16 @@ def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
     pace = paces.known(
         learnt, paces.kept_as(paces.AROUND_RUN, profile.tier, plan.platform, cluster), default
     )
-    rent = Span(0.0, _RENT_S if profile.tier.storage_class else 0.0)
+    rent = Span(0.0, _RENT_S if profile.tier.disk.storage_class else 0.0)
     return replace(pace, one=pace.one + rent)
 
 
 def _rates(tier: Tier) -> tuple[float, float]:
     """Of a tier's disk while nothing is measured: bytes per second at the fastest and at the
     slowest. An emulated one has no limits then."""
-    if tier.kind == "emulated":
+    if isinstance(tier.disk, Emulated):
         return math.inf, _SLOW_DISK_BYTES_PER_S
-    return tier.bytes_per_s or math.inf, tier.bytes_per_s or _SLOW_DISK_BYTES_PER_S
+    return tier.limits.bytes_per_s or math.inf, tier.limits.bytes_per_s or _SLOW_DISK_BYTES_PER_S
 
 
 def _caches(profile: Profile, load: Workload) -> Span:
@@ -224,7 +224,7 @@ def _loading(plan: Plan, one: Load, learnt: Learnt) -> TimedStep:
     name = paces.kept_as(paces.load_of(load), profile.tier, plan.platform, profile.cluster)
     pace = paces.known(learnt, name, default, loaded)
     each = pace.one.times(0.0 if all_bytes is None else loaded, loaded)
-    if profile.tier.is_real or database == EXISTING:  # images are loaded without limits
+    if profile.tier.disk.is_real or database == EXISTING:  # images are loaded without limits
         fast, slow = _rates(profile.tier)
         written = Span(_WRITTEN[0] * least / fast, _WRITTEN[1] * most / slow)
         each = Span(max(each.least_s, written.least_s), max(each.most_s, written.most_s))
@@ -236,14 +236,14 @@ def _loading(plan: Plan, one: Load, learnt: Learnt) -> TimedStep:
 def restored_bytes(profile: Profile, load: Workload) -> float:
     """What a start from a copy copies at most: of real disks one node's, else all nodes' images,
     which are on the disk of the machine."""
-    return _sizes(profile, load)[1] * (1 if profile.tier.is_real else profile.cluster.nodes)
+    return _sizes(profile, load)[1] * (1 if profile.tier.disk.is_real else profile.cluster.nodes)
 
 
 def _restoring(plan: Plan, one: Load, learnt: Learnt) -> TimedStep:
     load = plan.workload(one.workload)
     profile = as_used(plan.profile(one.profile), load)
     default, copied = paces.RESTORING, restored_bytes(profile, load)
-    if profile.tier.is_real:
+    if profile.tier.disk.is_real:
         # What has not changed is left alone; at most all is read and written on the same disk.
         longest_s = 2 / _rates(profile.tier)[1] + (120.0 / copied if copied else 0.0)
         default = Pace(Span(0.0, longest_s), "the tier's rate")
@@ -256,7 +256,9 @@ def _restoring(plan: Plan, one: Load, learnt: Learnt) -> TimedStep:
 
 def gate_disks(tier: Tier) -> int:
     """How many disks a gate of it measures, one after the other."""
-    return tier.storage_class.nodes if tier.storage_class else max(1, node_disks.count(tier))
+    return (
+        tier.disk.storage_class.nodes if tier.disk.storage_class else max(1, node_disks.count(tier))
+    )
 
 
 def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
@@ -266,16 +268,17 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
     total, sources = Span(), list[str]()
     for profile in {profile.tier.name: profile for profile in plan.tiers}.values():
         tier = profile.tier
-        if tier.kind in ("existing", "none", "dry"):
+        if not tier.disk.has_gate:
             continue
-        real = tier.is_real
-        drains = plan.drain and tier.kind == "mounted"  # a rented volume is another in each run
-        drained_s = tier.burst.duration_s if drains and tier.burst else 0.0
+        real = tier.disk.is_real
+        # A rented volume is another in each run.
+        drains = plan.drain and isinstance(tier.disk, RealDisks)
+        drained_s = tier.limits.burst.duration_s if drains and tier.limits.burst else 0.0
         runs = [least_runs, round(least_runs * most_repetitions(plan))]
         before = [1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0) for n in runs]
         pace = paces.known(learnt, paces.kept_as(paces.GATES, tier, plan.platform), paces.ONE_GATE)
         sources.append(pace.source)
-        once = pace.one + Span(0.0, _RENT_S if tier.storage_class else 0.0)
+        once = pace.one + Span(0.0, _RENT_S if tier.disk.storage_class else 0.0)
         drained = Span(0.0, 1.5 * drained_s + (10.0 if drained_s else 0.0))
         of_tier = (once + drained).times(*before) + (once if real else Span())
         # Disks that are made are measured on each machine that runs nodes.

@@ -11,7 +11,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from orchestrator.tier import Quantiles, Tier
+from orchestrator.tier import Emulated, Quantiles, Tier
 
 MOST_POINTS = 1024  # what the emulated disk takes
 MOST_LATENCY_S = 60.0
@@ -76,14 +76,14 @@ def of_histogram(counts: Mapping[float, int]) -> Quantiles:
 
 def is_constant(tier: Tier) -> bool:
     """Whether a disk has no tail of latencies, as no real one is, so that no p99 is comparable."""
-    return tier.kind == "emulated" and tier.latency_model is None
+    return isinstance(tier.disk, Emulated) and tier.latency.model is None
 
 
 def described(tier: Tier) -> str:
     """What the latencies of an emulated disk are, for reports; "" for any other disk."""
     if is_constant(tier):
         return "constant (p99 is not comparable)"
-    model = tier.latency_model
-    if tier.kind != "emulated" or model is None:
+    model = tier.latency.model
+    if not isinstance(tier.disk, Emulated) or model is None:
         return ""
     return f"modelled from {model.source}, as of {model.as_of}"

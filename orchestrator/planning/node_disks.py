@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.real_disks import NUMBER, PATTERN
-from orchestrator.tier import NodeDisks, Tier
+from orchestrator.tier import ClassVolumes, MountedDisks, NodeDisks, Tier
 
 
 def mistakes(where: str, tier: Tier, nodes: int, shared: bool = True) -> list[Mistake]:
@@ -17,77 +17,83 @@ def mistakes(where: str, tier: Tier, nodes: int, shared: bool = True) -> list[Mi
 
 
 def _mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]:
-    way = tier.snapshots.way if tier.snapshots else "none"
-    if tier.kind == "storage-class" and way not in ("copy", "none"):
+    way = tier.disk.snapshots.way if tier.disk.snapshots else "none"
+    if isinstance(tier.disk, ClassVolumes) and way not in ("copy", "none"):
         yield "snapshots", "of a StorageClass is `copy` (of claims) or `none`, or left out"
-    if tier.path and tier.disks:
+    if tier.disk.path and tier.disk.of_nodes:
         yield (
             "disks",
             "give `path` for one disk of all nodes, or `disks` for those of each, not both",
         )
-    for name, place in tier.disks.items():
+    for name, place in tier.disk.of_nodes.items():
         if place.wal == place.data:
             yield f"disks.{name}.wal", "is the disk of the data: leave it out, or name another"
         for key, path in (("data", place.data), ("wal", place.wal)):
             if name == PATTERN and path and NUMBER not in path and nodes > 1 and shared:
                 what = f"has no {NUMBER}, so all nodes would share it: give `path`, or name each"
                 yield f"disks.{key}", f"{path} {what}"
-    if tier.disks and PATTERN not in tier.disks:
+    if tier.disk.of_nodes and PATTERN not in tier.disk.of_nodes:
         names = node_names(nodes)
-        for name in tier.disks:
+        for name in tier.disk.of_nodes:
             if name not in names:
                 yield f"disks.{name}", f"no such node; the nodes are {', '.join(names)}"
         for name in names:
-            if name not in tier.disks:
+            if name not in tier.disk.of_nodes:
                 yield f"disks.{name}", "this node has no disk: name it"
 
 
 def of_each(tier: Tier) -> Tier:
     """The tier for nodes on machines of their own: each has its disk at the one `path`."""
-    if not tier.path:
+    if not tier.disk.path:
         return tier
-    return replace(tier, path=None, disks={PATTERN: NodeDisks(tier.path)})
+    return _with_disks(tier, {PATTERN: NodeDisks(tier.disk.path)})
 
 
 def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     """The tier with the disks of node-1 to node-`nodes`, each on its own of `machines`, if some are
     named. UsageError if one has none."""
-    if tier.storage_class:
-        return replace(tier, storage_class=replace(tier.storage_class, nodes=nodes))
-    if not tier.disks:
+    if isinstance(tier.disk, ClassVolumes) and (wanted := tier.disk.storage_class):
+        return replace(tier, disk=replace(tier.disk, storage_class=replace(wanted, nodes=nodes)))
+    if not tier.disk.of_nodes:
         return tier
-    pattern = tier.disks.get(PATTERN)
+    pattern = tier.disk.of_nodes.get(PATTERN)
     if pattern is not None:
         numbered = {f"node-{number}": _numbered(pattern, number) for number in range(1, nodes + 1)}
-        return _on_machines(replace(tier, disks=numbered), machines)
-    missing = [name for name in node_names(nodes) if name not in tier.disks]
+        return _on_machines(tier, numbered, machines)
+    missing = [name for name in node_names(nodes) if name not in tier.disk.of_nodes]
     if missing:
         raise UsageError(
             f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
-            advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
+            advice=f"add it to `disks`, or take NODES={len(tier.disk.of_nodes)}",
         )
-    chosen = {name: tier.disks[name] for name in node_names(nodes)}
-    return _on_machines(replace(tier, disks=chosen), machines)
+    chosen = {name: tier.disk.of_nodes[name] for name in node_names(nodes)}
+    return _on_machines(tier, chosen, machines)
 
 
-def _on_machines(tier: Tier, machines: Sequence[str]) -> Tier:
-    each = zip(tier.disks.items(), machines or [""] * len(tier.disks), strict=False)
-    return replace(
-        tier, disks={name: replace(one, machine=machine) for (name, one), machine in each}
+def _on_machines(tier: Tier, disks: Mapping[str, NodeDisks], machines: Sequence[str]) -> Tier:
+    of_node = zip(disks.items(), machines or [""] * len(disks), strict=False)
+    return _with_disks(
+        tier, {node: replace(own, machine=machine) for (node, own), machine in of_node}
     )
+
+
+def _with_disks(tier: Tier, disks: Mapping[str, NodeDisks]) -> Tier:
+    """The tier with its disks there, and at no path of all nodes."""
+    assert isinstance(tier.disk, MountedDisks)  # no other kind names any
+    return replace(tier, disk=replace(tier.disk, path=None, disks=disks))
 
 
 def alone(tier: Tier, node: str) -> Tier:
     """The tier of a cluster whose one node has the disks of `node`."""
-    return replace(tier, disks={node_names(1)[0]: tier.disks[node]})
+    return _with_disks(tier, {node_names(1)[0]: tier.disk.of_nodes[node]})
 
 
 def count(tier: Tier) -> int:
     """How many real disks the tier names or rents, those for WAL too; 0 if it names one `path`, or
     makes them here."""
-    if tier.storage_class:
-        return tier.storage_class.nodes
-    every = tier.disks.values()
+    if tier.disk.storage_class:
+        return tier.disk.storage_class.nodes
+    every = tier.disk.of_nodes.values()
     return len({(one.machine, path) for one in every for path in (one.data, one.wal) if path})
 
 

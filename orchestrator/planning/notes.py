@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import costs, node_disks, plan, windows
+from orchestrator.tier import Cgroup, ClassVolumes
 from orchestrator.units import counted, listed
 
 MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
@@ -17,14 +18,14 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
     """What about a tier differs from the disk one buys, and about tiers from each other."""
     for profile in profiles:
         tier = profile.tier
-        if tier.kind == "cgroup":
+        if isinstance(tier.disk, Cgroup):
             text = (
                 "limits by control group, approximate: no latency, no burst, reads and writes "
                 "capped apart"
             )
             yield Note("approximate limits", text, profile.name)
-        if tier.burst_time_scale != 1:
-            text = f"burst times are divided by {tier.burst_time_scale:g}"
+        if tier.disk.burst_time_scale != 1:
+            text = f"burst times are divided by {tier.disk.burst_time_scale:g}"
             yield Note("burst scaled", text, profile.name)
     if text := unlike_disks(profiles):
         yield Note("unlike disks", text)
@@ -33,14 +34,14 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
 def unlike_disks(profiles: Sequence[Profile]) -> str:
     """Why part of each difference may be the way in which tiers are made; empty if all are made
     in one."""
-    real = [profile.name for profile in profiles if profile.tier.is_real]
-    others = [profile.name for profile in profiles if not profile.tier.is_real]
+    real = [profile.name for profile in profiles if profile.tier.disk.is_real]
+    others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:
         return (
             f"the disks of {listed(real)} are real and those of {listed(others)} are not: part of "
             "each difference is this machine's, and not the tier's"
         )
-    ways = dict.fromkeys(profile.tier.enforcement for profile in profiles)
+    ways = dict.fromkeys(profile.tier.disk.enforcement for profile in profiles)
     if len(ways) < 2:
         return ""
     return (
@@ -64,8 +65,8 @@ def of_disks_alone(profiles: Sequence[Profile], workloads: Sequence[Workload]) -
     for profile in profiles if alone else ():
         tier = plan.on_nodes(profile, profile.cluster.nodes).tier
         others = node_disks.count(tier) - 1
-        if tier.is_real and others > 0:
-            first = tier.disks.get("node-1")
+        if tier.disk.is_real and others > 0:
+            first = tier.disk.of_nodes.get("node-1")
             where = f" ({':'.join(filter(None, (first.machine, first.data)))})" if first else ""
             text = (
                 f"{listed(alone)} measures the disk of node-1's data{where} and not the "
@@ -127,13 +128,15 @@ def _of_others(profile: Profile) -> str:
 
 
 def _not_checked(profile: Profile) -> str:
-    return _of_others(profile) or ("" if profile.tier.is_real else "its disks are not real ones")
+    return _of_others(profile) or (
+        "" if profile.tier.disk.is_real else "its disks are not real ones"
+    )
 
 
 def _not_drained(profile: Profile) -> str:
-    if profile.tier.kind == "storage-class":
+    if isinstance(profile.tier.disk, ClassVolumes):
         return "each run rents volumes of its own, whose credit is not known"
-    return _not_checked(profile) or ("" if profile.tier.burst else "it declares no `burst`")
+    return _not_checked(profile) or ("" if profile.tier.limits.burst else "it declares no `burst`")
 
 
 def _not_rented(profile: Profile) -> str:

@@ -85,9 +85,9 @@ def load_of(workload: Workload) -> str:
 def kept_as(what: str, tier: Tier, platform: str, cluster: ClusterSpec | None = None) -> str:
     """Under which name it is kept how long `what` took here. Images are loaded and copied alike for
     every tier."""
-    alike = not tier.is_real and what not in (AROUND_RUN, GATES)
+    alike = not tier.disk.is_real and what not in (AROUND_RUN, GATES)
     of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, " if cluster else ""
-    return f"{what}: {of}{tier.kind if alike else tier.name}, {platform}"
+    return f"{what}: {of}{tier.disk.kind if alike else tier.name}, {platform}"
 
 
 def known(learnt: Learnt, name: str, default: Pace, amount: float = 1.0) -> Pace:

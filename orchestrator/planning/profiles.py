@@ -18,7 +18,7 @@ from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused,
 from orchestrator.model import Dataset, Profile, Workload
 from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
 from orchestrator.planning.overrides import Known, Override, nothing_known
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import ClassVolumes, DiskKind, OthersDisks, Tier
 
 NO_CATALOG = tier_catalog.Catalog({}, {})
 ANY_SCALE = ""  # the first that the cluster has: its machines and its tier are the same at each
@@ -86,7 +86,8 @@ def read_profile(
     assert chosen is not None
     if named:
         tier = _as_recorded(chosen.tier, disk)
-        chosen = replace(chosen, tier=replace(tier, burst=chosen.tier.burst))
+        limits = replace(tier.limits, burst=chosen.tier.limits.burst)
+        chosen = replace(chosen, tier=replace(tier, limits=limits))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
     _check_owner(where, read.cluster, chosen.tier)
     nodes, shared = read.cluster.nodes or 0, not read.machines
@@ -94,7 +95,7 @@ def read_profile(
     tier = tier_keys.as_held(_scaled(_on_vm(chosen, read.cluster.vm, catalog), where))
     tier = tier if shared else node_disks.of_each(tier)
     tier = _claimed(tier, read.cluster, scale)
-    placing = machines.placing(where, read, tier.kind)
+    placing = machines.placing(where, read, tier.disk.kind)
     return Profile(name, read.question, tier, read.cluster.build(scale), read.platform, placing)
 
 
@@ -154,7 +155,7 @@ def _check_cluster(
 
 def _check_owner(where: str, cluster: ClusterYaml, tier: Tier) -> None:
     """Checks that `enforcement: existing` is used with a cluster that others run, and only so."""
-    if bool(cluster.existing) != (tier.kind == "existing"):
+    if bool(cluster.existing) != isinstance(tier.disk, OthersDisks):
         what = "`enforcement: existing` and `database: existing` belong together"
         raise refused([Mistake(f"{where}: tier.enforcement", what)])
 
@@ -178,11 +179,13 @@ def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | Non
 def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     """What each claim asks for, if the tier is a class that says no size: the most that a node's
     disk needs, for whichever database."""
-    wanted = tier.storage_class
-    if wanted is None or wanted.size_bytes is not None:
+    disk = tier.disk
+    wanted = disk.storage_class
+    if not isinstance(disk, ClassVolumes) or wanted is None or wanted.size_bytes is not None:
         return tier
     sizes = [one[scale].disk for one in (cluster.node, *cluster.node_of.values()) if scale in one]
-    return replace(tier, storage_class=replace(wanted, size_bytes=max(sizes, default=None)))
+    wanted = replace(wanted, size_bytes=max(sizes, default=None))
+    return replace(tier, disk=replace(disk, storage_class=wanted))
 
 
 def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:
@@ -192,16 +195,16 @@ def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Ca
         return chosen.tier
     size = catalog.vm(vm)
     tier = tier_catalog.bound(chosen.tier, tier_catalog.effective(chosen, 1, size, vm))
-    if not any(disks.wal for disks in chosen.tier.disks.values()):
+    if not any(disks.wal for disks in chosen.tier.disk.of_nodes.values()):
         return tier
     both = tier_catalog.effective(chosen, 2, size, vm)
-    return replace(tier, vm_caps=tuple(both.warnings()))
+    return replace(tier, origin=replace(tier.origin, vm_caps=tuple(both.warnings())))
 
 
 def _scaled(tier: Tier, where: str) -> Tier:
     """Shortens the bucket's minutes as the run is shortened, so that a run spends the same share
     of its time on credit: duration / scale. Peak and base stay, so the bucket shrinks too."""
-    scale, burst = tier.burst_time_scale, tier.burst
+    scale, burst = tier.disk.burst_time_scale, tier.limits.burst
     if scale == 1:
         return tier
     if burst is None:
@@ -210,7 +213,8 @@ def _scaled(tier: Tier, where: str) -> Tier:
     note = f"Burst times are divided by {scale:g}: a full bucket lasts "
     note += f"{units.format_seconds(burst.duration_s / scale)} here."
     scaled = replace(burst, duration_s=burst.duration_s / scale)
-    return replace(tier, burst=scaled, notes=f"{tier.notes} {note}".strip())
+    origin = replace(tier.origin, notes=f"{tier.origin.notes} {note}".strip())
+    return replace(tier, limits=replace(tier.limits, burst=scaled), origin=origin)
 
 
 def read_workload(

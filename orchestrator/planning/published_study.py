@@ -39,7 +39,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.tier import Price, Tier
+from orchestrator.tier import Limits, Origin, OthersDisks, Price, Tier
 
 SCALE = "study"
 FULL_SCALES = (SCALE, "study-20")  # with the study's own sizes
@@ -256,13 +256,10 @@ def _profile(study: StudyYaml, name: str) -> Profile:
     tier = Tier(
         name=name,
         title=one.title,
-        enforcement="existing",  # a disk that others had
-        iops=one.iops,
-        bytes_per_s=one.throughput,
+        limits=Limits(one.iops, one.throughput),
+        disk=OthersDisks(),
         price=Price(**one.price.model_dump()) if one.price else None,
-        source=study.source,
-        as_of=study.as_of,
-        notes=one.notes,
+        origin=Origin(source=study.source, as_of=study.as_of, notes=one.notes),
     )
     return Profile(name, study.question, tier, study.cluster.build(SCALE))
 

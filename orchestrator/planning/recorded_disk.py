@@ -17,7 +17,7 @@ from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import refused, validate
 from orchestrator.planning import latency_quantiles
-from orchestrator.tier import Burst, LatencyModel, Quantiles, SlowEpochs, Tier
+from orchestrator.tier import Burst, Latencies, LatencyModel, Quantiles, SlowEpochs, Tier
 
 _ALIKE = 0.05  # rates of one cap differ by less
 
@@ -143,16 +143,15 @@ def applied(tier: Tier, disk: RecordedDisk) -> Tier:
         way: latency_quantiles.quantile_s(table, 0.5)
         for way, table in (("read", model.read), ("write", model.write))
     }
-    burst = tier.burst
-    if burst is None and disk.burst and tier.iops and disk.burst.iops > tier.iops:
+    burst = tier.limits.burst
+    if burst is None and disk.burst and tier.limits.iops and disk.burst.iops > tier.limits.iops:
         burst = Burst(round(disk.burst.iops), None, disk.burst.duration_s, start_pct=0.0)
+    origin = tier.origin
     return replace(
         tier,
-        read_latency_s=median_s["read"],
-        write_latency_s=median_s["write"],
-        latency_assumed=(),
-        latency_model=model,
-        burst=burst,
-        source=tier.source or disk.source,
-        as_of=tier.as_of or disk.as_of,
+        limits=replace(tier.limits, burst=burst),
+        latency=Latencies(median_s["read"], median_s["write"], model=model),
+        origin=replace(
+            origin, source=origin.source or disk.source, as_of=origin.as_of or disk.as_of
+        ),
     )

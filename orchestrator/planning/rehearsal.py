@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from orchestrator.errors import UsageError
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Note, Plan, Profile, Workload
-from orchestrator.tier import Tier
+from orchestrator.tier import NoDisk, Tier
 
 WARNING = (
     "dry run: nothing was measured; every figure is made up by a model, and none says anything "
@@ -34,7 +34,7 @@ def rehearsed(plan: Plan) -> Plan:
     profiles = tuple(
         replace(
             one,
-            tier=replace(one.tier, enforcement=DRY, like=None),
+            tier=replace(one.tier, disk=NoDisk()),
             cluster=replace(one.cluster, database=DRY, version=None, settings={}, clients=1),
         )
         for one in plan.profiles
@@ -46,7 +46,7 @@ def rehearsed(plan: Plan) -> Plan:
 
 def is_rehearsed(profile: Profile, workload: Workload) -> bool:
     """Whether any part of such a run did nothing."""
-    return DRY in (profile.tier.kind, profile.cluster.database, workload.generator)
+    return DRY in (profile.tier.disk.kind, profile.cluster.database, workload.generator)
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Model:
 
     @classmethod
     def of_tier(cls, tier: Tier) -> Model:
-        latency_s = max(tier.read_latency_s or 0.0, tier.write_latency_s or 0.0)
-        return cls(float(tier.iops or 20_000), latency_s or 0.0005)
+        latency_s = max(tier.latency.read_s or 0.0, tier.latency.write_s or 0.0)
+        return cls(float(tier.limits.iops or 20_000), latency_s or 0.0005)
 
     @classmethod
     def of_nodes(cls, nodes: tuple[Node, ...]) -> Model:

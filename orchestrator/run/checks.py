@@ -31,7 +31,7 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
     """Each check, with what it checks; called, it raises as `check` does."""
     for profile in plan.profiles:
         tier = profile.tier
-        mechanism = parts.tiers[tier.enforcement]
+        mechanism = parts.tiers[tier.disk.enforcement]
         yield f"{profile.name}: tier {mechanism.name}", partial(mechanism.check, tier, world)
         checked: list[ClusterSpec] = []
         for workload in plan.workloads:
@@ -100,7 +100,7 @@ def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) ->
 def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Iterator[Need]:
     """Space and memory of each profile, as far as they can be seen from here."""
     for profile in plan.profiles:
-        mechanism = tiers[profile.tier.enforcement]
+        mechanism = tiers[profile.tier.disk.enforcement]
         if not isinstance(mechanism, TakesSpace):
             continue
         of_databases = [workload for workload in plan.workloads if workload.database is None]
@@ -120,7 +120,7 @@ def _disks(
     if workload.database is not None:  # one disk with one file, however large the disk
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
         what = f"for the file of {workload.name}"
-    if any(one.machine for one in profile.tier.disks.values()):
+    if any(one.machine for one in profile.tier.disk.of_nodes.values()):
         yield from _apart(profile, nodes, each_bytes, mechanism, world)
         return
     machines = of_nodes(world.platform)

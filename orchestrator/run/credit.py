@@ -13,7 +13,7 @@ from orchestrator.analysis.telemetry.burst_credit import Buckets, Seen
 from orchestrator.kernel import block_devices
 from orchestrator.model import Node, Sample
 from orchestrator.powers import World
-from orchestrator.tier import Gate, Tier
+from orchestrator.tier import ClassVolumes, Gate, Tier
 
 _IOS = ("disk_reads_total", "disk_writes_total")
 _BYTES = ("disk_read_bytes_total", "disk_written_bytes_total")
@@ -62,7 +62,7 @@ class BurstCredit:
         series = _series(samples)
         for place, on_it in results.by_disk(nodes).items():
             state = self._disks.get((tier.name, *place)) or self._at_gate(tier, place)
-            if tier.kind == "storage-class":  # another volume for each run, and for the gate
+            if isinstance(tier.disk, ClassVolumes):  # another volume for each run, and for the gate
                 state = _DiskCredit(burst_credit.unknown(tier))
             at_start = state.buckets
             for now in series.get(on_it[0].name, ()):

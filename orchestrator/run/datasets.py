@@ -41,7 +41,7 @@ def ensure(
 
     None if the tier or the database cannot start from a copy: then the run loads by itself.
     """
-    mechanism = parts.tiers[profile.tier.enforcement]
+    mechanism = parts.tiers[profile.tier.disk.enforcement]
     snapshots = _snapshots(profile, workload, seed, parts, world)
     if snapshots is None or not isinstance(mechanism, Restorable):
         return None
@@ -66,7 +66,7 @@ def _snapshots(
     profile: Profile, workload: Workload, seed: int, parts: Parts, world: World
 ) -> tuple[Path, ...] | None:
     """Where the snapshots of the data set are, or will be. None if every run loads."""
-    mechanism, spec = parts.tiers[profile.tier.enforcement], profile.cluster
+    mechanism, spec = parts.tiers[profile.tier.disk.enforcement], profile.cluster
     if not isinstance(mechanism, Restorable):
         return None
     if not parts.databases[spec.database].restores(spec):

@@ -189,13 +189,13 @@ def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContex
     tier, spec = here.profile.tier, here.profile.cluster
     here.world.progress.step(f"attaching {tier.title}")
     sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
-    mechanism = here.parts.tiers[tier.enforcement]
+    mechanism = here.parts.tiers[tier.disk.enforcement]
     return mechanism.attached(tier, sizes, snapshots, here.world)
 
 
 def _lift_limits(here: RunContext, disks: Disks) -> None:
     """For what is not measured, loads of the run included: those of a data set have none either."""
-    mechanism = here.parts.tiers[here.profile.tier.enforcement]
+    mechanism = here.parts.tiers[here.profile.tier.disk.enforcement]
     if isinstance(mechanism, LiftsLimits):
         with suppress(TierbenchError):  # a disk that keeps its limits only takes longer
             mechanism.lift(here.profile.tier, disks, here.world)
@@ -206,7 +206,7 @@ def _limits_in_force(here: RunContext, disks: Disks) -> Iterator[None]:
     """The limits are as the tier declares them, read back at both ends of the block, and lifted
     when it has ended well. What a person changed meanwhile is a doubt of its own."""
     tier, world = here.profile.tier, here.world
-    mechanism = here.parts.tiers[tier.enforcement]
+    mechanism = here.parts.tiers[tier.disk.enforcement]
     if isinstance(mechanism, LiftsLimits):
         mechanism.enforce(tier, disks, world)
     yield
@@ -226,7 +226,7 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
                 f"{', '.join(network.addresses)} are used"
             )
         world.progress.step(f"starting {here.database.name}, {spec.nodes} node(s)")
-        declared = here.profile.tier.bytes_per_s
+        declared = here.profile.tier.limits.bytes_per_s
         volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]
         starting = here.database.running(spec, volumes, network, world)
         with starting as cluster, recording.logs_kept(cluster, here):

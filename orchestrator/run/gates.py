@@ -30,7 +30,7 @@ from orchestrator.run import observed
 from orchestrator.run.credit import BurstCredit
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import store
-from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tier import Gate, GateCheck, Tier, in_layout
 from orchestrator.tiers.common.emulated import disk_files, host_load
 from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_quantity, format_seconds
@@ -138,7 +138,7 @@ class Gates:
             return
         for tier in list(self._tiers.values()):
             before = self._in_force[tier.name]
-            if not (tier.is_real and before.checks and before.passed):
+            if not (tier.disk.is_real and before.checks and before.passed):
                 continue
             try:
                 self._add(tier, self.measure(tier, drain=plan.drain and not is_last))
@@ -171,7 +171,7 @@ class Gates:
 
     def _places(self, tier: Tier) -> tuple[GatePlace, ...]:
         """Where the gate is taken: once, where the mechanism has its disks, or on each machine."""
-        if not isinstance(self._mechanisms[tier.enforcement], MadeOnMachines):
+        if not isinstance(self._mechanisms[tier.disk.enforcement], MadeOnMachines):
             return (GatePlace(self._world.machine),)
         nodes = self._nodes
         if self._schedule is not None:
@@ -203,8 +203,8 @@ class Gates:
         return gate
 
     def _measured(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
-        mechanism, world = self._mechanisms[tier.enforcement], self._scoped()
-        if drain and tier.burst is not None and isinstance(mechanism, DrainsBurst):
+        mechanism, world = self._mechanisms[tier.disk.enforcement], self._scoped()
+        if drain and tier.limits.burst is not None and isinstance(mechanism, DrainsBurst):
             return mechanism.drained_gate(tier, world, thorough)
         if isinstance(mechanism, MadeOnMachines):
             return mechanism.gate_on(place.placement, tier, world, thorough)
@@ -233,17 +233,18 @@ class Gates:
         return replace(gate, tier=tier.name, reused=True)
 
     def _file(self, tier: Tier, place: GatePlace) -> Path | None:
-        mechanism = self._mechanisms[tier.enforcement]
+        mechanism = self._mechanisms[tier.disk.enforcement]
         if not isinstance(mechanism, KeepsGate):
             return None
         identity = mechanism.gate_identity(tier, self._world)
         if identity is None:
             return None
+        flat = asdict(tier, dict_factory=in_layout)
         text = json.dumps(
             {
                 **identity,
                 "schema_version": 2,  # checks have their quantity
-                "limits": {k: v for k, v in asdict(tier).items() if k not in _NAMES},
+                "limits": {key: value for key, value in flat.items() if key not in _NAMES},
                 "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
                 "machine": _machine_identity(place, self._world),
             },

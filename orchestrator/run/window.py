@@ -18,7 +18,7 @@ from orchestrator.errors import TierbenchError
 from orchestrator.model import Volume
 from orchestrator.powers import World
 from orchestrator.system import at_once
-from orchestrator.tier import Tier
+from orchestrator.tier import Emulated, Tier
 from orchestrator.tiers.common.emulated import disk_server, host_load
 
 _CREDITS = ("iops_credit", "bytes_credit")
@@ -52,8 +52,9 @@ def watched(
 
 def _credit_pct(tier: Tier) -> float | None:
     """What the buckets are filled to when the window begins. A bucket that starts empty is none."""
-    burst = tier.burst
-    return burst.start_pct if burst and burst.start_pct > 0 and tier.kind == "emulated" else None
+    burst = tier.limits.burst
+    filled = isinstance(tier.disk, Emulated) and burst and burst.start_pct > 0
+    return burst.start_pct if burst and filled else None
 
 
 @dataclass

@@ -32,7 +32,7 @@ from orchestrator.planning.published_study import Study
 from orchestrator.system import parquet
 from orchestrator.system.clock import stamp
 from orchestrator.system.redaction import hidden_in
-from orchestrator.tier import Gate
+from orchestrator.tier import Gate, in_layout
 
 SCHEMA_VERSION = 1
 
@@ -81,7 +81,7 @@ def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: flo
 
 def save_plan(campaign: Path, plan: Plan) -> None:
     """Keeps the plan, as it is or as it has grown (see `run/schedule.py`)."""
-    write_json(campaign / "plan.json", asdict(plan))
+    write_json(campaign / "plan.json", asdict(plan, dict_factory=in_layout))
 
 
 def _fresh_folder(results: Path, name: str) -> Path:
@@ -188,7 +188,7 @@ def save_run(
 
 def save_record(folder: Path, record: Record) -> None:
     """Saves the record alone; its tables have been saved."""
-    write_json(folder / "record.json", asdict(record))
+    write_json(folder / "record.json", asdict(record, dict_factory=in_layout))
 
 
 _GATES = "gates.json"

@@ -6,6 +6,7 @@ bucket would measure the credit. The disk's list price comes along where every c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,12 +26,12 @@ from orchestrator.keys.schema import (
     Percentage,
     PercentText,
     PriceYaml,
+    disk_of,
 )
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
-from orchestrator.tier import Burst, ClassWanted, DiskKind, Price, Tier
+from orchestrator.tier import Burst, ClassWanted, DiskKind, Latencies, Limits, Origin, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules, storage_classes
-from orchestrator.tier_catalog.limits import BurstLimits, Limits
 from orchestrator.tier_catalog.reading import Catalog, provider_of
 from orchestrator.tier_catalog.rows import (
     GIB,
@@ -120,10 +121,8 @@ def names_a_row(tier: object) -> bool:
 
 def own(tier: Tier) -> Chosen:
     """A tier with its own numbers, in the form that `effective` takes."""
-    given = tier.burst
-    burst = BurstLimits(given.iops, given.bytes_per_s, given.duration_s) if given else None
-    size_bytes = tier.storage_class.size_bytes if tier.storage_class else None
-    return Chosen(tier, Limits(tier.iops, tier.bytes_per_s, burst=burst), size_bytes=size_bytes)
+    size_bytes = tier.disk.storage_class.size_bytes if tier.disk.storage_class else None
+    return Chosen(tier, tier.limits, size_bytes=size_bytes)
 
 
 def choose(
@@ -209,30 +208,39 @@ def _chosen(
     asked: Reference, full: str, kind: DiskType, size_name: str | None, name: str, title: str
 ) -> Chosen:
     size = (kind.sizes or {}).get(size_name or "")
-    size_bytes, limits = _limits(asked, kind, size)
+    size_bytes, limits = _bought(asked, kind, size)
+    if asked.burst == "off":
+        limits = replace(limits, burst=None)
     price, no_price = _price(asked, kind, size, limits)
     latency = None if asked.enforcement.kind == "existing" else kind.emulated_latency
     given = ("read", asked.read_latency_s), ("write", asked.write_latency_s)
     tier = Tier(
         name=name,
         title=title or _title(kind, size_name, asked, limits),
-        enforcement=asked.enforcement.name,
-        like=asked.enforcement.like,
-        iops=limits.total_iops,
-        bytes_per_s=limits.bytes_per_s,
-        read_latency_s=asked.read_latency_s or (latency.read_s if latency else None),
-        write_latency_s=asked.write_latency_s or (latency.write_s if latency else None),
-        latency_assumed=tuple(way for way, given_s in given if not given_s),  # none is promised
-        burst=_burst(asked, limits),
-        burst_time_scale=asked.burst_time_scale,
-        io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
-        **asked.places(),
-        catalog_type=full,
+        limits=Limits(
+            limits.total_iops,
+            limits.bytes_per_s,
+            burst=_burst(asked, limits),
+            io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
+        ),
+        disk=disk_of(
+            asked.enforcement,
+            asked,
+            _storage_class(asked, full, kind, name, size_bytes, limits),
+            asked.burst_time_scale,
+        ),
+        latency=Latencies(
+            asked.read_latency_s or (latency.read_s if latency else None),
+            asked.write_latency_s or (latency.write_s if latency else None),
+            assumed=tuple(way for way, given_s in given if not given_s),  # none is promised
+        ),
         price=price,
-        source=kind.source.text,
-        as_of=kind.source.as_of,
-        notes=" ".join(_notes(asked, kind, size, limits, no_price)),
-        storage_class=_storage_class(asked, full, kind, name, size_bytes, limits),
+        origin=Origin(
+            full,
+            kind.source.text,
+            kind.source.as_of,
+            notes=" ".join(_notes(asked, kind, size, limits, no_price)),
+        ),
     )
     return Chosen(tier, limits, full, kind, size_bytes)
 
@@ -256,19 +264,14 @@ def _storage_class(
     )
 
 
-def _limits(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:
-    """Capacity and limits as bought; the parameters have been checked."""
-    size_bytes, limits = _bought(asked, kind, size)
-    return size_bytes, replace(limits, burst=None) if asked.burst == "off" else limits
-
-
 def _bought(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:
+    """Capacity and limits as bought; the parameters have been checked."""
     if size:
-        limits = limits_of.of_size(size)
+        limits = size.limits
         if asked.performance_plus and size.performance_plus:
             plus = size.performance_plus
             limits = replace(limits, iops=plus.iops, bytes_per_s=plus.bytes_per_s, burst=None)
-        if limits.burst and limits.burst.duration_s is None:
+        if limits.burst and limits.burst.duration_s == math.inf:
             peak = limits.burst if asked.burst == "on-demand" else limits
             limits = Limits(peak.iops, peak.bytes_per_s)
         return size.size_bytes, limits
@@ -287,10 +290,10 @@ def _bought(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int
 
 def _burst(asked: Reference, limits: Limits) -> Burst | None:
     burst = limits.burst
-    if burst is None or burst.duration_s is None:
+    if burst is None or burst.duration_s == math.inf:
         return None
     start = asked.burst if isinstance(asked.burst, float) else _START_PCT[asked.burst or "empty"]
-    return Burst(burst.iops, burst.bytes_per_s, burst.duration_s, start)
+    return replace(burst, start_pct=start)
 
 
 def _price_rows(kind: DiskType, size: SizeRow | None) -> tuple[PriceRow, ...]:

@@ -6,17 +6,18 @@ baseline and burst (Azure: virtual machine and disk performance; AWS: EBS-optimi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import refused
-from orchestrator.tier import Burst, Tier
+from orchestrator.tier import Burst, Limits, Tier, times
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.choosing import Chosen
-from orchestrator.tier_catalog.limits import BurstLimits, Limits, lower
+from orchestrator.tier_catalog.limits import lower
 from orchestrator.tier_catalog.rows import VmSize
 
 
@@ -73,8 +74,8 @@ def effective(chosen: Chosen, disks: int, vm: VmSize, vm_name: str) -> Effective
     through = _caps(vm, chosen.type, disks)
     iops = _lower(bought.total_iops, through.total_iops)
     rate = _lower(bought.bytes_per_s, through.bytes_per_s)
-    burst_iops = _burst(iops, _iops_peak(bought.burst), _iops_peak(through.burst))
-    burst_rate = _burst(rate, _rate_peak(bought.burst), _rate_peak(through.burst))
+    burst_iops = _burst(iops, bought.burst, through.burst, "iops")
+    burst_rate = _burst(rate, bought.burst, through.burst, "bytes_per_s")
     return Effective(disks, vm_name, iops, rate, burst_iops, burst_rate)
 
 
@@ -84,17 +85,7 @@ def together(chosen: Chosen, disks: int) -> Limits:
     kind = chosen.kind
     if kind and kind.shared_per_vm and kind.by_size and chosen.size_bytes is not None:
         return limits_of.by_size(kind, limits_of.whole_gib(chosen.size_bytes * disks))
-    one = chosen.limits
-    burst = one.burst
-    if burst:
-        iops, rate = _times(burst.iops, disks), _times(burst.bytes_per_s, disks)
-        burst = BurstLimits(iops, rate, burst.duration_s)
-    return Limits(
-        _times(one.iops, disks),
-        _times(one.bytes_per_s, disks),
-        _times(one.write_iops, disks),
-        burst,
-    )
+    return chosen.limits.times(disks)
 
 
 def bound(tier: Tier, on_vm: Effective) -> Tier:
@@ -105,9 +96,9 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
     a real disk does not declare stays unknown: the disk may well be below the VM.
     """
     unknown = Cap(None, "disk", None, None)
-    if tier.is_as_bought and tier.iops is None:
+    if tier.disk.is_as_bought and tier.limits.iops is None:
         on_vm = replace(on_vm, iops=unknown, burst_iops=unknown)
-    if tier.is_as_bought and tier.bytes_per_s is None:
+    if tier.disk.is_as_bought and tier.limits.bytes_per_s is None:
         on_vm = replace(on_vm, bytes_per_s=unknown, burst_bytes_per_s=unknown)
     iops, rate = on_vm.burst_iops, on_vm.burst_bytes_per_s
     bursts = [
@@ -122,14 +113,14 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
             iops.value if iops in bursts else None,
             rate.value if rate in bursts else None,
             min(durations),
-            tier.burst.start_pct if tier.burst else 0.0,
+            tier.limits.burst.start_pct if tier.limits.burst else 0.0,
         )
     return replace(
         tier,
-        iops=on_vm.iops.value,
-        bytes_per_s=on_vm.bytes_per_s.value,
-        burst=burst,
-        vm_caps=tuple(on_vm.warnings()),
+        limits=replace(
+            tier.limits, iops=on_vm.iops.value, bytes_per_s=on_vm.bytes_per_s.value, burst=burst
+        ),
+        origin=replace(tier.origin, vm_caps=tuple(on_vm.warnings())),
     )
 
 
@@ -140,10 +131,10 @@ def _caps(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
     if caps is None:
         return Limits(None, None)
     return Limits(
-        lower(caps.iops, _times(caps.iops_per_disk, disks)),
+        lower(caps.iops, times(caps.iops_per_disk, disks)),
         lower(caps.bytes_per_s, caps.write_bytes_per_s),
         caps.write_iops,
-        limits_of.burst_of(caps.burst),
+        caps.burst.limits if caps.burst else None,
     )
 
 
@@ -154,31 +145,17 @@ def _lower(disks: int | None, vm: int | None, duration_s: float | None = None) -
     return Cap(lower(disks, vm), binds, disks, vm, duration_s)
 
 
-class _Peak(NamedTuple):
-    value: int
-    duration_s: float | None
-
-
-def _iops_peak(burst: BurstLimits | None) -> _Peak | None:
-    return _Peak(burst.iops, burst.duration_s) if burst and burst.iops else None
-
-
-def _rate_peak(burst: BurstLimits | None) -> _Peak | None:
-    return _Peak(burst.bytes_per_s, burst.duration_s) if burst and burst.bytes_per_s else None
-
-
-def _burst(base: Cap, disks: _Peak | None, vm: _Peak | None) -> Cap:
+def _burst(
+    base: Cap, disks: Burst | None, vm: Burst | None, rate: Literal["iops", "bytes_per_s"]
+) -> Cap:
     """The lower of both peaks, held until the first bucket that it drains is empty."""
-    disk_value = disks.value if disks else base.disks
-    vm_value = vm.value if vm else base.vm
+    disk_peak, vm_peak = (getattr(burst, rate) if burst else None for burst in (disks, vm))
+    disk_value, vm_value = disk_peak or base.disks, vm_peak or base.vm
     value = lower(disk_value, vm_value)
     durations = [
-        limits_of.bucket(cap, peak.value, peak.duration_s) / (value - cap)
-        for cap, peak in ((base.disks, disks), (base.vm, vm))
-        if peak and peak.duration_s and cap is not None and value is not None and value > cap
+        limits_of.bucket(cap, peak, burst.duration_s) / (value - cap)
+        for cap, peak, burst in ((base.disks, disk_peak, disks), (base.vm, vm_peak, vm))
+        if burst and peak and math.isfinite(burst.duration_s)
+        if cap is not None and value is not None and value > cap
     ]
     return _lower(disk_value, vm_value, min(durations, default=None))
-
-
-def _times(value: int | None, count: int) -> int | None:
-    return None if value is None else value * count

@@ -7,50 +7,23 @@ Sizes are whole GiB, as billed. Every function names the document its formula is
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from orchestrator.tier import Burst, Limits
 from orchestrator.tier_catalog.rows import (
     GIB,
     TIB,
     UNIT_BYTES,
-    BurstRow,
     DiskType,
     Gp2Rule,
     HddRule,
     Line,
     LinearRule,
     Provisioned,
-    SizeRow,
     ThroughputRule,
 )
 
 _MIB = 2**20
 _KIB = 2**10
-
-
-@dataclass(frozen=True)
-class BurstLimits:
-    """`iops` and `bytes_per_s` while bursting; None: does not burst. `duration_s`: how long a full
-    bucket holds the burst; None: on demand, without end and billed."""
-
-    iops: int | None
-    bytes_per_s: int | None
-    duration_s: float | None
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Sustained limits, reads first. `write_*` only where writes are limited apart."""
-
-    iops: int | None
-    bytes_per_s: int | None
-    write_iops: int | None = None
-    burst: BurstLimits | None = None
-
-    @property
-    def total_iops(self) -> int | None:
-        """For one total of reads and writes: the lower of the two where they are apart."""
-        return lower(self.iops, self.write_iops)
 
 
 def lower(first: int | None, second: int | None) -> int | None:
@@ -62,11 +35,6 @@ def lower(first: int | None, second: int | None) -> int | None:
 def whole_gib(size_bytes: int) -> int:
     """Sizes are provisioned and billed in GiB, rounded up."""
     return math.ceil(size_bytes / GIB)
-
-
-def of_size(size: SizeRow) -> Limits:
-    """A fixed size: as its row says."""
-    return Limits(size.iops, size.bytes_per_s, size.write_iops, burst_of(size.burst))
 
 
 def by_size(kind: DiskType, gib: int) -> Limits:
@@ -107,7 +75,7 @@ def gp2(rule: Gp2Rule, gib: int, unit_bytes: int) -> Limits:
         bytes_per_s = rule.small_bytes_per_s if small else rule.large_bytes_per_s
     if iops >= rule.burst_iops:
         return Limits(iops, bytes_per_s)
-    burst = BurstLimits(
+    burst = Burst(
         rule.burst_iops,
         rule.large_bytes_per_s if between else None,
         rule.bucket_ios / (rule.burst_iops - iops),
@@ -126,7 +94,7 @@ def hdd(rule: HddRule, gib: int, unit_bytes: int) -> Limits:
     burst = None
     if peak > base:
         duration_s = rule.bucket_per_tib * tib / (peak - base)
-        burst = BurstLimits(_units(peak, unit_bytes), round(peak), duration_s)
+        burst = Burst(_units(peak, unit_bytes), round(peak), duration_s)
     return Limits(_units(base, unit_bytes), round(base), burst=burst)
 
 
@@ -174,8 +142,3 @@ def _on(line: Line, gib: int) -> float:
 
 def _units(bytes_per_s: float, unit_bytes: int) -> int:
     return max(1, round(bytes_per_s / unit_bytes))
-
-
-def burst_of(row: BurstRow | None) -> BurstLimits | None:
-    """A row's burst as limits."""
-    return BurstLimits(row.iops, row.bytes_per_s, row.duration_s) if row else None

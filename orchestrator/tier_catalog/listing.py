@@ -5,14 +5,15 @@ Filters hold against what a row can be bought with: its largest size, its highes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.errors import UsageError
+from orchestrator.tier import Burst, Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices
-from orchestrator.tier_catalog.limits import Limits
 from orchestrator.tier_catalog.reading import Catalog, provider_of
 from orchestrator.tier_catalog.rows import (
     UNIT_BYTES,
@@ -152,7 +153,7 @@ class _Offer:
 
 
 def _fixed(name: str, kind: DiskType, size: SizeRow) -> _Offer:
-    limits = limits_of.of_size(size)
+    limits = size.limits
     price = next(iter(size.prices or kind.prices), None)
     gib = None if size.size_bytes is None else limits_of.whole_gib(size.size_bytes)
     return _Offer(
@@ -230,7 +231,7 @@ def _row(name: str, kind: DiskType, offer: _Offer) -> TierRow:
         burst=offer.burst_model,
         burst_iops=burst.iops if burst else None,
         burst_bytes_per_s=burst.bytes_per_s if burst else None,
-        burst_s=burst.duration_s if burst else None,
+        burst_s=_seconds(burst),
         latency=kind.latency.documented if kind.latency else None,
         latency_below_s=kind.latency.below_s if kind.latency else None,
         io_unit_bytes=kind.io_unit_bytes,
@@ -246,6 +247,11 @@ def _row(name: str, kind: DiskType, offer: _Offer) -> TierRow:
     )
 
 
+def _seconds(burst: Burst | None) -> float | None:
+    """How long it lasts; None without one, and of one on demand, which does not end."""
+    return burst.duration_s if burst and math.isfinite(burst.duration_s) else None
+
+
 def _vm_rows(catalog: Catalog) -> Iterator[VmRow]:
     for name, vm in catalog.vms.items():
         caps = [(None, vm.uncached)] if vm.uncached else list(vm.by_type.items())
@@ -254,7 +260,7 @@ def _vm_rows(catalog: Catalog) -> Iterator[VmRow]:
 
 
 def _vm_row(name: str, vm: VmSize, disk_type: str | None, cap: Caps) -> VmRow:
-    burst = cap.burst
+    burst = cap.burst.limits if cap.burst else None
     return VmRow(
         name=name,
         provider=provider_of(name),
@@ -265,7 +271,7 @@ def _vm_row(name: str, vm: VmSize, disk_type: str | None, cap: Caps) -> VmRow:
         bytes_per_s=limits_of.lower(cap.bytes_per_s, cap.write_bytes_per_s),
         burst_iops=burst.iops if burst else None,
         burst_bytes_per_s=burst.bytes_per_s if burst else None,
-        burst_s=burst.duration_s if burst else None,
+        burst_s=_seconds(burst),
         source=vm.source.text,
         as_of=vm.source.as_of,
         notes=vm.notes,

@@ -7,6 +7,7 @@ tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -23,6 +24,7 @@ from pydantic import (
 
 from orchestrator import units
 from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText
+from orchestrator.tier import Burst, Limits
 
 GIB = 2**30
 TIB = 2**40
@@ -91,6 +93,10 @@ class BurstRow(Row):
             raise ValueError("a burst needs `iops` or `throughput`")
         return self
 
+    @property
+    def limits(self) -> Burst:
+        return Burst(self.iops, self.bytes_per_s, self.duration_s or math.inf)
+
 
 class Step(Row):
     """What a unit above `above` costs a month, until the next step. None: billed, not known."""
@@ -145,6 +151,11 @@ class SizeRow(Row):
     performance_plus: Plus | None = None
     prices: tuple[PriceRow, ...] = ()
     notes: str = ""
+
+    @property
+    def limits(self) -> Limits:
+        burst = self.burst.limits if self.burst else None
+        return Limits(self.iops, self.bytes_per_s, self.write_iops, burst)
 
 
 class SizeRange(Row):

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.keys.strict_yaml import written
-from orchestrator.tier import ClassWanted
+from orchestrator.tier import ClassWanted, Limits
 from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog.limits import Limits
 from orchestrator.tier_catalog.reading import provider_of
 from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType
 

@@ -26,7 +26,7 @@ from orchestrator.powers import Machine, World
 from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.gate import truth_gate
-from orchestrator.tiers.common.real import disk_gates, real_disk, restoring, snapshots, where
+from orchestrator.tiers.common.real import node_places, real_disk, restoring, snapshots
 
 _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
@@ -48,28 +48,28 @@ class CgroupTier:
 
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
-        if not tier.iops and not tier.bytes_per_s:
+        if not tier.limits.iops and not tier.limits.bytes_per_s:
             raise UsageError(
                 f"{tier.name}: `enforcement: cgroup` limits IOPS and bytes/s; none is declared",
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
-        if tier.is_real:
-            where.require_one_machine(tier, world)
-            disks = real_disk.found(tier, list(tier.disks), lambda _: 0, world.machine)
+        if tier.disk.is_real:
+            node_places.require_one_machine(tier, world)
+            disks = real_disk.found(tier, list(tier.disk.of_nodes), lambda _: 0, world.machine)
             snapshots.check(tier, list(disks.values()), world)
         else:
             disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
         _require_alike(tier, world)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        if tier.is_real:
+        if tier.disk.is_real:
             return restoring.snapshots_of(tier, nodes, name, world)
         return disk_files.snapshots(nodes, name, world)
 
     def restores(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
     ) -> bool:
-        return not tier.is_real or restoring.restores(tier, sizes_bytes, snapshots, world)
+        return not tier.disk.is_real or restoring.restores(tier, sizes_bytes, snapshots, world)
 
     def loading(
         self,
@@ -79,17 +79,17 @@ class CgroupTier:
         world: World,
         resumed: bool = False,
     ) -> AbstractContextManager[tuple[Volume, ...]]:
-        if tier.is_real:
+        if tier.disk.is_real:
             return restoring.loading(tier, sizes_bytes, snapshots, world, resumed)
         return disk_server.loading(sizes_bytes, snapshots, world, resumed)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        if tier.is_real:
+        if tier.disk.is_real:
             return restoring.places(tier, nodes, world)
         return disk_files.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        if tier.is_real:
+        if tier.disk.is_real:
             return None
         image = own_images.tag(world.root, "disk")
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
@@ -97,7 +97,7 @@ class CgroupTier:
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> AbstractContextManager[Disks]:
-        if tier.is_real:
+        if tier.disk.is_real:
             return _on_real_disks(tier, sizes_bytes, snapshots, world)
         files = disk_files.of_run(sizes_bytes, snapshots, world)
         return _on_files(tier, files, world, restored=snapshots is not None)
@@ -118,8 +118,8 @@ class CgroupTier:
             capped = (_capped(tier, volume, _whole(disk.node, world.machine)),)
             return take(judged, Disks(capped, {**disks.facts, **described(world.machine)}))
 
-        if tier.is_real:
-            return disk_gates.take_each(tier, world, thorough, on_disk)
+        if tier.disk.is_real:
+            return real_disk.take_each(tier, world, thorough, on_disk)
         with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:
             return take(tier, disks)
 
@@ -180,7 +180,9 @@ def _capped(tier: Tier, volume: Volume, *devices: str) -> Volume:
 
 def cap(tier: Tier, device: str) -> DeviceCap:
     """The tier's base limits, in full for reads and again for writes: no cap holds their total."""
-    return DeviceCap(device, tier.iops, tier.iops, tier.bytes_per_s, tier.bytes_per_s)
+    return DeviceCap(
+        device, tier.limits.iops, tier.limits.iops, tier.limits.bytes_per_s, tier.limits.bytes_per_s
+    )
 
 
 def version(machine: Machine) -> int:

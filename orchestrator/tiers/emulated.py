@@ -76,7 +76,7 @@ class EmulatedTier:
         restored, limits = snapshots is not None, limits_of(tier)
         files = disk_files.of_run(sizes_bytes, snapshots, world)
         with disk_server.devices(
-            "serve", files, limits, world, restored=restored, latency=tier.latency_model
+            "serve", files, limits, world, restored=restored, latency=tier.latency.model
         ) as disks:
             yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
 
@@ -98,9 +98,11 @@ class EmulatedTier:
 
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""
-        model = tier.latency_model
+        model = tier.latency.model
         model = replace(model, slow_epochs=None) if model else None
-        limits = limits_of(replace(tier, burst=None, latency_model=model))
+        limits = limits_of(
+            replace(tier.without_burst(), latency=replace(tier.latency, model=model))
+        )
         file = disk_files.of_gate(placement, world)
         with disk_server.devices("serve", file, limits, world, latency=model) as disks:
             disks = replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
@@ -109,7 +111,7 @@ class EmulatedTier:
 
 def _liftable(tier: Tier) -> tuple[str, ...]:
     """All but a latency that is drawn, which cannot be changed on a running disk."""
-    return (*_BASES, *_PEAKS, *(() if tier.latency_model else _LATENCIES))
+    return (*_BASES, *_PEAKS, *(() if tier.latency.model else _LATENCIES))
 
 
 def _servers(disks: Disks) -> list[str]:
@@ -133,20 +135,20 @@ def any_lifted(containers: Sequence[str], world: World) -> bool:
 
 def _latency_facts(tier: Tier, world: World) -> dict[str, Any]:
     """Whether latencies are drawn, and then the seed from which each disk's own follows."""
-    seed = {"draws_seed": world.seed} if tier.latency_model else {}
+    seed = {"draws_seed": world.seed} if tier.latency.model else {}
     return {"latency": latency_quantiles.described(tier), **seed}
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
     """The tier as options of `device serve`, by the server's own names (docs/TIERS.md)."""
     limits: dict[str, int | float] = {
-        "iops": tier.iops or 0,
-        "bytes-per-s": tier.bytes_per_s or 0,
-        "io-unit": tier.io_unit_bytes,
-        "read-latency-us": round((tier.read_latency_s or 0) * _MICRO),
-        "write-latency-us": round((tier.write_latency_s or 0) * _MICRO),
+        "iops": tier.limits.iops or 0,
+        "bytes-per-s": tier.limits.bytes_per_s or 0,
+        "io-unit": tier.limits.io_unit_bytes,
+        "read-latency-us": round((tier.latency.read_s or 0) * _MICRO),
+        "write-latency-us": round((tier.latency.write_s or 0) * _MICRO),
     }
-    burst = tier.burst
+    burst = tier.limits.burst
     # A bucket that starts empty is kept empty: it would fill while the database starts, and a
     # short run would then measure credit that a busy disk never has.
     if burst is not None and burst.start_pct > 0:
@@ -154,7 +156,7 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
         for name, peak in (("iops-burst", burst.iops), ("bytes-burst", burst.bytes_per_s)):
             if peak:
                 limits |= {name: peak, f"{name}-length": burst.duration_s}
-    epochs = tier.latency_model.slow_epochs if tier.latency_model else None
+    epochs = tier.latency.model.slow_epochs if tier.latency.model else None
     if epochs is not None:
         limits |= {
             "slow-factor": epochs.factor,
@@ -167,16 +169,18 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
 def _check_limits(tier: Tier) -> None:
     """UsageError for numbers that no device can have; a profile's are refused before, with their
     place in the file."""
-    rates = {"iops": tier.iops, "bytes_per_s": tier.bytes_per_s}
-    times = {"read_latency_s": tier.read_latency_s, "write_latency_s": tier.write_latency_s}
+    rates = {"iops": tier.limits.iops, "bytes_per_s": tier.limits.bytes_per_s}
+    times = {"read_latency_s": tier.latency.read_s, "write_latency_s": tier.latency.write_s}
     for name, value in {**rates, **times}.items():
         if value is None:
             continue
         if not math.isfinite(value) or value < 0 or (name in rates and value == 0):
             raise UsageError(f"{tier.name}: {name} is {value}: a limit is above zero, or absent")
-    if not 4096 <= tier.io_unit_bytes <= 2**20:
-        raise UsageError(f"{tier.name}: io_unit is {tier.io_unit_bytes}; 4 KiB to 1 MiB work")
-    burst = tier.burst
+    if not 4096 <= tier.limits.io_unit_bytes <= 2**20:
+        raise UsageError(
+            f"{tier.name}: io_unit is {tier.limits.io_unit_bytes}; 4 KiB to 1 MiB work"
+        )
+    burst = tier.limits.burst
     if burst is None:
         return
     if not 0 <= burst.start_pct <= 100:
@@ -184,8 +188,8 @@ def _check_limits(tier: Tier) -> None:
     if burst.duration_s <= 0:
         raise UsageError(f"{tier.name}: burst.duration is {burst.duration_s} s")
     for name, peak, base in (
-        ("iops", burst.iops, tier.iops),
-        ("bytes_per_s", burst.bytes_per_s, tier.bytes_per_s),
+        ("iops", burst.iops, tier.limits.iops),
+        ("bytes_per_s", burst.bytes_per_s, tier.limits.bytes_per_s),
     ):
         if peak is not None and (base is None or peak <= base):
             raise UsageError(f"{tier.name}: burst.{name} is {peak}, not above its base of {base}")

@@ -20,11 +20,11 @@ from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.tier import DiskKind, Gate, RealDisks, Tier
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs, truth_gate
-from orchestrator.tiers.common.real import cloud_metadata, disk_gates, real_disk, restoring, where
+from orchestrator.tiers.common.real import cloud_metadata, node_places, real_disk, restoring
 from orchestrator.tiers.common.real import snapshots as kept_copies
-from orchestrator.tiers.common.real.disk_gates import QUICK_GATE_BYTES
+from orchestrator.tiers.common.real.real_disk import QUICK_GATE_BYTES
 
 
 class MountedTier:
@@ -37,7 +37,7 @@ class MountedTier:
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
         own_images.need(world.root, "disk", world.platform)
-        for share in where.shares(tier, list(tier.disks), world):
+        for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
                 machine = share.world.machine
                 disks = real_disk.found(tier, share.nodes, lambda _: QUICK_GATE_BYTES, machine)
@@ -77,15 +77,17 @@ class MountedTier:
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
         with restoring.attached(tier, sizes_bytes, snapshots, world) as disks:
-            if tier.cloud is None:
+            if not (isinstance(tier.disk, RealDisks) and tier.disk.cloud):
                 yield disks
                 return
             nodes = node_names(len(sizes_bytes))
-            answers = [self._answer(tier, share) for share in where.shares(tier, nodes, world)]
+            answers = [
+                self._answer(tier, share) for share in node_places.shares(tier, nodes, world)
+            ]
             cloud = cloud_metadata.together(answers).recorded()
             yield Disks(disks.volumes, {**disks.facts, "cloud": cloud})
 
-    def _answer(self, tier: Tier, share: where.MachineShare) -> cloud_metadata.MetadataAnswer:
+    def _answer(self, tier: Tier, share: node_places.MachineShare) -> cloud_metadata.MetadataAnswer:
         machine = share.world.machine
         found = real_disk.found(tier, share.nodes, lambda _: 0, machine)
         return cloud_metadata.about(tier, found, machine, self._asking(share.world))
@@ -106,7 +108,7 @@ class MountedTier:
             cache = host_cache(judged, volume, there) if thorough else _CACHE_NOT_TRIED
             return replace(gate, device={**gate.device, **cache})
 
-        return disk_gates.take_each(tier, world, thorough, take)
+        return real_disk.take_each(tier, world, thorough, take)
 
 
 # ------------------------------------------------------------------ host cache

@@ -28,7 +28,7 @@ from orchestrator.platforms.common.claims import (
 )
 from orchestrator.powers import World
 from orchestrator.system import at_once
-from orchestrator.tier import ClassWanted, DiskKind, Gate, Tier
+from orchestrator.tier import ClassVolumes, ClassWanted, DiskKind, Gate, Tier
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.gate import truth_gate
@@ -56,13 +56,13 @@ class StorageClassTier:
                 advice="name one of these as `storage_class`, or leave that out where the tier "
                 "names a row of the catalog: its class is then made",
             )
-        if tier.allow_retained_volumes:
+        if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
             return
         named = None if wanted.provisioner else known[wanted.name]
         if named and named.retains:
             raise _retained(tier, f"StorageClass {named.name!r} keeps its volumes", "reclaimPolicy")
         driver = named.provisioner if named else wanted.provisioner
-        shots = platform.snapshot_class(driver) if tier.snapshots is None else None
+        shots = platform.snapshot_class(driver) if tier.disk.snapshots is None else None
         if shots and shots.retains:
             what = f"VolumeSnapshotClass {shots.name!r} keeps its snapshots"
             raise _retained(tier, what, "deletionPolicy")
@@ -70,7 +70,7 @@ class StorageClassTier:
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
         """Notes in the cache of what holds the data: as all rented, that ends with the campaign."""
         wanted = _wanted(tier)
-        rented = f"{wanted} {tier.snapshots} {world.platform.campaign}"
+        rented = f"{wanted} {tier.disk.snapshots} {world.platform.campaign}"
         mark = hashlib.sha256(rented.encode()).hexdigest()[:8]
         folder = world.cache / "datasets" / f"{name}-{mark}"
         return tuple(folder / f"node-{number}.claim" for number in range(1, nodes + 1))
@@ -79,8 +79,8 @@ class StorageClassTier:
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
     ) -> bool:
         """By copies of claims if the profile says so; by snapshots where the driver makes them."""
-        if tier.snapshots is not None:
-            return tier.snapshots.way == "copy"
+        if tier.disk.snapshots is not None:
+            return tier.disk.snapshots.way == "copy"
         with _class(tier, world) as found:
             return _claims(tier, world).snapshot_class(found.provisioner) is not None
 
@@ -98,7 +98,7 @@ class StorageClassTier:
         world: World,
         resumed: bool = False,
     ) -> Iterator[tuple[Volume, ...]]:
-        platform, copies = _claims(tier, world), tier.snapshots is not None
+        platform, copies = _claims(tier, world), tier.disk.snapshots is not None
         before = [_source(one) for one in snapshots] if resumed else [None] * len(snapshots)
         names = [_next_name(one, number) for number, one in enumerate(snapshots, start=1)]
         with ExitStack() as up:
@@ -186,12 +186,12 @@ def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
 
 
 def _wanted(tier: Tier) -> ClassWanted:
-    if tier.storage_class is None:
+    if tier.disk.storage_class is None:
         raise UsageError(
             f"{tier.name}: `enforcement: storage-class` needs a `storage_class`",
             advice="name one, or a row of the catalog as `type`",
         )
-    return tier.storage_class
+    return tier.disk.storage_class
 
 
 def _size(tier: Tier) -> int:

@@ -46,6 +46,7 @@ from tests.bench.noise_shapes import SHAPES, Shape
 from tests.campaigns import build_campaign
 from tests.decision_scenarios import SCENARIOS, answer
 from tests.plans import a_plan
+from tests.tiers import changed
 
 MARGIN_PCT, P99_MARGIN_PCT = 5.0, 20.0
 MOST_WRONG_PCT, CHANCE = 5.0, 0.05
@@ -134,7 +135,7 @@ class Judge:
         ends = ((0.0, 5e-4), (1.0, 5e-3))
         model = LatencyModel(ends, ends, "a table", "2026")  # with a tail, so p99 is comparable
         profiles = tuple(
-            replace(profile, tier=replace(profile.tier, latency_model=model))
+            replace(profile, tier=changed(profile.tier, latency_model=model))
             for profile in made.plan.profiles
         )
         shares = looks.shares(first, most) if most > first else {}

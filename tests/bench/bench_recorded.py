@@ -36,11 +36,12 @@ from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.tiers.common.real import recording
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
+from tests.tiers import a_tier, changed
 
 READS = ((0.0, 4e-4), (0.5, 6e-4), (0.9, 9e-4), (0.97, 15e-4), (0.99, 3e-3), (1.0, 8e-3))
 WRITES = ((0.0, 6e-4), (0.5, 9e-4), (0.9, 13e-4), (0.97, 2e-3), (0.99, 4e-3), (1.0, 9e-3))
 MODEL = LatencyModel(READS, WRITES, "this bench", "2026-01-01")
-RENTED = Tier(*("rented", "", "emulated", 5000, 200_000_000, 6e-4, 9e-4), latency_model=MODEL)
+RENTED = a_tier(*("rented", "", "emulated", 5000, 200_000_000, 6e-4, 9e-4), latency_model=MODEL)
 DISK_BYTES = 2**30
 FILE_BYTES = 2**28
 SHORT_EPOCHS = SlowEpochs(factor=4.0, slow_dwell_s=0.5, good_dwell_s=1.5)
@@ -89,7 +90,7 @@ def rehearsed(disk: recorded_disk.RecordedDisk) -> Tier:
     assert disk.limits is not None
     iops, throughput = recorded_disk.own_limits(disk.limits).values()
     rate = units.parse_bytes_per_s(throughput)
-    return recorded_disk.applied(Tier("rehearsed", "", "emulated", int(iops), rate), disk)
+    return recorded_disk.applied(a_tier("rehearsed", "", "emulated", int(iops), rate), disk)
 
 
 def measure(
@@ -122,7 +123,7 @@ def measure(
 
 def slow_share(world: World) -> float:
     """The share of 20 s that a disk with short epochs was slow, by its own account."""
-    tier = replace(RENTED, latency_model=replace(MODEL, slow_epochs=SHORT_EPOCHS))
+    tier = changed(RENTED, latency_model=replace(MODEL, slow_epochs=SHORT_EPOCHS))
     with EmulatedTier().attached(tier, [DISK_BYTES], None, world) as disks:
         server = disks.volumes[0].server
         assert server is not None and server.container

@@ -36,11 +36,12 @@ from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.tiers.common.gate import expected, fio_jobs, truth_gate
 from tests import ROOT
+from tests.tiers import a_tier
 
 LATENCIES_S = (0.0003, 0.0005, 0.001, 0.002, 0.005, 0.010)
 BURST = {"iops": 500.0, "iops_burst": 3500.0, "iops_burst_length": 3.0}
 CPU_IOPS = (1_100, 5_000, 10_000)
-INTEGRITY = Tier("integrity", "", "emulated", 5_000, 200_000_000)
+INTEGRITY = a_tier("integrity", "", "emulated", 5_000, 200_000_000)
 RATE, LATENCY, LENGTH = 2.0, 8.0, 3.0  # percent; what the disk is built to reach
 DISK_BYTES = 2 * 2**30
 ALL = ("rows", "mix", "latency", "burst", "cpu", "integrity")
@@ -108,7 +109,7 @@ class Bench:
 
 @contextmanager
 def bench(world: World) -> Iterator[Bench]:
-    tier = Tier("bench", "bench", "emulated", None, None)
+    tier = a_tier("bench", "bench", "emulated", None, None)
     with emulated.EmulatedTier().attached(tier, [DISK_BYTES], None, world) as disks:
         (volume,) = disks.volumes
         assert volume.server is not None and volume.server.container is not None
@@ -128,11 +129,11 @@ def rows(disk: Bench, count: int) -> Iterator[Step]:
         limits = emulated.limits_of(tier)
         wanted = {key.replace("-", "_"): float(value) for key, value in limits.items()}
         del wanted["io_unit"]
-        iops, rate = float(tier.iops or 0), float(tier.bytes_per_s or 0)
+        iops, rate = float(tier.limits.iops or 0), float(tier.limits.bytes_per_s or 0)
 
         def measure_iops(tier: Tier = tier, wanted: dict[str, float] = wanted) -> float:
             disk.limits(**wanted)
-            seconds = min(3.0, max(0.8, 1_000 / (tier.iops or 1)))
+            seconds = min(3.0, max(0.8, 1_000 / (tier.limits.iops or 1)))
             done = disk.job(seconds, IODEPTH=expected.depth(tier))
             return fio_jobs.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
 
@@ -153,8 +154,8 @@ def catalogue_tiers(count: int) -> list[Tier]:
     for name, kind, _ in rows.sizes():
         if kind.emulate:
             tier = choose(rows, name, name, name).tier
-            if tier.iops and tier.bytes_per_s and tier.iops <= 20_000:
-                found.setdefault((tier.iops, tier.bytes_per_s), tier)
+            if tier.limits.iops and tier.limits.bytes_per_s and tier.limits.iops <= 20_000:
+                found.setdefault((tier.limits.iops, tier.limits.bytes_per_s), tier)
     tiers = [found[key] for key in sorted(found)]
     if count >= len(tiers) or count < 2:
         return tiers[: max(1, count)]
@@ -261,7 +262,10 @@ def cpu(disk: Bench) -> Iterator[Step]:
 
 def integrity(disk: Bench) -> Iterator[Step]:
     def measure() -> float:
-        disk.limits(iops=float(INTEGRITY.iops or 0), bytes_per_s=float(INTEGRITY.bytes_per_s or 0))
+        disk.limits(
+            iops=float(INTEGRITY.limits.iops or 0),
+            bytes_per_s=float(INTEGRITY.limits.bytes_per_s or 0),
+        )
         settings = truth_gate._verify_settings(INTEGRITY, truth_gate.THOROUGH)
         return float(disk.fio.verified(settings))
 

@@ -48,16 +48,16 @@ from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Workload
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
-from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
+from tests.tiers import a_tier
 
 RECORDING_S = 12.0
 WAREHOUSES, TERMINALS, WARMUP_S, MEASURE_S = 4, 8, 5.0, 25.0
 SERVER = ClusterSpec(
     "postgresql", 1, 1, NodeSize(float(LocalMachine().facts().cpus), 4 * 2**30, 20 * 2**30)
 )
-NO_TIER = Tier("none", "no tier", "none", None, None)
+NO_TIER = a_tier("none", "no tier", "none", None, None)
 _SYSBENCH_RATE = re.compile(r"transactions: +\d+ +\(([\d.]+) per sec")
 _GO_TPC_COUNT = re.compile(r"^\[Summary\] (\w+) - Takes\(s\): ([\d.]+), Count: (\d+)", re.MULTILINE)
 

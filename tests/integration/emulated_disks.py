@@ -10,8 +10,9 @@ from orchestrator.model import Volume
 from orchestrator.powers import World
 from orchestrator.tier import Tier
 from orchestrator.tiers.emulated import EmulatedTier
+from tests.tiers import a_tier
 
-SMALL = Tier("small", "A small disk", "emulated", 800, 80_000_000, 0.002, 0.002)
+SMALL = a_tier("small", "A small disk", "emulated", 800, 80_000_000, 0.002, 0.002)
 SIZE = 400 * 2**20
 
 

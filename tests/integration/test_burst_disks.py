@@ -18,10 +18,11 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.system import store
-from orchestrator.tier import Burst, Gate, GateCheck, Tier
+from orchestrator.tier import Burst, Gate, GateCheck
 from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.tiers.emulated import EmulatedTier
 from tests.integration.conftest import HERE, measured, tierbench
+from tests.tiers import a_tier
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -111,7 +112,9 @@ def test_a_burst_disk_is_drained_before_the_runs_and_not_after(
 
 @measured
 def test_credit_is_what_the_profile_says_when_the_window_begins(world: World) -> None:
-    tier = Tier("half", "Half", "emulated", 500, 100_000_000, burst=Burst(2_000, None, 30.0, 50.0))
+    tier = a_tier(
+        "half", "Half", "emulated", 500, 100_000_000, burst=Burst(2_000, None, 30.0, 50.0)
+    )
     with (
         EmulatedTier().attached(tier, [400 * 2**20], None, world) as disks,
         fio_jobs.fio_on(disks.volumes[0], world) as fio,

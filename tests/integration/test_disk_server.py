@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from orchestrator.tiers.common.emulated import host_load
 from orchestrator.tiers.common.gate import fio_jobs
 from tests.integration.conftest import measured
 from tests.integration.emulated_disks import SMALL, device
+from tests.tiers import changed
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -51,7 +51,7 @@ LARGE = (
 def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
     """A loop device with a write cache gets empty flushes, of which the kernel counts some as
     writes: 187 a second where the disk served 147."""
-    tier = replace(SMALL, iops=150, read_latency_s=None, write_latency_s=None)
+    tier = changed(SMALL, iops=150, read_latency_s=None, write_latency_s=None)
     with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         for load in (SYNCING, LARGE):
             before = host_load.read(volume, world)
@@ -84,7 +84,7 @@ ONE_AT_A_TIME = (
 @measured
 def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: World) -> None:
     """With one request at a time nothing queues, so fio sees what the kernel sees."""
-    tier = replace(SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4)
+    tier = changed(SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4)
     with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         assert fio.container.exec(FILLING, timeout_s=60).exit_code == 0
         before = host_load.read(volume, world)

@@ -12,7 +12,6 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +28,7 @@ from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.integration.conftest import HERE, measured, tierbench
 from tests.integration.mount_points import made, mounted_at, sh
+from tests.tiers import changed
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -138,10 +138,10 @@ def test_three_nodes_on_rented_disks(rented: dict[str, str], tmp_path: Path, wor
 
     (read,), _ = project_files.read(ROOT, [str(profile)], [], "smoke", {"mounted": "mounted"})
     tier = node_disks.of_nodes(read.tier, 2)
-    only_data = {name: NodeDisks(disk.data) for name, disk in tier.disks.items()}
+    only_data = {name: NodeDisks(disk.data) for name, disk in tier.disk.of_nodes.items()}
     sh("docker", "exec", rented["node-2"], "device", "set", f"iops={SLOW_IOPS}")
     try:
-        gate = MountedTier().gate(replace(tier, disks=only_data), world)
+        gate = MountedTier().gate(changed(tier, disks=only_data), world)
     finally:
         sh("docker", "exec", rented["node-2"], "device", "set", f"iops={IOPS}")
     with pytest.raises(GateError, match=rf"node-2 \({tmp_path}/p15-2\) is slow") as slow:

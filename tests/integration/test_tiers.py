@@ -35,6 +35,7 @@ from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.integration.conftest import measured
 from tests.integration.emulated_disks import SIZE, SMALL, device
+from tests.tiers import a_tier, changed
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -73,7 +74,7 @@ def test_limits_change_on_a_running_device(world: World) -> None:
 
 @measured
 def test_limits_are_lifted_and_in_force_again_with_their_credit(world: World) -> None:
-    bursting = replace(SMALL, burst=Burst(1600, None, 4.0, 50.0))
+    bursting = changed(SMALL, burst=Burst(1600, None, 4.0, 50.0))
     mechanism = EmulatedTier()
     with mechanism.attached(bursting, [SIZE], None, world) as disks:
         (volume,) = disks.volumes
@@ -106,7 +107,7 @@ def test_limits_of_a_disk_that_draws_latencies_are_lifted(world: World) -> None:
 def test_a_drained_disk_whose_burst_is_taken_away_goes_on(world: World) -> None:
     """Credit that was spent is no debt: the next request would wait until it is earned again."""
     burst = Burst(3500, None, 10.0, 100.0)  # 27,000 I/Os: 34 s of the base rate
-    with device(replace(SMALL, burst=burst), world) as volume:
+    with device(changed(SMALL, burst=burst), world) as volume:
         assert volume.server is not None and volume.server.container
         name = volume.server.container
         emulated.change(name, {"burst_start": 0}, world)
@@ -150,8 +151,8 @@ def test_thorough_gate_finds_where_the_cap_is_reached(world: World) -> None:
     assert of(taken, "bandwidth, 64 KiB").declared == 800 * 65_536
 
 
-FEW_BYTES = Tier("few bytes", "", "emulated", 20_000, 6_000_000, 0.002, 0.002)
-FAR_AWAY = Tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025)
+FEW_BYTES = a_tier("few bytes", "", "emulated", 20_000, 6_000_000, 0.002, 0.002)
+FAR_AWAY = a_tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025)
 
 
 @measured
@@ -178,7 +179,7 @@ def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
 @pytest.mark.slow
 @measured
 def test_control_group_holds_the_rates_each_way(world: World) -> None:
-    tier = replace(SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None)
+    tier = changed(SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None)
     mechanism = CgroupTier()
     mechanism.check(tier, world)
     taken = calm(lambda: mechanism.gate(tier, world))
@@ -194,7 +195,7 @@ def test_control_group_holds_the_rates_each_way(world: World) -> None:
 
 def test_limits_that_the_kernel_does_not_hold_are_refused(world: World) -> None:
     cap = DeviceCap("/dev/loop0", 500, 500, 10_000_000, 10_000_000)
-    tier = replace(SMALL, enforcement="cgroup", iops=500, bytes_per_s=10_000_000)
+    tier = changed(SMALL, enforcement="cgroup", iops=500, bytes_per_s=10_000_000)
     with CgroupTier().attached(tier, [SIZE], None, world) as disks:
         (volume,) = disks.volumes
         (held,) = volume.caps
@@ -238,7 +239,7 @@ def mounted_disk(world: World, tier: Tier = SMALL) -> Iterator[Path]:
 @measured
 def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
     with mounted_disk(world) as place:
-        wrong = replace(
+        wrong = changed(
             SMALL, enforcement="mounted", path=str(place), iops=400, bytes_per_s=160_000_000
         )
         mechanism = MountedTier()
@@ -266,7 +267,7 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
 
 READS = ((0.0, 4e-4), (0.5, 6e-4), (0.9, 9e-4), (0.97, 15e-4), (0.99, 3e-3), (1.0, 8e-3))
 WRITES = ((0.0, 6e-4), (0.5, 9e-4), (0.9, 13e-4), (0.97, 2e-3), (0.99, 4e-3), (1.0, 9e-3))
-TAILED = Tier(
+TAILED = a_tier(
     *("tailed", "A disk with a tail", "emulated", 3000, 120_000_000, 6e-4, 9e-4),
     latency_model=LatencyModel(READS, WRITES, "this test", "2026-01-01"),
 )
@@ -285,7 +286,7 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
     disk = recorded_disk.read("disk.json", json.dumps(recorded_disk.written(found)))
     limits = found.limits
     iops, throughput = recorded_disk.own_limits(limits).values()
-    tier = Tier("rehearsed", "", "emulated", int(iops), units.parse_bytes_per_s(throughput))
+    tier = a_tier("rehearsed", "", "emulated", int(iops), units.parse_bytes_per_s(throughput))
     tier = recorded_disk.applied(tier, disk)
     with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         assert volume.server is not None and volume.server.container
@@ -309,7 +310,7 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
 
 def test_a_real_disk_that_vanishes_is_said_to_have(world: World) -> None:
     with mounted_disk(world) as place:
-        tier = replace(SMALL, enforcement="mounted", path=str(place))
+        tier = changed(SMALL, enforcement="mounted", path=str(place))
         with (
             pytest.raises(RunError, match=r"vanished from .* in mid-run"),
             MountedTier().attached(tier, [2**20], None, world),
@@ -319,6 +320,6 @@ def test_a_real_disk_that_vanishes_is_said_to_have(world: World) -> None:
 
 
 def test_a_directory_of_the_root_disk_is_refused(world: World, tmp_path: Path) -> None:
-    tier = Tier("real", "Real", "mounted", None, None, path=str(tmp_path))
+    tier = a_tier("real", "Real", "mounted", None, None, path=str(tmp_path))
     with pytest.raises(UsageError, match="is not a mount point"):
         MountedTier().check(tier, world)

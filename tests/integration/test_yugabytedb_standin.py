@@ -27,11 +27,11 @@ from orchestrator.powers import World
 from orchestrator.run import checks as run_checks
 from orchestrator.run import experiment
 from orchestrator.system.store import load
-from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 from tests.fakes import QuietProgress
 from tests.integration.standin_nodes import NETWORK, TABLE, ask, spec, up, volumes
+from tests.tiers import a_tier
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
@@ -152,7 +152,7 @@ def test_a_cluster_is_started_once_to_see_that_it_does(image: str, world: World)
 
 # ------------------------------------------------------------------ the main job
 
-TIER = Tier("here", "This machine", "none", None, None)
+TIER = a_tier("here", "This machine", "none", None, None)
 SMALL = {  # counted in several slices
     "insert": Dataset("sysbench-tables", {"tables": 2, "table_size": 2000, "slice_rows": 700}),
     "tpcc": Dataset("tpcc", {"warehouses": 1, "slice_rows": 40_000}),

@@ -26,6 +26,7 @@ from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
 from tests.cluster import provisioner
 from tests.fakes import fake_world
+from tests.tiers import a_tier, changed
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
 
@@ -33,8 +34,8 @@ NODES, SIZE = 3, 2 * 2**30
 SNAPSHOT_CLASSES = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses"
 XFS = {"csi.storage.k8s.io/fstype": "xfs"}
 WANTED = ClassWanted("fast", provisioner.NAME, XFS, SIZE, NODES)
-TIER = Tier("fast", "Fast volumes", "storage-class", None, None, storage_class=WANTED)
-COPIES = replace(TIER, snapshots=Snapshots("copy"))
+TIER = a_tier("fast", "Fast volumes", "storage-class", None, None, storage_class=WANTED)
+COPIES = changed(TIER, snapshots=Snapshots("copy"))
 MECHANISM = StorageClassTier()
 
 
@@ -88,7 +89,7 @@ def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
     [pytest.param(TIER, id="snapshots"), pytest.param(COPIES, marks=pytest.mark.slow, id="copies")],
 )
 def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, tier: Tier) -> None:
-    tier, sizes = replace(tier, storage_class=replace(WANTED, nodes=2)), [SIZE] * 2
+    tier, sizes = changed(tier, storage_class=replace(WANTED, nodes=2)), [SIZE] * 2
     notes = MECHANISM.snapshots(tier, 2, "f00", world)
     assert MECHANISM.restores(tier, sizes, notes, world)
     with MECHANISM.loading(tier, sizes, notes, world) as volumes:
@@ -102,7 +103,7 @@ def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, t
 
 
 def test_the_gate_measures_a_volume_on_each_machine(world: World) -> None:
-    gate = MECHANISM.gate(replace(TIER, storage_class=replace(WANTED, nodes=2)), world)
+    gate = MECHANISM.gate(changed(TIER, storage_class=replace(WANTED, nodes=2)), world)
     assert gate.passed
     rates = [check for check in gate.checks if check.quantity == "iops_read"]
     assert [check.nodes for check in rates] == [("node-1",), ("node-2",)]
@@ -112,4 +113,4 @@ def test_the_gate_measures_a_volume_on_each_machine(world: World) -> None:
 
 def test_a_class_that_is_not_there(world: World) -> None:
     with pytest.raises(UnavailableError, match="no StorageClass 'gold'"):
-        MECHANISM.check(replace(TIER, storage_class=ClassWanted("gold")), world)
+        MECHANISM.check(changed(TIER, storage_class=ClassWanted("gold")), world)

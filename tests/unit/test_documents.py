@@ -29,7 +29,7 @@ from orchestrator.planning import profiles, project_files
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import store
-from orchestrator.tier import Burst, DiskKind, Tier
+from orchestrator.tier import Burst, DiskKind
 from orchestrator.tier_catalog.choosing import Reference
 from tests import ROOT
 from tests.asked import commands
@@ -37,6 +37,7 @@ from tests.documented import examples
 from tests.fakes import Log, fake_parts, fake_world
 from tests.plans import a_plan
 from tests.sources import MODULES, PACKAGE, nodes
+from tests.tiers import a_tier, changed
 
 DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
 MAX_COLUMNS, MAX_README_LINES = 100, 110
@@ -281,10 +282,10 @@ def carry_out(folder: Path, made: Parts, world: World, **of_cluster: Any) -> Res
     and the tier's `enforcement`."""
     plan = a_plan()
     (profile,) = plan.profiles
-    enforcement = of_cluster.pop("enforcement", profile.tier.enforcement)
+    enforcement = of_cluster.pop("enforcement", profile.tier.disk.enforcement)
     profile = replace(
         profile,
-        tier=replace(profile.tier, enforcement=enforcement),
+        tier=changed(profile.tier, enforcement=enforcement),
         cluster=replace(profile.cluster, **of_cluster),
     )
     *_, generator = made.load_generators
@@ -304,9 +305,9 @@ def test_the_documented_tier_is_a_profile() -> None:
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     rows = project_files.catalog(ROOT)
     profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
-    assert (profile.tier.iops, profile.tier.bytes_per_s) == (4000, 200_000_000)
-    assert profile.tier.read_latency_s == pytest.approx(0.0004)
-    assert profile.tier.enforcement == "emulated"
+    assert (profile.tier.limits.iops, profile.tier.limits.bytes_per_s) == (4000, 200_000_000)
+    assert profile.tier.latency.read_s == pytest.approx(0.0004)
+    assert profile.tier.disk.enforcement == "emulated"
 
 
 def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> None:
@@ -314,7 +315,7 @@ def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> N
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     rows = project_files.catalog(ROOT)
     profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
-    assert profile.tier.enforcement == "mounted"
+    assert profile.tier.disk.enforcement == "mounted"
     assert profile.placing is not None
     assert len(profile.placing.machines) == profile.cluster.nodes == 3
 
@@ -348,7 +349,7 @@ def test_the_documented_tier_mechanism_carries_a_campaign(tmp_path: Path) -> Non
     world = fake_world(log, tmp_path / "cache")
     record = done(carry_out(tmp_path, made, world, enforcement="none"))
     assert record.facts["tier"]["mechanism"] == "names"
-    bursting = Tier("x", "x", "none", 1, 1, burst=Burst(1, 1, 1.0, 0.0))
+    bursting = a_tier("x", "x", "none", 1, 1, burst=Burst(1, 1, 1.0, 0.0))
     with pytest.raises(UsageError):
         tier.check(bursting, world)
 

@@ -8,13 +8,13 @@ not record is a doubt, because it cannot be known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import group
-from orchestrator.tier import Tier
+from orchestrator.tier import Tier, in_layout
 from orchestrator.units import format_bytes, listed
 
 # Words about a tier, not the tier; how its data are put back does not change them.
@@ -72,12 +72,13 @@ def _machines(before: Results, after: Results, across: bool) -> Iterator[str]:
 
 
 def _tiers(one: Tier, two: Tier) -> Iterator[str]:
-    for field in fields(Tier):
-        values = getattr(one, field.name), getattr(two, field.name)
-        if field.name not in _NOT_THE_DISK and values[0] != values[1]:
+    left, right = (asdict(tier, dict_factory=in_layout) for tier in (one, two))
+    for key in (key for key in left if key not in _NOT_THE_DISK):
+        values = left[key], right[key]
+        if values[0] != values[1]:
             short = all(value is None or isinstance(value, (int, float, str)) for value in values)
             words = f" {values[0]} against {values[1]}" if short else ""
-            yield f"tier's {field.name}{words}"
+            yield f"tier's {key}{words}"
 
 
 def _file_systems(left: Sequence[RunData], right: Sequence[RunData]) -> Iterator[str]:

@@ -213,7 +213,11 @@ def make_contest(
 def _limits(profile: Profile) -> tuple[float, float, float]:
     """Less is a lesser disk; what is not limited counts as the most."""
     tier = profile.tier
-    return tier.iops or math.inf, tier.bytes_per_s or math.inf, -(tier.read_latency_s or 0.0)
+    return (
+        tier.limits.iops or math.inf,
+        tier.limits.bytes_per_s or math.inf,
+        -(tier.latency.read_s or 0.0),
+    )
 
 
 def in_common(

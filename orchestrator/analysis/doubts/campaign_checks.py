@@ -103,7 +103,7 @@ def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     profiles = campaign.plan.tiers
     by_kind: dict[DiskKind, list[str]] = {}
     for profile in profiles:
-        by_kind.setdefault(profile.tier.kind, []).append(profile.name)
+        by_kind.setdefault(profile.tier.disk.kind, []).append(profile.name)
     for disk, names in by_kind.items():
         if disk in _NOT_THE_REAL_DISK:
             kind, text, advice = _NOT_THE_REAL_DISK[disk]
@@ -124,7 +124,7 @@ def _latency_words(profiles: Iterable[Profile]) -> str:
 
 def vm_caps(campaign: Results) -> Iterator[Doubt]:
     for profile in campaign.plan.tiers:
-        for cap in profile.tier.vm_caps:
+        for cap in profile.tier.origin.vm_caps:
             yield Doubt(
                 "VM caps the disk",
                 f"{profile.name}: {cap}",
@@ -294,7 +294,7 @@ def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:
 
 
 def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
-    real = {p.tier.name for p in campaign.plan.profiles if p.tier.is_real}
+    real = {p.tier.name for p in campaign.plan.profiles if p.tier.disk.is_real}
     for tier, gates in _by_tier(campaign).items():
         windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
         last_s = max((window[1] for window in windows if window), default=0.0)

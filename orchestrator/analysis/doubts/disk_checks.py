@@ -53,7 +53,7 @@ def bursting(run: RunData, _: Values) -> Reasons:
 def _above_its_limit(run: RunData) -> Reasons:
     """Where no counter was sampled, so that only a mean tells: nothing but credit or a cache lets a
     disk do more than its tier for a whole run."""
-    limit = run.record.profile.tier.iops
+    limit = run.record.profile.tier.limits.iops
     if limit is None or not run.sampled.empty:
         return
     for figure in run.record.measurements:

@@ -15,6 +15,7 @@ from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.model import Record
+from orchestrator.tier import NoDisk, OthersDisks, Unlimited
 from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
@@ -138,11 +139,11 @@ def no_gate(run: RunData, _: Values) -> Reasons:
     gate, tier = run.record.gate, run.record.profile.tier
     if results.published(run.record):
         return
-    if gate is None or (not gate.checks and tier.kind not in ("none", "dry")):
+    if gate is None or (not gate.checks and not isinstance(tier.disk, (Unlimited, NoDisk))):
         yield (
             f"nothing was measured that says the disk is what {tier.name} declares",
             "run fio on the nodes' own disks: those of a cluster that others run are not measured"
-            if tier.kind == "existing"
+            if isinstance(tier.disk, OthersDisks)
             else f"run `make calibrate PROFILE={run.record.profile.name}`",
         )
 
@@ -160,7 +161,7 @@ def old_gate(run: RunData, values: Values) -> Reasons:
 
 
 def burst_credit(run: RunData, _: Values) -> Reasons:
-    if run.record.profile.tier.burst is None:
+    if run.record.profile.tier.limits.burst is None:
         return
     drawn = [one for one in run.against_caps.values() if one.get("time_above_base_pct", 0.0) > 0]
     left_pct = max((one["burst_credit_left_pct"] for one in drawn), default=0.0)

@@ -71,10 +71,13 @@ Buckets = Mapping[str, Bucket]  # "iops", "bytes" → those that the tier has
 
 def unknown(tier: Tier) -> dict[str, Bucket]:
     """The buckets of a real disk of which nothing was seen; none if the tier does not burst."""
-    burst = tier.burst
-    if burst is None or not tier.is_real:
+    burst = tier.limits.burst
+    if burst is None or not tier.disk.is_real:
         return {}
-    rates = {"iops": (tier.iops, burst.iops), "bytes": (tier.bytes_per_s, burst.bytes_per_s)}
+    rates = {
+        "iops": (tier.limits.iops, burst.iops),
+        "bytes": (tier.limits.bytes_per_s, burst.bytes_per_s),
+    }
     buckets: dict[str, Bucket] = {}
     for name, (base, peak) in rates.items():
         if base and peak and peak > base:

@@ -15,7 +15,7 @@ import pandas as pd
 from orchestrator.analysis.telemetry import counters
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
-from orchestrator.tier import Tier
+from orchestrator.tier import Cgroup, Tier
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -70,16 +70,17 @@ def demand(
         return None
     count = wide[counters.READS] + wide[counters.WRITES]
     bytes_per_s = wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]
-    iops = np.maximum(count, bytes_per_s / tier.io_unit_bytes)
+    iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)
     columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
     disk = pd.DataFrame(columns, dtype=float)
     since = int(np.searchsorted(disk["time_s"], begin.time_s, side="right")) if begin else 0
-    iops_top, bytes_top = (tier.burst.iops, tier.burst.bytes_per_s) if tier.burst else (None, None)
+    burst = tier.limits.burst
+    iops_top, bytes_top = (burst.iops, burst.bytes_per_s) if burst else (None, None)
     iops_pct, bytes_pct = (begin.iops_pct, begin.bytes_pct) if begin else (None, None)
     step_s, credits = wide["step_s"].to_numpy(dtype=float), []
     for rate, name, base, top, known_pct in (
-        ("iops", "iops_cap", tier.iops, iops_top, iops_pct),
-        ("bytes_per_s", "bytes_cap", tier.bytes_per_s, bytes_top, bytes_pct),
+        ("iops", "iops_cap", tier.limits.iops, iops_top, iops_pct),
+        ("bytes_per_s", "bytes_cap", tier.limits.bytes_per_s, bytes_top, bytes_pct),
     ):
         cap, credit = _cap(tier, disk[rate].to_numpy(), step_s, base, top, (since, known_pct))
         if cap is not None:
@@ -111,8 +112,8 @@ def _cap(
     """
     if base is None:
         return None, None
-    burst = tier.burst
-    if burst is not None and top is not None and tier.is_real:
+    burst = tier.limits.burst
+    if burst is not None and top is not None and tier.disk.is_real:
         return np.where(rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)), None
     if burst is None or top is None or top <= base or burst.start_pct <= 0:
         return np.full(rate.size, float(base)), None
@@ -157,8 +158,8 @@ def against_caps(
         said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
         yield "burst_credit_left_pct", min(said, default=float(disk["credit_pct"].iloc[-1]))
         yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
-    if "credit_pct" in disk or (tier.burst and tier.is_real):
-        fall = fall_to(disk["iops"].to_numpy(), float(tier.iops or 0))
+    if "credit_pct" in disk or (tier.limits.burst and tier.disk.is_real):
+        fall = fall_to(disk["iops"].to_numpy(), float(tier.limits.iops or 0))
         if fall is not None:
             yield "iops_before_fall", fall[0]
             yield "iops_after_fall", fall[1]
@@ -167,7 +168,7 @@ def against_caps(
 def _above_base(tier: Tier, disk: pd.DataFrame) -> Array:
     """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
     above = np.zeros(len(disk), dtype=bool)
-    for rate, base in (("iops", tier.iops), ("bytes_per_s", tier.bytes_per_s)):
+    for rate, base in (("iops", tier.limits.iops), ("bytes_per_s", tier.limits.bytes_per_s)):
         if base is not None:
             above |= disk[rate].to_numpy() > (1 + WOBBLE) * base
     return above
@@ -192,7 +193,7 @@ def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
 def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
     """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
     do more without it. Control groups hold them back above the device, which does not see it."""
-    if tier.kind == "cgroup":
+    if isinstance(tier.disk, Cgroup):
         return True
     await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
     in_flight = values.get("disk_queue_depth", 0.0)

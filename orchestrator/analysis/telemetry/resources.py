@@ -110,8 +110,8 @@ def _stated(record: Record) -> dict[str, dict[str, float]]:
 def _mean_of_caps(tier: Tier, own: Values) -> Iterator[tuple[str, float]]:
     """Means in the place of medians of seconds, which nobody can know of them."""
     for name, metric, cap in (
-        ("iops_of_cap_pct", "disk_iops", tier.iops),
-        ("bandwidth_of_cap_pct", "disk_bytes_per_s", tier.bytes_per_s),
+        ("iops_of_cap_pct", "disk_iops", tier.limits.iops),
+        ("bandwidth_of_cap_pct", "disk_bytes_per_s", tier.limits.bytes_per_s),
     ):
         if cap and metric in own:
             yield name, 100 * own[metric] / cap
@@ -253,12 +253,12 @@ def idle_latency_s(
 ) -> float | None:
     """Time of an I/O of this mix on the idle disk: declared, else as the gate measured it, on the
     disk of `node` if each has its own. What is only assumed of a real disk comes last."""
-    assumed = tier.latency_assumed if tier.is_real else ()
+    assumed = tier.latency.assumed if tier.disk.is_real else ()
     read_s, write_s = (
         declared_s if declared_s and way not in assumed else measured_s or declared_s
         for way, declared_s, measured_s in (
-            ("read", tier.read_latency_s, _gate_latency_s(gate, "latency_read", node)),
-            ("write", tier.write_latency_s, _gate_latency_s(gate, "latency_write", node)),
+            ("read", tier.latency.read_s, _gate_latency_s(gate, "latency_read", node)),
+            ("write", tier.latency.write_s, _gate_latency_s(gate, "latency_write", node)),
         )
     )
     if reads + writes <= 0 or (reads > 0 and read_s is None) or (writes > 0 and write_s is None):

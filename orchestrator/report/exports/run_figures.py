@@ -86,7 +86,7 @@ def as_csv(campaign: Results, _: Verdict) -> str:
 
     `disk` is the kind of the tier's disks, `excluded` is yes or no; numbers have all their digits.
     """
-    disks = {profile.name: profile.tier.kind for profile in campaign.plan.profiles}
+    disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -158,7 +158,9 @@ def _known(profile: Profile, record: Record) -> str:
         declared.append("size of the nodes")
     else:
         unknown.append("size of the nodes")
-    (declared if tier.iops or tier.bytes_per_s else unknown).append("limits of the disks")
+    (declared if tier.limits.iops or tier.limits.bytes_per_s else unknown).append(
+        "limits of the disks"
+    )
     for name, what in (
         (NODE_EXPORTER, "CPU, memory and network of the nodes"),
         (DISK_DEVICE, "load of the disks"),

@@ -112,11 +112,11 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell | str]:
     native = disk_matrix.native_io_bytes(rows)
     alone = disk_matrix.lightest(rows)
     return row | {
-        "IOPS": _ceiling(iops.get("all"), tier.iops, ""),
-        "IOPS declared": wording.declared(tier.iops, ""),
-        "Reading": _ceiling(rate.get("read"), tier.bytes_per_s, "bytes/s"),
-        "Writing": _ceiling(rate.get("write"), tier.bytes_per_s, "bytes/s"),
-        "Bandwidth declared": wording.declared(tier.bytes_per_s, "bytes/s"),
+        "IOPS": _ceiling(iops.get("all"), tier.limits.iops, ""),
+        "IOPS declared": wording.declared(tier.limits.iops, ""),
+        "Reading": _ceiling(rate.get("read"), tier.limits.bytes_per_s, "bytes/s"),
+        "Writing": _ceiling(rate.get("write"), tier.limits.bytes_per_s, "bytes/s"),
+        "Bandwidth declared": wording.declared(tier.limits.bytes_per_s, "bytes/s"),
         "Native I/O size": units.format_bytes(native) if native else _NOT_REACHED,
         "One I/O alone": Cell(_seconds(alone["latency_avg_s"]), detail=_load(alone)),
     }

@@ -26,7 +26,7 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
-from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, Tier
+from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, OthersDisks, Tier
 
 _HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",
@@ -55,15 +55,16 @@ def _declared(index: ReportIndex) -> Table:
 
 
 def _declared_row(name: str, tier: Tier) -> dict[str, Cell | str]:
-    unmodelled = tier.kind == "existing" and not tier.burst
+    kind, mechanism = tier.disk.kind, tier.disk.enforcement
+    unmodelled = isinstance(tier.disk, OthersDisks) and not tier.limits.burst
     return {
         "Tier": Cell(name, detail=tier.title, tier=name),
-        "IOPS": wording.declared(tier.iops, ""),
-        "Bandwidth": wording.declared(tier.bytes_per_s, "bytes/s"),
-        "Read latency": wording.declared(tier.read_latency_s, "s"),
-        "Write latency": wording.declared(tier.write_latency_s, "s"),
-        "Burst": "not modelled" if unmodelled else _burst(tier.burst),
-        "Held to it by": _HELD_BY[tier.kind] + (f" ({tier.enforcement})" if tier.like else ""),
+        "IOPS": wording.declared(tier.limits.iops, ""),
+        "Bandwidth": wording.declared(tier.limits.bytes_per_s, "bytes/s"),
+        "Read latency": wording.declared(tier.latency.read_s, "s"),
+        "Write latency": wording.declared(tier.latency.write_s, "s"),
+        "Burst": "not modelled" if unmodelled else _burst(tier.limits.burst),
+        "Held to it by": _HELD_BY[kind] + (f" ({mechanism})" if mechanism != kind else ""),
     }
 
 
@@ -165,13 +166,14 @@ def _sources(index: ReportIndex) -> Items:
     """Where each tier's limits and price were read, with the notes on them."""
     rows = []
     for profile in index.profiles:
-        tier = profile.tier
-        source = f"{tier.source}, as of {tier.as_of}" if tier.source and tier.as_of else tier.source
+        tier, origin = profile.tier, profile.tier.origin
+        dated = origin.source and origin.as_of
+        source = f"{origin.source}, as of {origin.as_of}" if dated else origin.source
         sentences = [
             sentence(f"limits: {source or 'source not stated'}"),
             sentence(f"latency: {latency}") if (latency := described(tier)) else "",
-            sentence(tier.notes.strip()),
-            *(sentence(cap) for cap in tier.vm_caps),
+            sentence(origin.notes.strip()),
+            *(sentence(cap) for cap in origin.vm_caps),
             sentence(f"price of a disk: {wording.price(tier.price)}"),
         ]
         rows.append(Paragraph(" ".join(part for part in sentences if part), lead=profile.name))

@@ -111,9 +111,8 @@ def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -
     came near to: one far above all lines would only flatten them."""
     names: dict[float, list[str]] = {}
     for name, tier in tiers.items():
-        base, burst = tier.iops, tier.burst.iops if tier.burst else None
-        if metric == "disk_bytes_per_s":
-            base, burst = tier.bytes_per_s, tier.burst.bytes_per_s if tier.burst else None
+        limit = "bytes_per_s" if metric == "disk_bytes_per_s" else "iops"
+        base, burst = getattr(tier.limits, limit), getattr(tier.limits.burst, limit, None)
         for value, words in ((base, name), (burst, f"{name} burst")):
             if value is not None and value <= _CAP_IN_VIEW * highest.get(name, 0.0):
                 names.setdefault(float(value), []).append(words)

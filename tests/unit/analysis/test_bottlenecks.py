@@ -18,6 +18,7 @@ from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
 from tests.campaign_tables import Shape
 from tests.campaigns import START_S, build_campaign, build_tier
+from tests.tiers import changed
 
 QUIET: Mapping[str, float] = {
     "iops_of_cap_pct": 40.0,
@@ -283,7 +284,7 @@ def test_with_unknown_idle_latency_the_queue_decides() -> None:
 
 
 def test_control_groups_hold_ios_back_where_the_device_does_not_see_it() -> None:
-    cgroup = replace(TIER, enforcement="cgroup")
+    cgroup = changed(TIER, enforcement="cgroup")
     assert judged({**AT_CAP, "disk_await_s": 0.0001}, cgroup).name == "iops_cap"
 
 
@@ -385,7 +386,7 @@ def disk_samples(iops: list[float]) -> pd.DataFrame:
 
 def bursting(start_pct: float) -> Tier:
     burst = Burst(iops=3_000, bytes_per_s=None, duration_s=10.0, start_pct=start_pct)
-    return replace(TIER, iops=1_000, burst=burst)
+    return changed(TIER, iops=1_000, burst=burst)
 
 
 def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> None:
@@ -423,7 +424,7 @@ def test_credit_fills_below_the_base() -> None:
 
 def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
     """How full its bucket is nobody says; "empty" is what an emulated one is asked to be."""
-    real = replace(bursting(0.0), enforcement="mounted")
+    real = changed(bursting(0.0), enforcement="mounted")
     found = disk_demand.demand(real, disk_samples([3_000.0] * 3 + [1_000.0, 400.0]), "node-1")
     assert found is not None
     assert found["iops_cap"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
@@ -433,11 +434,11 @@ def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
 def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> None:
     check = GateCheck("reading", "s", 2e-3, 9e-4, None, "ok", "latency_read")
     gate = Gate("premium", 0.0, (check,))
-    real = replace(TIER, enforcement="mounted", read_latency_s=2e-3)
+    real = changed(TIER, enforcement="mounted", read_latency_s=2e-3)
     assert resources.idle_latency_s(real, gate, 100.0, 0.0) == 2e-3
-    assumed = replace(real, latency_assumed=("read", "write"))
+    assumed = changed(real, latency_assumed=("read", "write"))
     assert resources.idle_latency_s(assumed, gate, 100.0, 0.0) == 9e-4
-    emulated = replace(assumed, enforcement="emulated")
+    emulated = changed(assumed, enforcement="emulated")
     assert resources.idle_latency_s(emulated, gate, 100.0, 0.0) == 2e-3
 
 
@@ -467,7 +468,7 @@ def gate(read_s: float) -> Gate:
 
 
 def test_idle_latency_is_declared_or_as_the_gate_measured() -> None:
-    bare = replace(TIER, read_latency_s=None, write_latency_s=0.004)
+    bare = changed(TIER, read_latency_s=None, write_latency_s=0.004)
     assert resources.idle_latency_s(TIER, None, 10, 10) == pytest.approx(0.002)
     assert resources.idle_latency_s(bare, gate(0.001), 30, 10) == pytest.approx(0.00175)
     assert resources.idle_latency_s(bare, None, 30, 10) is None

@@ -15,12 +15,13 @@ from orchestrator.analysis.telemetry.disk_demand import CreditReading, demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.model import Node, Sample
 from orchestrator.run.credit import BurstCredit
-from orchestrator.tier import Burst, Gate, GateCheck, Tier
+from orchestrator.tier import Burst, Gate, GateCheck
 from tests.campaigns import build_campaign
 from tests.fakes import fake_world
+from tests.tiers import a_tier, changed
 
 # Azure P15: 1,100 to 3,500 IOPS, 125 to 170 MB/s, a full bucket lasts 30 min.
-P15 = Tier(
+P15 = a_tier(
     *("p15", "P15", "mounted", 1_100, 125_000_000), burst=Burst(3_500, 170_000_000, 1_800.0, 0.0)
 )
 
@@ -35,8 +36,8 @@ def test_nothing_is_known_of_a_disk_that_was_just_attached() -> None:
     assert buckets["iops"].size == 2_400 * 1_800
     assert buckets["bytes"].size == 45_000_000 * 1_800
     assert {bucket.state for bucket in buckets.values()} == {"unknown"}
-    assert burst_credit.unknown(replace(P15, enforcement="emulated")) == {}
-    assert burst_credit.unknown(replace(P15, burst=None)) == {}
+    assert burst_credit.unknown(changed(P15, enforcement="emulated")) == {}
+    assert burst_credit.unknown(changed(P15, burst=None)) == {}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_credit_is_followed_through_runs_and_the_time_between() -> None:
     # Until the next window it was idle for 90 + 3,000 s at 1,100 a second: 78.7 % of the bucket.
     second = credit.of_run(P15, nodes, samples((4_100, 11_000)), 4_100)
     assert second["node-1"]["iops"] == {"state": "bursting", "least_pct": 78.7, "most_pct": 78.9}
-    assert credit.of_run(replace(P15, burst=None), nodes, samples((1, 1)), 2) == {}
+    assert credit.of_run(changed(P15, burst=None), nodes, samples((1, 1)), 2) == {}
 
 
 def test_nodes_on_one_disk_have_its_credit_once() -> None:
@@ -203,14 +204,14 @@ def test_credit_that_is_not_known_is_doubted() -> None:
 @pytest.mark.parametrize("kind", ["mounted", "existing"])
 def test_a_real_disk_may_be_at_its_peak_whatever_is_declared_of_its_start(kind: str) -> None:
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
-    mine = demand(replace(P15, enforcement=kind, iops=10), run.samples, "node-1")
+    mine = demand(changed(P15, enforcement=kind, iops=10), run.samples, "node-1")
     assert mine is not None
     assert set(mine["iops_cap"]) == {3_500.0} and "credit_pct" not in mine
 
 
 def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> None:
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
-    tier = replace(P15, enforcement="emulated", burst=Burst(10**6, None, 1e6, 100.0))
+    tier = changed(P15, enforcement="emulated", burst=Burst(10**6, None, 1e6, 100.0))
     at_s = run.record.phases[1].start_s
     mine = demand(tier, run.samples, "node-1", CreditReading(at_s, 50.0, None))
     assert mine is not None

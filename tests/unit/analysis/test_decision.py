@@ -12,7 +12,7 @@ from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.report import wording
-from orchestrator.tier import NodeDisks, Price
+from orchestrator.tier import NodeDisks, Price, RealDisks
 from orchestrator.units import format_quantity
 from tests.campaigns import build_campaign, build_profile
 
@@ -263,12 +263,12 @@ def test_the_disks_of_the_wal_are_paid_for_too() -> None:
     """P15 with a second P15 on each node costs twice as much, so the other tier is the cheaper."""
     own = candidate("premium", FAST)
     places = {f"node-{n}": NodeDisks(f"/mnt/{n}", f"/mnt/wal-{n}") for n in (1, 2, 3)}
-    tier = replace(own.profile.tier, disks=places)
+    tier = replace(own.profile.tier, disk=RealDisks(disks=places))
     with_wal = replace(own, profile=replace(own.profile, tier=tier))
     assert own.monthly_cost == 103.68 and with_wal.monthly_cost == 2 * 103.68
     assert "6 disks of" in decide(with_wal, candidate("ultra", FAST)).request
     shared = {name: replace(one, wal="/mnt/wal") for name, one in places.items()}
-    one_wal = replace(own.profile.tier, disks=shared)
+    one_wal = replace(own.profile.tier, disk=RealDisks(disks=shared))
     beside = replace(own, profile=replace(own.profile, tier=one_wal))
     assert beside.monthly_cost == pytest.approx(103.68 * 4 / 3)
 

@@ -18,6 +18,7 @@ from orchestrator.report import document
 from orchestrator.tier import Burst
 from tests.campaigns import build_campaign, with_tail
 from tests.decision_scenarios import Change, failing, on, without_p99
+from tests.tiers import changed
 
 ALIKE = {(name, "insert"): (600.0, 603.0, 597.0) for name in ("premium", "premium-v2", "ultra")}
 
@@ -25,7 +26,7 @@ ALIKE = {(name, "insert"): (600.0, 603.0, 597.0) for name in ("premium", "premiu
 def bursting(record: Record) -> Record:
     """Above its base of 500 IOPS with credit left; all tiers do about 710."""
     burst = Burst(iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=100.0)
-    tier = replace(record.profile.tier, iops=500, burst=burst)
+    tier = changed(record.profile.tier, iops=500, burst=burst)
     return replace(record, profile=replace(record.profile, tier=tier))
 
 

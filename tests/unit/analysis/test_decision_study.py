@@ -18,6 +18,7 @@ from orchestrator.model import Dataset, Record
 from orchestrator.planning import project_files, slo
 from tests import ROOT
 from tests.campaigns import build_campaign
+from tests.tiers import changed
 
 STUDY = {
     "premium": (25_135.0, 0.1772),
@@ -56,7 +57,7 @@ def decide(
         workloads=["tpcc"], repetitions=repetitions, frames=False, change=as_figured
     )
     workloads = slo.applied(campaign.plan.workloads, objectives, "--slo")
-    profiles = tuple(replace(p, tier=replace(p.tier, enforcement=enforcement)) for p in SHIPPED)
+    profiles = tuple(replace(p, tier=changed(p.tier, enforcement=enforcement)) for p in SHIPPED)
     plan = replace(campaign.plan, profiles=profiles, workloads=workloads)
     bottlenecks = [Bottleneck(name, "tpcc", "node-1", cause, "", {}) for name in STUDY]
     return decision.decisions(replace(campaign, plan=plan), bottlenecks)[0]

@@ -19,6 +19,7 @@ from orchestrator.model import ClusterSpec, Dataset, Doubt, Measurement, NodeSiz
 from orchestrator.tier import Burst, LatencyModel
 from tests.campaign_tables import GIB, Shape
 from tests.campaigns import START_S, build_campaign, build_gate, build_tier, with_tier
+from tests.tiers import changed
 
 Change = Callable[[Record], Record]
 
@@ -337,7 +338,7 @@ def test_gates_missing_failed_and_old() -> None:
 def test_burst_credit_left(start_pct: float, raised: bool) -> None:
     def change(record: Record) -> Record:
         burst = Burst(iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=start_pct)
-        tier = replace(record.profile.tier, burst=burst)
+        tier = changed(record.profile.tier, burst=burst)
         return replace(record, profile=replace(record.profile, tier=tier))
 
     assert ("burst credit left" in kinds(small(change=change))) is raised
@@ -660,7 +661,7 @@ def test_on_a_cluster_that_others_run_calibrate_is_not_advised() -> None:
     """There it measures nothing: the disks are behind machines that we only look at."""
 
     def change(record: Record) -> Record:
-        tier = replace(record.profile.tier, enforcement="existing")
+        tier = changed(record.profile.tier, enforcement="existing")
         gate = replace(build_gate(tier), checks=())
         return replace(record, profile=replace(record.profile, tier=tier), gate=gate)
 

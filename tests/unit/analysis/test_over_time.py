@@ -20,6 +20,7 @@ from orchestrator.analysis.statistics import unpaired
 from orchestrator.model import Objective, Record
 from orchestrator.tier import Burst, Price
 from tests.campaigns import build_campaign, later
+from tests.tiers import changed
 
 HOST = {"hostname": "example", "cpus": 32, "cpu_model": "a CPU", "memory_bytes": 64 * 2**30}
 IDENTITY = {
@@ -66,11 +67,11 @@ SLOWER = campaign([rate * 0.8 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)])
 def on_tier(campaign: Results, **changes: Any) -> Results:
     """The campaign on another tier of the same name, in its records too."""
 
-    def changed(record: Record) -> Record:
-        tier = replace(record.profile.tier, **changes)
+    def on_other(record: Record) -> Record:
+        tier = changed(record.profile.tier, **changes)
         return replace(record, profile=replace(record.profile, tier=tier))
 
-    runs = tuple(replace(run, record=changed(run.record)) for run in campaign.runs)
+    runs = tuple(replace(run, record=on_other(run.record)) for run in campaign.runs)
     return replace(campaign, runs=runs)
 
 

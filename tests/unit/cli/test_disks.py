@@ -20,8 +20,9 @@ from tests import ROOT
 from tests.apps import tierbench
 from tests.fakes import this_machine_has
 from tests.standing import Place
+from tests.tiers import a_tier
 
-BURSTING = Tier(
+BURSTING = a_tier(
     "x", "A tier", "emulated", 1100, 125_000_000, 0.002, 0.002, burst=Burst(3500, None, 30.0, 100)
 )
 
@@ -52,8 +53,8 @@ def test_a_row_or_a_profile_with_other_keys(
 ) -> None:
     named = str(ROOT / name) if name.endswith(".yaml") else name
     tier, size_bytes = project_files.tier(ROOT, named, changes, "laptop")
-    assert (tier.iops, size_bytes) == (iops, size_gib and size_gib * 2**30)
-    assert (tier.burst and tier.burst.start_pct) == start_pct
+    assert (tier.limits.iops, size_bytes) == (iops, size_gib and size_gib * 2**30)
+    assert (tier.limits.burst and tier.limits.burst.start_pct) == start_pct
 
 
 @pytest.mark.parametrize(

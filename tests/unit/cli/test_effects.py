@@ -119,7 +119,7 @@ Place = Callable[[Plan], object]
 PLACES: dict[str, Place] = {
     "database": lambda plan: [one.cluster.database for one in used(plan)],
     "platform": lambda plan: plan.platform,
-    "enforcement": lambda plan: [one.tier.kind for one in used(plan)],
+    "enforcement": lambda plan: [one.tier.disk.kind for one in used(plan)],
     "scale": lambda plan: [one.scale for one in plan.workloads],
     "nodes": lambda plan: [one.cluster.nodes for one in used(plan)],
     "clients": lambda plan: [one.cluster.clients for one in used(plan)],

@@ -30,14 +30,17 @@ def planned(cache: Path, *profiles: str, **options: Any) -> Plan:
 @pytest.mark.parametrize("name", ["premium", "premium-v2", "ultra"])
 def test_the_disks_of_a_profile_become_volumes_of_a_class(name: str, tmp_path: Path) -> None:
     (profile,) = planned(tmp_path, name).profiles
-    wanted, tier = profile.tier.storage_class, profile.tier
-    assert tier.kind == "storage-class" and wanted is not None and wanted.size_bytes is not None
+    wanted, tier = profile.tier.disk.storage_class, profile.tier
+    assert (
+        tier.disk.kind == "storage-class" and wanted is not None and wanted.size_bytes is not None
+    )
     assert wanted.nodes == profile.cluster.nodes == 3
     text = f"# claims ask for {wanted.size_bytes // 2**30}Gi\n{storage_classes.manifest(wanted)}"
     golden.compare(f"storage-classes/profile-{name}.yaml", text)
     emulated = planned(tmp_path, name, enforcement=None).profiles[0].tier
-    assert emulated.kind == "emulated"
-    assert (tier.iops, tier.bytes_per_s) == (emulated.iops, emulated.bytes_per_s)
+    assert emulated.disk.kind == "emulated"
+    same = emulated.limits
+    assert (tier.limits.iops, tier.limits.bytes_per_s) == (same.iops, same.bytes_per_s)
 
 
 @pytest.mark.parametrize(

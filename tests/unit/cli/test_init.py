@@ -75,8 +75,8 @@ def test_a_profile_is_valid_as_it_is_and_with_all_that_its_comments_show(
     tierbench_init(root, "mine", *words)
     file = root / "profiles" / "mine.yaml"
     found = read(root, "mine")
-    assert (found.tier.kind, found.tier.path) == (kind, place)
-    assert bool(found.tier.catalog_type) == ("--tier" in words)
+    assert (found.tier.disk.kind, found.tier.disk.path) == (kind, place)
+    assert bool(found.tier.origin.catalog_type) == ("--tier" in words)
     assert schema_errors(file) == []
     shown = re.sub(r"^( *)# (\w+: \S)", r"\1\2", file.read_text(), flags=re.MULTILINE)
     assert shown != file.read_text()
@@ -155,7 +155,7 @@ def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
     planning = Planning(**vars(app))
     assert main.exit_code(asked, planning) == EXIT_DONE
     profiles = planning.asked[-1].plan.profiles
-    assert len({profile.tier.is_real for profile in profiles}) == 1
+    assert len({profile.tier.disk.is_real for profile in profiles}) == 1
     assert asked[0] == "run" or len(profiles) > 1  # with one tier there is no decision
 
 

@@ -28,7 +28,6 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, Machine, Network, World
 from orchestrator.system import host, http_client, sql
-from orchestrator.tier import Tier
 from orchestrator.tiers.existing import ExistingTier
 from tests import ROOT
 from tests.fake_existing import (
@@ -46,6 +45,7 @@ from tests.fake_existing import (
     world,
 )
 from tests.fakes import FakePlatform, QuietProgress, completed, fake_world
+from tests.tiers import a_tier
 
 __all__ = ["a_cache"]  # each test has one of its own
 
@@ -68,7 +68,7 @@ class Commands:
 
 
 def kept(commands: Commands) -> tuple[ClusterSpec, World, Path]:
-    (snapshot,) = ExistingTier().snapshots(Tier("x", "x", "existing", 1, 1), 3, "key", world())
+    (snapshot,) = ExistingTier().snapshots(a_tier("x", "x", "existing", 1, 1), 3, "key", world())
     snapshot.parent.mkdir(parents=True)
     given = spec(save="keep it", restore="bring it", tls="require", user="bench")
     return given, replace(world(), shell=commands), snapshot  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def test_a_loaded_database_is_kept_when_it_has_settled() -> None:
     given, here, snapshot = kept(commands)
     server = Server(POSTGRESQL)
     server.databases["yugabyte"] = set()
-    tier = Tier("x", "x", "existing", 1, 1)
+    tier = a_tier("x", "x", "existing", 1, 1)
     with (
         ExistingTier().loading(tier, [], [snapshot], here) as volumes,
         database(server).running(given, volumes, Network("net", ()), here) as cluster,
@@ -96,7 +96,7 @@ def test_a_loaded_database_is_kept_when_it_has_settled() -> None:
 def test_each_run_starts_from_what_was_kept() -> None:
     commands = Commands()
     given, here, snapshot = kept(commands)
-    server, tier = Server(POSTGRESQL), Tier("x", "x", "existing", 1, 1)
+    server, tier = Server(POSTGRESQL), a_tier("x", "x", "existing", 1, 1)
     with (
         ExistingTier().attached(tier, [], [snapshot], here) as disks,
         database(server).running(given, disks.volumes, Network("net", ()), here) as cluster,

@@ -62,6 +62,7 @@ from tests.documented import documented_commands, examples, existing_profiles
 from tests.fake_existing import POSTGRESQL, Server
 from tests.fakes import FakeGenerator, Log, fake_world, this_machine_has
 from tests.plans import a_workload
+from tests.tiers import changed
 
 NO_CACHE = Path("/nonexistent")  # no database has been tried here before
 SMALL = """
@@ -110,7 +111,7 @@ def test_the_documented_examples_are_profiles(text: str, scale: str, tmp_path: P
     profile = read(text, tmp_path, scale)
     declared, mistakes = declaration.read(profile.cluster.settings)
     assert mistakes == ()
-    assert (profile.cluster.database, profile.tier.enforcement) == ("existing", "existing")
+    assert (profile.cluster.database, profile.tier.disk.enforcement) == ("existing", "existing")
     assert profile.cluster.nodes == len(declared.servers)
     assert profile.cluster.node is None
 
@@ -200,8 +201,8 @@ def test_a_cluster_that_is_started_needs_nodes_and_their_size(tmp_path: Path) ->
 def test_what_is_assumed_of_an_emulated_disk_is_not_assumed_of_theirs(tmp_path: Path) -> None:
     text = SMALL.replace("{enforcement: existing}", "{type: azure/P15, enforcement: existing}")
     tier = read(text, tmp_path).tier
-    assert tier.iops == 1100
-    assert (tier.read_latency_s, tier.write_latency_s) == (None, None)
+    assert tier.limits.iops == 1100
+    assert (tier.latency.read_s, tier.latency.write_s) == (None, None)
 
 
 # ------------------------------------------------------------------ arguments that do not fit
@@ -338,7 +339,7 @@ def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
 
 
 def attached(profile: Profile, **cluster: Any) -> Profile:
-    tier = replace(profile.tier, enforcement="existing")
+    tier = changed(profile.tier, enforcement="existing")
     shape = replace(profile.cluster, database="existing", node=None, **cluster)
     return replace(profile, tier=tier, cluster=shape)
 

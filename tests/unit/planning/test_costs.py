@@ -14,8 +14,9 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Profile
 from orchestrator.planning import costs, durations, rehearsal
 from orchestrator.planning.costs import MONTH_H
-from orchestrator.tier import ClassWanted, NodeDisks, Price, Snapshots, Tier
+from orchestrator.tier import ClassWanted, NodeDisks, Price, Snapshots
 from tests.plans import a_plan
+from tests.tiers import a_tier, changed
 
 TEN_CENTS = Price(73.0, "USD", "eastus", "2026-09", "a list")
 HOUR_S = 3600.0
@@ -26,12 +27,12 @@ def plan_of(
 ) -> Plan:
     """A plan whose tiers are changed so, of so many hours."""
 
-    def changed(profile: Profile) -> Profile:
-        tier = replace(profile.tier, **change)  # type: ignore[arg-type]
+    def with_nodes(profile: Profile) -> Profile:
+        tier = changed(profile.tier, **change)
         return replace(profile, tier=tier, cluster=replace(profile.cluster, nodes=nodes))
 
     made = a_plan(names)
-    profiles = tuple(changed(one) for one in made.profiles)
+    profiles = tuple(with_nodes(one) for one in made.profiles)
     return replace(made, profiles=profiles, estimate_s=HOUR_S / 2, most_s=hours * HOUR_S)
 
 
@@ -161,8 +162,8 @@ def test_a_rehearsal_rents_nothing() -> None:
 
 
 def test_a_tier_is_real_where_nothing_here_limits_it() -> None:
-    assert Tier("a", "a", "storage-class", None, None).is_real
-    assert not Tier("a", "a", "emulated", 1, 1).is_real
+    assert a_tier("a", "a", "storage-class", None, None).disk.is_real
+    assert not a_tier("a", "a", "emulated", 1, 1).disk.is_real
 
 
 OTHER_REGION = Price(50.0, "USD", "westus", "2026-09", "a list")

@@ -50,11 +50,11 @@ def test_each_node_has_its_disk_on_its_own_machine(key: str) -> None:
     tier = f"{{enforcement: mounted, {key}: /mnt/data}}"
     found = on_nodes(profile("machines: [vm1, 'ssh://me@vm2:22']\n", tier), 2).tier
     expected = {f"node-{n}": NodeDisks("/mnt/data", machine=f"vm{n}") for n in (1, 2)}
-    assert (found.path, found.disks) == (None, expected)
+    assert (found.disk.path, found.disk.of_nodes) == (None, expected)
     assert node_disks.count(found) == 2
-    assert node_disks.alone(found, "node-2").disks == {"node-1": expected["node-2"]}
+    assert node_disks.alone(found, "node-2").disk.of_nodes == {"node-1": expected["node-2"]}
     alone = on_nodes(profile("", "{enforcement: mounted, path: /mnt/data}"), 2).tier
-    assert (alone.path, node_disks.count(alone)) == ("/mnt/data", 0)
+    assert (alone.disk.path, node_disks.count(alone)) == ("/mnt/data", 0)
 
 
 def test_each_node_has_a_machine_of_this_platform() -> None:

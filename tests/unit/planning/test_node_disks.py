@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from orchestrator import tier_catalog
@@ -11,9 +9,10 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import node_disks, plan, project_files
 from orchestrator.planning.profiles import read_profile
-from orchestrator.tier import NodeDisks
+from orchestrator.tier import NodeDisks, RealDisks
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
+from tests.tiers import changed
 
 EACH = "{node-1: /a, node-2: {data: /b, wal: /wal}, node-3: /c}"
 THREE = {"node-1": NodeDisks("/a"), "node-2": NodeDisks("/b", "/wal"), "node-3": NodeDisks("/c")}
@@ -30,7 +29,7 @@ def mistakes(keys: str, row: str = "enforcement: mounted") -> dict[str, str]:
 
 
 def on(profile: Profile, nodes: int) -> dict[str, NodeDisks]:
-    return dict(plan.on_nodes(profile, nodes).tier.disks)
+    return dict(plan.on_nodes(profile, nodes).tier.disk.of_nodes)
 
 
 def test_each_node_by_its_name() -> None:
@@ -59,18 +58,22 @@ def test_one_pattern_for_as_many_nodes_as_are_started(written: str, second: Node
 
 def test_the_number_of_nodes_is_known_when_they_are_fitted_to_the_machine() -> None:
     (fitted,), _ = plan.fit_to_machines([profile("disks: '/mnt/{node}'")], 2, cores=[8])
-    assert fitted.tier.disks == {"node-1": NodeDisks("/mnt/1"), "node-2": NodeDisks("/mnt/2")}
+    assert fitted.tier.disk.of_nodes == {
+        "node-1": NodeDisks("/mnt/1"),
+        "node-2": NodeDisks("/mnt/2"),
+    }
     (fitted,), _ = plan.fit_to_machines([profile(f"disks: {EACH}")], None, cores=[2])
-    assert fitted.tier.disks == {"node-1": NodeDisks("/a")}
+    assert fitted.tier.disk.of_nodes == {"node-1": NodeDisks("/a")}
 
 
 def test_what_must_be_found_there() -> None:
-    tier = profile(
-        "path: /a, file_system: xfs, mount_options: 'noatime,discard', cloud: azure"
-    ).tier
-    assert (tier.file_system, tier.mount_options) == ("xfs", ("noatime", "discard"))
-    assert tier.cloud == "azure"
-    assert profile("path: /a, mount_options: [noatime]").tier.mount_options == ("noatime",)
+    keys = "path: /a, file_system: xfs, mount_options: 'noatime,discard', cloud: azure"
+    wanted = RealDisks(
+        path="/a", file_system="xfs", mount_options=("noatime", "discard"), cloud="azure"
+    )
+    assert profile(keys).tier.disk == wanted
+    one_option = RealDisks(path="/a", mount_options=("noatime",))
+    assert profile("path: /a, mount_options: [noatime]").tier.disk == one_option
 
 
 def test_control_groups_limit_real_disks_too() -> None:
@@ -82,8 +85,8 @@ def test_a_row_of_the_catalog_on_disks_of_the_nodes() -> None:
     tier = {"type": "azure/P15", "enforcement": "mounted", "disks": {"node-1": "/a"}}
     texts = {f.name: f.read_text() for f in (ROOT / "profiles/catalog").glob("*.yaml")}
     chosen = tier_catalog.choose(tier_catalog.read(texts), tier, "p15").tier
-    assert chosen.disks == {"node-1": NodeDisks("/a")}
-    assert chosen.catalog_type == "azure/premium"
+    assert chosen.disk.of_nodes == {"node-1": NodeDisks("/a")}
+    assert chosen.origin.catalog_type == "azure/premium"
 
 
 def test_every_mistake_at_once_and_in_its_place() -> None:
@@ -123,7 +126,7 @@ def test_keys_that_do_not_fit(row: str, keys: str, place: str, words: str) -> No
 def test_a_tier_without_disks_stays_as_it_is() -> None:
     tier = profile("path: /a").tier
     assert node_disks.of_nodes(tier, 3) is tier
-    assert node_disks.mistakes("tier", replace(tier, path="/b"), 3) == []
+    assert node_disks.mistakes("tier", changed(tier, path="/b"), 3) == []
 
 
 @pytest.mark.parametrize(("wal", "told"), [("", ()), (", wal: '/mnt/w{node}'", ("throughput",))])
@@ -139,5 +142,5 @@ def test_the_disk_of_the_wal_has_its_part_in_the_vm_s_cap(wal: str, told: tuple[
         "smoke",
         project_files.catalog(ROOT),
     ).tier
-    assert tier.bytes_per_s == 200_000_000
-    assert tuple(cap.split(":")[0] for cap in tier.vm_caps) == told
+    assert tier.limits.bytes_per_s == 200_000_000
+    assert tuple(cap.split(":")[0] for cap in tier.origin.vm_caps) == told

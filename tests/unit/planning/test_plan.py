@@ -14,6 +14,7 @@ from orchestrator.planning.paces import Span
 from orchestrator.planning.plan import TimeLeft, fit_to_machines, make_plan
 from orchestrator.tier import DiskKind
 from tests.plans import a_plan, a_profile, a_workload
+from tests.tiers import changed
 
 
 def test_rounds_turn_so_that_drift_favours_no_tier() -> None:
@@ -89,7 +90,7 @@ def test_the_time_left_learns_from_the_runs_done() -> None:
 
 def test_checking_a_large_data_set_takes_time() -> None:
     def checking(warehouses: int, like: DiskKind = "emulated") -> Span:
-        profile = replace(a_profile(), tier=replace(a_profile().tier, like=like))
+        profile = replace(a_profile(), tier=changed(a_profile().tier, like=like))
         workload = replace(a_workload(), dataset=Dataset("tpcc", {"warehouses": warehouses}))
         asked: dict[str, Any] = {"repetitions": 5, "seed": 1, "scale": "study", "margin_pct": 5.0}
         plan = make_plan("x", [profile], [workload], **asked)

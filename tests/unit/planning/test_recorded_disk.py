@@ -17,9 +17,10 @@ from orchestrator.model import Profile
 from orchestrator.planning import latency_quantiles, project_files, recorded_disk
 from orchestrator.planning.latency_quantiles import mean_s, of_histogram, quantile_s
 from orchestrator.planning.profiles import read_profile
-from orchestrator.tier import SlowEpochs, Tier
+from orchestrator.tier import Burst, SlowEpochs
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
+from tests.tiers import a_tier
 
 TABLE = ((0.0, 0.0003), (0.5, 0.0005), (0.99, 0.004), (1.0, 0.02))
 DISK: dict[str, Any] = {
@@ -150,42 +151,49 @@ def profile(tier: str, disk: dict[str, Any] = DISK) -> Profile:
 
 def test_a_recorded_disk_gives_limits_and_latencies() -> None:
     tier = profile("{recorded: disks/p15.json}").tier
-    assert (tier.kind, tier.iops, tier.bytes_per_s) == ("emulated", 1100, 100_000_000)
-    assert (tier.read_latency_s, tier.write_latency_s) == (0.0005, 0.002)
-    assert tier.latency_model is not None and tier.latency_model.read == TABLE
+    assert (tier.disk.kind, tier.limits.iops, tier.limits.bytes_per_s) == (
+        "emulated",
+        1100,
+        100_000_000,
+    )
+    assert (tier.latency.read_s, tier.latency.write_s) == (0.0005, 0.002)
+    assert tier.latency.model is not None and tier.latency.model.read == TABLE
     assert latency_quantiles.described(tier) == (
         "modelled from fio on a P15 in westeurope, as of 2026-11-01"
     )
-    assert (tier.source, tier.as_of) == (DISK["source"], DISK["as_of"])
+    assert (tier.origin.source, tier.origin.as_of) == (DISK["source"], DISK["as_of"])
 
 
 def test_what_the_profile_gives_is_stronger_than_the_file() -> None:
     tier = profile("{recorded: disks/p15.json, iops: 500}").tier
-    assert (tier.iops, tier.bytes_per_s) == (500, 100_000_000)
+    assert (tier.limits.iops, tier.limits.bytes_per_s) == (500, 100_000_000)
 
 
 def test_a_row_keeps_its_limits_and_takes_the_latencies() -> None:
     burst = {"iops": 9000, "base_iops": 1100, "duration_s": 60}
     plain = profile("{type: azure/P20}").tier
     tier = profile("{type: azure/P20, recorded: disks/p15.json}", {**DISK, "burst": burst}).tier
-    assert (tier.iops, tier.bytes_per_s, tier.burst) == (plain.iops, plain.bytes_per_s, plain.burst)
-    assert (tier.read_latency_s, tier.latency_assumed) == (0.0005, ())
-    assert plain.latency_model is None
+    assert (tier.limits.iops, tier.limits.bytes_per_s, tier.limits.burst) == (
+        plain.limits.iops,
+        plain.limits.bytes_per_s,
+        plain.limits.burst,
+    )
+    assert (tier.latency.read_s, tier.latency.assumed) == (0.0005, ())
+    assert plain.latency.model is None
     assert latency_quantiles.described(plain) == "constant (p99 is not comparable)"
 
 
 def test_a_recorded_burst_starts_without_credit() -> None:
     burst = {"iops": 3500, "base_iops": 1100, "duration_s": 1800}
     tier = profile("{recorded: disks/p15.json}", {**DISK, "burst": burst}).tier
-    assert tier.burst is not None
-    assert (tier.burst.iops, tier.burst.duration_s, tier.burst.start_pct) == (3500, 1800, 0)
+    assert tier.limits.burst == Burst(3500, None, 1800, start_pct=0)
 
 
 def test_slow_epochs_of_the_file_are_in_the_model() -> None:
     epochs = {"factor": 5, "slow_dwell_s": 20, "good_dwell_s": 600}
     tier = profile("{recorded: disks/p15.json}", {**DISK, **latency(slow_epochs=epochs)}).tier
-    assert tier.latency_model is not None
-    assert tier.latency_model.slow_epochs == SlowEpochs(5, 20, 600)
+    assert tier.latency.model is not None
+    assert tier.latency.model.slow_epochs == SlowEpochs(5, 20, 600)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +223,10 @@ def test_a_file_without_limits_needs_them_in_the_profile() -> None:
     with pytest.raises(UsageError) as refused:
         profile("{recorded: disks/p15.json}", without)
     assert "needs `iops` and `throughput`" in refused.value.mistakes[0].what
-    assert profile("{recorded: disks/p15.json, iops: 9, throughput: 9MB/s}", without).tier.iops == 9
+    assert (
+        profile("{recorded: disks/p15.json, iops: 9, throughput: 9MB/s}", without).tier.limits.iops
+        == 9
+    )
 
 
 @pytest.mark.parametrize("content", [json.dumps(DISK), None])
@@ -232,9 +243,9 @@ def test_the_file_lies_beside_the_profile(tmp_path: Path, content: str | None) -
         return
     (tmp_path / "disks/p15.json").write_text(content)
     (found,), _ = project_files.read(ROOT, named, [], "laptop")
-    assert found.tier.latency_model is not None
+    assert found.tier.latency.model is not None
 
 
 def test_other_disks_are_described_by_nothing() -> None:
-    real = Tier("real", "Real", "mounted", None, None, path="/mnt/a")
+    real = a_tier("real", "Real", "mounted", None, None, path="/mnt/a")
     assert latency_quantiles.described(real) == ""

@@ -36,9 +36,13 @@ def test_the_study_is_as_published() -> None:
         ROOT, ["premium", "premium-v2", "ultra"], ["point-select", "insert", "tpcc"], "study"
     )
     premium, v2, ultra = (profile.tier for profile in found)
-    assert (premium.iops, premium.bytes_per_s) == (1100, 125_000_000)
-    assert premium.burst is not None and premium.burst.iops == 3500
-    assert (v2.iops, v2.bytes_per_s) == (ultra.iops, ultra.bytes_per_s) == (10_000, 250_000_000)
+    assert (premium.limits.iops, premium.limits.bytes_per_s) == (1100, 125_000_000)
+    assert premium.limits.burst is not None and premium.limits.burst.iops == 3500
+    assert (
+        (v2.limits.iops, v2.limits.bytes_per_s)
+        == (ultra.limits.iops, ultra.limits.bytes_per_s)
+        == (10_000, 250_000_000)
+    )
     reads, writes, mixed = loads
     assert reads.dataset.parameters == {"tables": 30, "table_size": 15_000_000}
     assert (reads.threads, writes.threads, reads.loader_threads) == (60, 24, 10)
@@ -112,7 +116,7 @@ def test_the_nodes_disk_must_fit_on_the_one_that_is_bought() -> None:
     assert mistake.where == "profiles/x.yaml: cluster.node.smoke.disk"
     assert mistake.what.startswith("300 GiB do not fit on the tier's disk of 256 GiB")
     profile = read_profile("x", profile_text("azure/P20"), {"small": cluster}, "smoke", catalog)
-    assert profile.tier.iops == 2300
+    assert profile.tier.limits.iops == 2300
 
 
 def test_two_files_of_one_name_are_refused_and_both_are_named(tmp_path: Path) -> None:
@@ -174,7 +178,7 @@ def test_how_snapshots_are_kept(written: str, snapshots: Snapshots) -> None:
     for tier in (f"{{{real}}}", f"{{type: aws/i4i.large-nvme, {real}}}"):
         text = profile_text(tier)
         read = read_profile("x", text, {"small": CLUSTER}, "smoke", project_files.catalog(ROOT))
-        assert read.tier.snapshots == snapshots
+        assert read.tier.disk.snapshots == snapshots
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ it. A key has effect if the tier is another than without it.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -22,6 +21,7 @@ from orchestrator.tier import DiskKind, NodeDisks, Tier
 from orchestrator.tier_catalog.choosing import Reference
 from tests import ROOT
 from tests.plans import CLUSTER
+from tests.tiers import a_tier
 
 CATALOG = tier_catalog.read(
     {file.name: file.read_text() for file in (ROOT / "profiles/catalog").glob("*.yaml")}
@@ -188,8 +188,8 @@ def test_the_disk_at_a_path_is_not_replaced_by_an_emulated_one() -> None:
 def test_what_control_groups_do_not_hold_is_not_declared_of_them() -> None:
     """A row brings latency and burst, which no analysis may take for those of this disk."""
     tier = read({"type": "azure/P15"}, "cgroup", over=False)
-    assert tier.iops == 1100
-    assert (tier.burst, tier.read_latency_s, tier.write_latency_s) == (None, None, None)
+    assert tier.limits.iops == 1100
+    assert (tier.limits.burst, tier.latency.read_s, tier.latency.write_s) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -203,12 +203,12 @@ def test_what_control_groups_do_not_hold_is_not_declared_of_them() -> None:
         ("existing", {}, True),
         ("emulated", {}, False),
         ("none", {}, False),
-        ("dry", {"path": "/a"}, False),
+        ("dry", {}, False),
     ],
 )
 def test_disks_are_real_that_tierbench_does_not_make(
     kind: DiskKind, places: dict[str, Any], real: bool
 ) -> None:
-    tier = replace(Tier("a", "a", kind, 1, 1), **places)
-    assert tier.is_real is real
-    assert tier.is_as_bought is (real and kind != "cgroup")
+    tier = a_tier("a", "a", kind, 1, 1, **places)
+    assert tier.disk.is_real is real
+    assert tier.disk.is_as_bought is (real and kind != "cgroup")

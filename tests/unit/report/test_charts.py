@@ -20,6 +20,7 @@ from orchestrator.report.sections import decisions, latency, over_time
 from orchestrator.tier import Burst
 from tests import report_verdicts
 from tests.campaigns import START_S, build_campaign, build_tier
+from tests.tiers import changed
 
 IOPS = Measure("disk_iops", "iops", "Disk IOPS", "IOPS")
 
@@ -78,7 +79,7 @@ def test_a_run_without_samples_has_no_disk_series() -> None:
 def test_caps_stand_where_their_tier_came_near() -> None:
     burst = Burst(iops=3500, bytes_per_s=None, duration_s=1800.0, start_pct=100.0)
     tiers = {name: build_tier(name) for name in ("premium", "premium-v2", "ultra")}
-    tiers["premium"] = replace(tiers["premium"], burst=burst)
+    tiers["premium"] = changed(tiers["premium"], burst=burst)
     highest = {"premium": 2500.0, "premium-v2": 5400.0, "ultra": 5100.0}
     assert over_time.caps(tiers, "disk_iops", highest) == {
         1100.0: "cap of premium: 1,100",

@@ -16,6 +16,7 @@ from orchestrator.system import store
 from orchestrator.tier import Gate
 from tests.fakes import FakeClock, Log, fake_parts, fake_world
 from tests.plans import a_plan
+from tests.tiers import changed
 
 
 class Failing(Log):
@@ -68,7 +69,7 @@ def make(tmp_path: Path) -> Make:
 def real(plan: Plan, **tier: Any) -> Plan:
     """The plan on a real disk."""
     profiles = tuple(
-        replace(one, tier=replace(one.tier, like="mounted", **tier)) for one in plan.profiles
+        replace(one, tier=changed(one.tier, like="mounted", **tier)) for one in plan.profiles
     )
     return replace(plan, profiles=profiles)
 

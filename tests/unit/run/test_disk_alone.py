@@ -103,7 +103,7 @@ def test_which_of_several_real_disks_is_measured_is_said(
     assert bool(notes) == bool(said)
     assert all(said in note.text and note.profile == "mine" for note in notes)
     measured_on = plan.as_used(made.profile("mine"), made.workloads[0])
-    if made.profile("mine").tier.disks:
+    if made.profile("mine").tier.disk.of_nodes:
         directories = node_places.directories(
             measured_on.tier, node_disks.node_names(measured_on.cluster.nodes)
         )

@@ -21,6 +21,7 @@ from orchestrator.run import window
 from orchestrator.tier import Burst, Gate, NodeDisks, Tier
 from tests.fakes import FakePlatform, FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
+from tests.tiers import changed
 from tests.unit.run.conftest import Failing, Make, kept, real
 
 GATE = "gate of premium"
@@ -113,7 +114,7 @@ def test_one_real_disk_under_two_names_is_one_disk(make: Make) -> None:
 
 
 def test_the_estimate_counts_every_gate_and_draining() -> None:
-    tier = replace(a_profile().tier, like="mounted", burst=BURST)
+    tier = changed(a_profile().tier, like="mounted", burst=BURST)
     given = {"repetitions": 5, "seed": 1, "scale": "smoke", "margin_pct": 5.0}
 
     def gates(tier: Tier, nodes: int = 1, **more: Any) -> Span:
@@ -131,7 +132,7 @@ def test_the_estimate_counts_every_gate_and_draining() -> None:
     drained = gates(tier, gate_every=2, drain=True)
     assert drained == Span(4 * least_s, 4 * most_s + 3 * (1.5 * BURST.duration_s + 10.0))
     disks = {"node-1": NodeDisks("/mnt/a", wal="/mnt/b"), "node-2": NodeDisks("/mnt/c")}
-    assert gates(replace(tier, disks=disks)) == Span(3 * 2 * least_s, 3 * 2 * most_s)
+    assert gates(changed(tier, disks=disks)) == Span(3 * 2 * least_s, 3 * 2 * most_s)
 
 
 # ------------------------------------------------------------------ the two ends of a window
@@ -156,7 +157,7 @@ class Server:
         return json.dumps({**answer, "read": own, "write": dict.fromkeys(own, 0.0)})
 
 
-TIER = replace(a_profile().tier, burst=BURST)
+TIER = changed(a_profile().tier, burst=BURST)
 SERVER = Node("disk-node-1", "disk", "disk-1")
 
 
@@ -187,7 +188,7 @@ def test_credit_is_set_and_counters_are_read_when_the_window_begins(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "tier", [a_profile().tier, replace(TIER, burst=replace(BURST, start_pct=0.0))]
+    "tier", [a_profile().tier, changed(TIER, burst=replace(BURST, start_pct=0.0))]
 )
 def test_a_disk_without_a_bucket_is_not_given_credit(tmp_path: Path, tier: Tier) -> None:
     _, asked, _ = watch(tmp_path, tier, announced=True)

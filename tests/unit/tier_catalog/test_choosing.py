@@ -52,18 +52,18 @@ def test_the_catalog_holds_what_it_promises() -> None:
 def test_fixed_sizes(name: str, size_gib: int, iops: int, mb_per_s: int) -> None:
     choice = chosen(name)
     assert choice.size_bytes == size_gib * GIB
-    assert (choice.tier.iops, choice.tier.bytes_per_s) == (iops, mb_per_s * MB)
+    assert (choice.tier.limits.iops, choice.tier.limits.bytes_per_s) == (iops, mb_per_s * MB)
 
 
 def test_a_row_becomes_a_tier_with_its_facts() -> None:
     tier = tier_catalog.choose(CATALOG, "azure/P15", "premium").tier
     assert (tier.name, tier.title) == ("premium", "Azure Premium SSD P15")
-    assert tier.enforcement == "emulated"
-    assert tier.burst == Burst(3500, 170 * MB, 1800.0, 0.0)
-    assert (tier.read_latency_s, tier.write_latency_s) == (0.002, 0.002)
-    assert tier.io_unit_bytes == 256 * 1024
-    assert tier.as_of == "2023-03-16" and "Premium SSD sizes" in tier.source
-    assert "single-digit milliseconds" in tier.notes and "assumption" in tier.notes
+    assert tier.disk.enforcement == "emulated"
+    assert tier.limits.burst == Burst(3500, 170 * MB, 1800.0, 0.0)
+    assert (tier.latency.read_s, tier.latency.write_s) == (0.002, 0.002)
+    assert tier.limits.io_unit_bytes == 256 * 1024
+    assert tier.origin.as_of == "2023-03-16" and "Premium SSD sizes" in tier.origin.source
+    assert "single-digit milliseconds" in tier.origin.notes and "assumption" in tier.origin.notes
 
 
 def test_capacity_is_rounded_up_to_the_next_offered_size() -> None:
@@ -106,15 +106,19 @@ def test_an_unknown_name_is_answered_with_near_ones() -> None:
 def test_local_nvme_is_mounted_never_emulated() -> None:
     wanted = {"type": "aws/i4i.large-nvme", "enforcement": "mounted", "path": "/mnt/nvme"}
     tier = chosen(wanted).tier
-    assert (tier.enforcement, tier.path, tier.read_latency_s) == ("mounted", "/mnt/nvme", None)
-    assert "Reads 50,000 and writes 27,500" in tier.notes
+    assert (tier.disk.enforcement, tier.disk.path, tier.latency.read_s) == (
+        "mounted",
+        "/mnt/nvme",
+        None,
+    )
+    assert "Reads 50,000 and writes 27,500" in tier.origin.notes
 
 
 def test_a_profile_may_state_its_own_latency() -> None:
     own = {"type": "azure/P10", "read_latency": "1ms", "write_latency": "3ms"}
     tier = chosen(own).tier
-    assert (tier.read_latency_s, tier.write_latency_s) == (0.001, 0.003)
-    assert "assumption" not in tier.notes
+    assert (tier.latency.read_s, tier.latency.write_s) == (0.001, 0.003)
+    assert "assumption" not in tier.origin.notes
 
 
 def test_only_a_name_or_a_type_is_a_row() -> None:
@@ -125,7 +129,7 @@ def test_only_a_name_or_a_type_is_a_row() -> None:
 
 def test_performance_plus() -> None:
     plus = chosen({"type": "azure/P40", "performance_plus": True}).tier
-    assert (plus.iops, plus.bytes_per_s, plus.price) == (16000, 600 * MB, None)
+    assert (plus.limits.iops, plus.limits.bytes_per_s, plus.price) == (16000, 600 * MB, None)
 
 
 # ------------------------------------------------------------------ burst
@@ -143,7 +147,7 @@ def test_performance_plus() -> None:
 )
 def test_credit_buckets_of_premium_ssd(name: str, ios: int, megabytes: int) -> None:
     tier = chosen(name).tier
-    base, burst = (tier.iops, tier.bytes_per_s), tier.burst
+    base, burst = (tier.limits.iops, tier.limits.bytes_per_s), tier.limits.burst
     assert burst
     buckets = zip(base, (burst.iops, burst.bytes_per_s), (ios, megabytes * MB), strict=True)
     for base_rate, burst_rate, credit in buckets:
@@ -155,22 +159,30 @@ def test_credit_buckets_of_premium_ssd(name: str, ios: int, megabytes: int) -> N
     ("start", "pct"), [("full", 100.0), ("empty", 0.0), (35, 35.0), ("35 %", 35.0), (None, 0.0)]
 )
 def test_a_bucket_starts_as_asked_and_empty_by_default(start: object, pct: float) -> None:
-    burst = chosen({"type": "azure/P10", "burst": start}).tier.burst
+    burst = chosen({"type": "azure/P10", "burst": start}).tier.limits.burst
     assert burst and burst.start_pct == pct
 
 
 @pytest.mark.parametrize("off", ["off", False])  # YAML reads a bare `off` as false
 def test_burst_can_be_switched_off(off: object) -> None:
-    assert chosen({"type": "azure/P10", "burst": off}).tier.burst is None
+    assert chosen({"type": "azure/P10", "burst": off}).tier.limits.burst is None
 
 
 def test_on_demand_burst_is_opt_in_and_has_no_price() -> None:
     plain = chosen("azure/P30").tier
-    assert (plain.iops, plain.bytes_per_s, plain.burst) == (5000, 200 * MB, None)
+    assert (plain.limits.iops, plain.limits.bytes_per_s, plain.limits.burst) == (
+        5000,
+        200 * MB,
+        None,
+    )
     assert plain.price and plain.price.monthly == 135.17
     bursting = chosen({"type": "azure/P30", "burst": "on-demand"}).tier
-    assert (bursting.iops, bursting.bytes_per_s, bursting.burst) == (30000, 1000 * MB, None)
-    assert bursting.price is None and "on-demand burst" in bursting.notes
+    assert (bursting.limits.iops, bursting.limits.bytes_per_s, bursting.limits.burst) == (
+        30000,
+        1000 * MB,
+        None,
+    )
+    assert bursting.price is None and "on-demand burst" in bursting.origin.notes
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
 from orchestrator.tier import Burst, Tier
 from tests.catalog import CATALOG, MB, MIB, at, chosen
+from tests.tiers import a_tier
 
 D8S_V5, N2 = "azure/Standard_D8s_v5", "gcp/n2-standard-8"
 ULTRA = at("azure/ultra", "250GiB", iops=20000, throughput="200MB/s")
@@ -95,22 +96,22 @@ def test_the_vm_cuts_a_disks_burst() -> None:
 
 
 def test_own_numbers_are_bound_like_a_row() -> None:
-    tier = Tier("own", "own", "emulated", 50000, 100 * MB, notes="by hand")
+    tier = a_tier("own", "own", "emulated", 50000, 100 * MB, notes="by hand")
     assert tier_catalog.bound(tier, on(tier, "azure/Standard_DS14_v2")) == tier
     assert list(on(tier, "aws/m5.24xlarge").warnings()) == []
 
 
 def test_a_real_disk_of_unknown_limits_is_not_declared_to_have_the_vms() -> None:
-    tier = Tier("real", "real", "mounted", None, 500 * MB, path="/mnt")
+    tier = a_tier("real", "real", "mounted", None, 500 * MB, path="/mnt")
     bound = tier_catalog.bound(tier, on(tier, D8S_V5))
-    assert (bound.iops, bound.bytes_per_s) == (None, 290 * MB)
-    assert bound.burst is not None and bound.burst.iops is None
+    assert (bound.limits.iops, bound.limits.bytes_per_s) == (None, 290 * MB)
+    assert bound.limits.burst is not None and bound.limits.burst.iops is None
 
 
 def test_a_bound_tier_has_the_effective_limits() -> None:
     tier = tier_catalog.bound(chosen(ULTRA).tier, on(ULTRA, D8S_V5))
-    assert (tier.iops, tier.bytes_per_s) == (12800, 200 * MB)
-    assert tier.burst == Burst(20000, None, 1800.0, 0.0)
-    assert tier.vm_caps == (
+    assert (tier.limits.iops, tier.limits.bytes_per_s) == (12800, 200 * MB)
+    assert tier.limits.burst == Burst(20000, None, 1800.0, 0.0)
+    assert tier.origin.vm_caps == (
         "IOPS: azure/Standard_D8s_v5 lets through 12,800 of the 20,000 that the disks could give",
     )

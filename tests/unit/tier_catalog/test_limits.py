@@ -29,13 +29,13 @@ def test_gp2(
 ) -> None:
     """The vendor gives a duration of burst for four sizes."""
     tier = chosen(at("aws/gp2", f"{gib}GiB")).tier
-    assert (tier.iops, tier.bytes_per_s) == (iops, mib_per_s * MIB)
-    burst_rate = tier.burst.bytes_per_s if tier.burst else None
+    assert (tier.limits.iops, tier.limits.bytes_per_s) == (iops, mib_per_s * MIB)
+    burst_rate = tier.limits.burst.bytes_per_s if tier.limits.burst else None
     assert burst_rate == (burst_mib_per_s and burst_mib_per_s * MIB)
-    assert (tier.burst is None) == (iops >= 3000)
+    assert (tier.limits.burst is None) == (iops >= 3000)
     if burst_s is not None:
-        assert tier.burst and tier.burst.iops == 3000
-        assert tier.burst.duration_s == pytest.approx(burst_s, abs=0.5)
+        assert tier.limits.burst and tier.limits.burst.iops == 3000
+        assert tier.limits.burst.duration_s == pytest.approx(burst_s, abs=0.5)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_throughput_volumes(
     name: str, gib: int, base: float, burst: float | None, duration_s: float | None
 ) -> None:
     tier = chosen(at(name, f"{gib}GiB")).tier
-    assert tier.bytes_per_s == pytest.approx(base * MIB)
-    assert tier.iops == max(1, round(base))  # a random I/O costs a full MiB
-    assert (tier.burst is None) == (burst is None)
-    if tier.burst and burst:
-        assert tier.burst.bytes_per_s == pytest.approx(burst * MIB)
-        assert tier.burst.duration_s == pytest.approx(duration_s, abs=0.1)
+    assert tier.limits.bytes_per_s == pytest.approx(base * MIB)
+    assert tier.limits.iops == max(1, round(base))  # a random I/O costs a full MiB
+    assert (tier.limits.burst is None) == (burst is None)
+    if tier.limits.burst and burst:
+        assert tier.limits.burst.bytes_per_s == pytest.approx(burst * MIB)
+        assert tier.limits.burst.duration_s == pytest.approx(duration_s, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_io1_throughput_follows_its_iops(iops: int, mib_per_s: int) -> None:
     ],
 )
 def test_throughput_that_follows_from_iops(wanted: object, mib_per_s: int) -> None:
-    assert chosen(wanted).tier.bytes_per_s == mib_per_s * MIB
+    assert chosen(wanted).tier.limits.bytes_per_s == mib_per_s * MIB

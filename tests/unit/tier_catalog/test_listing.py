@@ -50,3 +50,9 @@ def test_vm_sizes_are_listed() -> None:
     gcp = tier_catalog.vms(CATALOG, provider="gcp", min_iops=100_000)
     names = {("gcp/n2-standard-64", "pd-ssd"), ("gcp/n2-standard-80", "pd-ssd")}
     assert {(row.name, row.disk_type) for row in gcp} == names
+
+
+def test_a_burst_on_demand_has_no_end() -> None:
+    """It is a null in JSON, which knows no infinity."""
+    (p30,) = tier_catalog.tiers(CATALOG, provider="azure", text="P30")
+    assert (p30.burst, p30.burst_iops, p30.burst_s) == ("on-demand", 30_000, None)

@@ -72,7 +72,7 @@ def test_monthly_price(wanted: object, monthly: float, currency: str) -> None:
 )
 def test_no_price_if_a_component_is_unknown(wanted: object, why: str) -> None:
     tier = chosen(wanted).tier
-    assert tier.price is None and why in tier.notes
+    assert tier.price is None and why in tier.origin.notes
 
 
 def test_steps_are_priced_by_what_lies_inside_them() -> None:

@@ -34,8 +34,8 @@ BALANCED, EXTREME = "gcp/hyperdisk-balanced", "gcp/hyperdisk-extreme"
 )
 def test_accepted_at_the_boundary(wanted: dict[str, Any]) -> None:
     tier = chosen(wanted).tier
-    assert tier.iops == wanted.get("iops", 3000)
-    assert tier.bytes_per_s
+    assert tier.limits.iops == wanted.get("iops", 3000)
+    assert tier.limits.bytes_per_s
 
 
 @pytest.mark.parametrize(

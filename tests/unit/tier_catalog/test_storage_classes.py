@@ -40,7 +40,7 @@ ROWS: dict[str, object] = {
 
 def made(wanted: object) -> ClassWanted:
     given = {"type": wanted} if isinstance(wanted, str) else dict(wanted)  # type: ignore[call-overload]
-    found = chosen({**given, "enforcement": "storage-class"}).tier.storage_class
+    found = chosen({**given, "enforcement": "storage-class"}).tier.disk.storage_class
     assert found is not None
     return found
 
@@ -111,7 +111,7 @@ def test_a_disk_of_a_machine_has_no_class() -> None:
 
 def test_a_class_that_exists_keeps_the_rows_size() -> None:
     row = {"type": "azure/P15", "enforcement": "storage-class", "storage_class": "premium-zrs"}
-    assert chosen(row).tier.storage_class == ClassWanted("premium-zrs", size_bytes=256 * GIB)
+    assert chosen(row).tier.disk.storage_class == ClassWanted("premium-zrs", size_bytes=256 * GIB)
 
 
 def test_a_storage_class_needs_its_enforcement() -> None:

@@ -21,7 +21,7 @@ import pytest
 
 from orchestrator.kernel import mounts
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.tier import NodeDisks, Tier
+from orchestrator.tier import NodeDisks
 from orchestrator.tiers.common.real import cloud_metadata
 from orchestrator.tiers.common.real.cloud_metadata import AWS_TOKEN_URL, AWS_URL, AZURE_URL, GCP_URL
 from orchestrator.tiers.common.real.node_places import DiskPath, Use
@@ -29,6 +29,7 @@ from tests import ROOT
 from tests.disk_scripts import Engine
 from tests.disk_trees import ebs, tree
 from tests.fakes import fake_world
+from tests.tiers import a_tier, changed
 
 ULTRA = {
     "bytesPerSecondThrottle": "979202048",
@@ -56,7 +57,7 @@ GCP = {
     "machineType": "projects/531966061769/machineTypes/e2-standard-4",
 }  # fmt: skip
 PLACE = DiskPath("/mnt/a", (Use("node-1"),))
-TIER = Tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/a")})
+TIER = a_tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/a")})
 
 
 def azure(**changes: Any) -> str:
@@ -92,7 +93,7 @@ def about(
         Path("/mnt/a"), mounts.MountPoint("/mnt/a", "8:32", "/", "xfs", "", "rw", 1),
         device, device, {},
     )  # fmt: skip
-    declared = replace(TIER, cloud=cloud, **tier)
+    declared = changed(TIER, cloud=cloud, **tier)
     return cloud_metadata.about(declared, {PLACE: disk}, machine, service)
 
 

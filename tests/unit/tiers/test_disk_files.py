@@ -32,9 +32,10 @@ from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 from tests.fakes import FakePlatform, FakeTier, FarMachine, Log, fake_parts, fake_world
 from tests.plans import a_plan, a_profile, a_workload
+from tests.tiers import a_tier, changed
 
 FOLDER = Path("/var/lib/tierbench")
-TIER = Tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
+TIER = a_tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
 READY = json.dumps(
     {
         "device": "/dev/loop3",
@@ -139,7 +140,7 @@ def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> N
         command = far.specs["tierbench-disk-node-1"].command
     options = dict(zip(command[1::2], command[2::2], strict=True))
     assert options["--bytes"] == str(2**30) and "--copy-of" not in options
-    with UnlimitedTier().attached(replace(TIER, enforcement="none"), [1, 1], None, world):
+    with UnlimitedTier().attached(changed(TIER, enforcement="none"), [1, 1], None, world):
         pass
     assert [one[2] for one in far.volumes[-2:]] == ["node-1", "node-2"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from orchestrator.tiers.common.gate import expected, truth_gate
 from orchestrator.units import parse_bytes
 from tests import ROOT
 from tests.fakes import FakeClock, Log, fake_world
+from tests.tiers import a_tier, changed
 
 FASTER = "faster than declared (cache or burst)"
 
@@ -52,12 +53,15 @@ class HonestDisk:
         return self.verifies
 
     def _cap(self, block_bytes: int) -> float:
-        per_io = -(-block_bytes // self.tier.io_unit_bytes)
-        iops, rate = self.tier.iops or float("inf"), self.tier.bytes_per_s or float("inf")
+        per_io = -(-block_bytes // self.tier.limits.io_unit_bytes)
+        iops, rate = (
+            self.tier.limits.iops or float("inf"),
+            self.tier.limits.bytes_per_s or float("inf"),
+        )
         return min(iops / per_io, rate / block_bytes)
 
     def _at(self, name: str, block_bytes: int, depth: int, share: float) -> dict[str, Any]:
-        read_s, write_s = self.tier.read_latency_s or 1e-5, self.tier.write_latency_s or 1e-5
+        read_s, write_s = self.tier.latency.read_s or 1e-5, self.tier.latency.write_s or 1e-5
         mean_s = share * read_s + (1 - share) * write_s
         rate = min(self._cap(block_bytes), depth / mean_s)
         ways = {"read": {"bw_bytes": rate * block_bytes}, "write": {"bw_bytes": 0.0}}
@@ -68,8 +72,8 @@ class HonestDisk:
         between_s = 1 / self._cap(4096)
         times = {}
         for way, latency_s in (
-            ("read", self.tier.read_latency_s or 1e-5),
-            ("write", self.tier.write_latency_s or 1e-5),
+            ("read", self.tier.latency.read_s or 1e-5),
+            ("write", self.tier.latency.write_s or 1e-5),
         ):
             took_s = max(latency_s, between_s - pause_s)
             times[way] = {"lat_ns": {"percentile": {"50.000000": took_s * 1e9}}}
@@ -114,18 +118,18 @@ def rows() -> list[Tier]:
                 tier = tier_catalog.choose(CATALOG, row, str(row)).tier
             except Exception:  # a size that this type does not come in
                 continue
-            if tier.iops and tier.iops < 20_000:
+            if tier.limits.iops and tier.limits.iops < 20_000:
                 tiers.append(tier)
     return tiers
 
 
 ROWS = rows()
 ODD = [
-    Tier("few bytes", "", "emulated", 20_000, 6_000_000, 0.002, 0.002),
-    Tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025),
-    Tier("slow and far", "", "emulated", 10, 1_000_000, 0.05, 0.05),
-    Tier("unlike ways", "", "emulated", 1100, 125_000_000, 0.03, 0.0005),
-    Tier("no latency", "", "emulated", 500, 60_000_000),
+    a_tier("few bytes", "", "emulated", 20_000, 6_000_000, 0.002, 0.002),
+    a_tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025),
+    a_tier("slow and far", "", "emulated", 10, 1_000_000, 0.05, 0.05),
+    a_tier("unlike ways", "", "emulated", 1100, 125_000_000, 0.03, 0.0005),
+    a_tier("no latency", "", "emulated", 500, 60_000_000),
 ]
 
 
@@ -143,16 +147,16 @@ def test_the_rows_are_those_of_the_catalogue() -> None:
 @each_row
 @pytest.mark.parametrize("thorough", [False, True], ids=["quick", "thorough"])
 def test_an_honest_disk_of_the_row_passes(tier: Tier, thorough: bool, take: Take) -> None:
-    gate = take(tier, replace(tier, burst=None), thorough=thorough)
+    gate = take(tier, changed(tier, burst=None), thorough=thorough)
     assert gate.passed
     assert [check for check in gate.checks if check.verdict not in EXPLAINED] == []
 
 
 @each_row
 def test_a_disk_with_fewer_iops_or_bytes_than_the_row_does_not(tier: Tier, take: Take) -> None:
-    assert tier.iops and tier.bytes_per_s
-    iops, bytes_per_s = int(0.8 * tier.iops), int(0.8 * tier.bytes_per_s)
-    gate = take(tier, replace(tier, iops=iops, bytes_per_s=bytes_per_s, burst=None))
+    assert tier.limits.iops and tier.limits.bytes_per_s
+    iops, bytes_per_s = int(0.8 * tier.limits.iops), int(0.8 * tier.limits.bytes_per_s)
+    gate = take(tier, changed(tier, iops=iops, bytes_per_s=bytes_per_s, burst=None))
     if tier.name != "far away":  # its IOPS are out of reach, and said to be
         assert of(gate, IOPS).verdict == "slow"
     assert of(gate, "bandwidth, 256 KiB sequential read").verdict == "slow"
@@ -160,9 +164,9 @@ def test_a_disk_with_fewer_iops_or_bytes_than_the_row_does_not(tier: Tier, take:
 
 def test_a_cap_below_the_latency_is_no_latency(take: Take) -> None:
     """120 IOPS are 8.3 ms a request at depth 1; the row's 2 ms are measured below that rate."""
-    tier = replace(tier_catalog.choose(CATALOG, "azure/P4", "p4").tier, burst=None)
+    tier = changed(tier_catalog.choose(CATALOG, "azure/P4", "p4").tier, burst=None)
     assert of(take(tier, tier), LATENCY).measured == pytest.approx(0.002)
-    assert of(take(tier, replace(tier, read_latency_s=0.004)), LATENCY).verdict == "slow"
+    assert of(take(tier, changed(tier, read_latency_s=0.004)), LATENCY).verdict == "slow"
 
 
 def test_a_limit_that_no_depth_reaches_is_said_to_be_out_of_reach(take: Take) -> None:
@@ -170,7 +174,7 @@ def test_a_limit_that_no_depth_reaches_is_said_to_be_out_of_reach(take: Take) ->
     check = of(take(tier, tier), IOPS)
     assert (check.verdict, check.declared, check.measured) == ("not reachable", 20_000, 5_120)
     assert check.limit.endswith("(128 in flight at 25 ms)")
-    check = of(take(tier, replace(tier, iops=3_000)), IOPS)
+    check = of(take(tier, changed(tier, iops=3_000)), IOPS)
     assert (check.verdict, check.declared) == ("slow", 5_120)
 
 
@@ -190,8 +194,8 @@ def mounted(**more: Any) -> Tier:
 
 def test_a_real_disk_is_not_held_to_a_latency_that_nobody_promises(take: Take) -> None:
     tier = mounted(burst="off")
-    assert tier.latency_assumed == ("read", "write")
-    gate = take(tier, replace(tier, read_latency_s=0.0009, write_latency_s=0.0041))
+    assert tier.latency.assumed == ("read", "write")
+    gate = take(tier, changed(tier, read_latency_s=0.0009, write_latency_s=0.0041))
     assert gate.passed, gate
     for way, measured in (("read", 0.0009), ("write", 0.0041)):
         check = of(gate, f"median latency at queue depth 1, {way}")
@@ -200,26 +204,26 @@ def test_a_real_disk_is_not_held_to_a_latency_that_nobody_promises(take: Take) -
 
 def test_a_latency_of_the_profiles_own_is_judged(take: Take) -> None:
     tier = mounted(burst="off", read_latency="2ms")
-    assert tier.latency_assumed == ("write",)
-    assert of(take(tier, replace(tier, read_latency_s=0.0009)), LATENCY).verdict == FASTER
+    assert tier.latency.assumed == ("write",)
+    assert of(take(tier, changed(tier, read_latency_s=0.0009)), LATENCY).verdict == FASTER
 
 
 def test_the_emulated_disk_is_held_to_what_we_assume(take: Take) -> None:
     tier = tier_catalog.choose(CATALOG, {"type": "azure/P15", "burst": "off"}, "p15").tier
-    late = replace(tier, read_latency_s=(tier.read_latency_s or 0) * 1.5)
+    late = changed(tier, read_latency_s=(tier.latency.read_s or 0) * 1.5)
     assert of(take(tier, late), LATENCY).verdict == "slow"
 
 
 def test_a_real_disk_on_credit_is_bursting(take: Take) -> None:
     tier = mounted()
-    assert isinstance(tier.burst, Burst)
-    fresh = replace(tier, iops=3_500, bytes_per_s=170_000_000)
+    assert isinstance(tier.limits.burst, Burst)
+    fresh = changed(tier, iops=3_500, bytes_per_s=170_000_000)
     gate = take(tier, fresh)
     assert gate.passed
     assert of(gate, IOPS).verdict == "bursting"
-    cached = replace(tier, iops=30_000, bytes_per_s=900_000_000)
+    cached = changed(tier, iops=30_000, bytes_per_s=900_000_000)
     assert of(take(tier, cached), IOPS).verdict == FASTER
-    check = of(take(replace(tier, enforcement="emulated"), fresh), IOPS)
+    check = of(take(changed(tier, enforcement="emulated"), fresh), IOPS)
     assert check.verdict == FASTER, "ours has no credit while its gate is taken"
 
 
@@ -255,7 +259,7 @@ def test_a_drained_disk_is_held_to_its_base(monkeypatch: pytest.MonkeyPatch) -> 
     gate, loads = drained(tier, 1_700.0, monkeypatch)
     assert gate.passed, gate
     assert of(gate, IOPS).verdict == "ok"
-    assert of(gate, IOPS).measured == pytest.approx(tier.iops)
+    assert of(gate, IOPS).measured == pytest.approx(tier.limits.iops)
     first, *rest = gate.device["drained"]
     # 170 MB/s at 3,500 a second: blocks of 48,571 bytes keep both at their peaks.
     assert first["block_bytes"] == 45_056 and first["took_s"] == pytest.approx(1_740)
@@ -294,7 +298,7 @@ class TimedDisk(HonestDisk):
 def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
     monkeypatch: pytest.MonkeyPatch, iops: int, carried: bool
 ) -> None:
-    tier = replace(mounted(burst="off"), iops=iops)
+    tier = changed(mounted(burst="off"), iops=iops)
     monkeypatch.setattr(truth_gate, "fio_on", lambda *_: nullcontext(TimedDisk(tier)))
     volume = Disks((Volume("v", "", restored=False),), {})
     gate = truth_gate.take(tier, volume, fake_world(Log(), ROOT))

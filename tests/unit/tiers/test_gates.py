@@ -24,10 +24,11 @@ from orchestrator.powers import Machine, MachineFacts, World
 from orchestrator.run import datasets
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
-from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
+from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
 from tests import ROOT
 from tests.fakes import FakeClock, FakePlatform, FakeTier, FarMachine, Log, fake_world
 from tests.plans import a_plan, a_profile
+from tests.tiers import changed
 
 TIER = a_profile().tier
 
@@ -58,7 +59,7 @@ def take(world: World, tier: Tier = TIER, verdict: str = "ok", image: str = "dis
 def test_a_gate_is_used_again(world: World) -> None:
     assert not take(world).reused
     world.clock.sleep(3600)
-    again = take(world, replace(TIER, name="same limits", notes="other words"))
+    again = take(world, changed(TIER, name="same limits", notes="other words"))
     assert (again.reused, again.taken_s, again.tier) == (True, 1000.0, "same limits")
 
 
@@ -73,7 +74,7 @@ def test_a_gate_is_used_again(world: World) -> None:
 )
 def test_another_limit_needs_another_gate(world: World, limit: str, value: float) -> None:
     take(world)
-    assert not take(world, replace(TIER, **{limit: value})).reused  # type: ignore[arg-type]
+    assert not take(world, changed(TIER, **{limit: value})).reused
 
 
 def test_another_image_other_jobs_or_a_week_need_another_gate(world: World) -> None:
@@ -354,16 +355,20 @@ def profile_tier(text: str) -> Tier:
 
 def test_a_bucket_is_scaled_down_with_the_run() -> None:
     tier = profile_tier(BURST + ", burst_time_scale: 60}")
-    assert tier.burst is not None
-    assert (tier.burst.duration_s, tier.burst.start_pct, tier.burst.iops) == (30.0, 50.0, 3500)
-    assert tier.burst_time_scale == 60
-    assert "a full bucket lasts 30 s here" in tier.notes
+    assert tier.limits.burst is not None
+    assert (tier.limits.burst.duration_s, tier.limits.burst.start_pct, tier.limits.burst.iops) == (
+        30.0,
+        50.0,
+        3500,
+    )
+    assert tier.disk.burst_time_scale == 60
+    assert "a full bucket lasts 30 s here" in tier.origin.notes
     profile = replace(a_profile(), tier=tier)
     assert tuple(notes.of_tiers([profile])) == (
         Note("burst scaled", "burst times are divided by 60", "premium"),
     )
     whole = profile_tier(BURST + "}")
-    assert whole.burst is not None and whole.burst.duration_s == 1800
+    assert whole.limits.burst is not None and whole.limits.burst.duration_s == 1800
     assert not list(notes.of_tiers([replace(profile, tier=whole)]))
 
 
@@ -398,9 +403,9 @@ def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) ->
 def test_where_a_real_disk_is() -> None:
     """Each node may have one of its own; one may be the root disk if told so."""
     tier = profile_tier("{enforcement: mounted, disks: {node-1: /mnt/a}}")
-    assert (tier.path, tier.disks) == (None, {"node-1": NodeDisks("/mnt/a")})
+    assert (tier.disk.path, tier.disk.of_nodes) == (None, {"node-1": NodeDisks("/mnt/a")})
     tier = profile_tier("{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}")
-    assert (tier.path, tier.allow_root_disk) == ("/mnt/disk", True)
+    assert tier.disk == RealDisks(path="/mnt/disk", allow_root_disk=True)
 
 
 # ------------------------------------------------------------------ a run that is going on

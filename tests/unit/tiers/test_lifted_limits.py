@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,11 +20,12 @@ from orchestrator.tier import Burst, LatencyModel, SlowEpochs, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from tests.fakes import FakePlatform, completed, fake_world
+from tests.tiers import a_tier, changed
 
-CONSTANT = Tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
-BURSTS = replace(CONSTANT, burst=Burst(3500, 170_000_000, 30.0, 50.0))
+CONSTANT = a_tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
+BURSTS = changed(CONSTANT, burst=Burst(3500, 170_000_000, 30.0, 50.0))
 MODEL = LatencyModel(((0.0, 1e-3),), ((0.0, 1e-3),), "s", "2026", SlowEpochs(3.0, 1.0, 2.0))
-DRAWN = replace(CONSTANT, read_latency_s=None, write_latency_s=None, latency_model=MODEL)
+DRAWN = changed(CONSTANT, read_latency_s=None, write_latency_s=None, latency_model=MODEL)
 RATES = ("iops", "bytes_per_s", "iops_burst", "bytes_burst")
 LATENCIES = ("read_latency_us", "write_latency_us")
 NONE = dict.fromkeys(("iops_burst", "iops_burst_length", "bytes_burst", "bytes_burst_length"), 0.0)
@@ -40,7 +40,7 @@ class Served(FakePlatform):
         self.is_gone = False
         at_start = {name.replace("-", "_"): float(v) for name, v in limits_of(tier).items()}
         self.limits = {f"disk-{n}": {**NONE, "burst_start": 100.0, **at_start} for n in (1, 2)}
-        self.stuck, self._draws = stuck, tier.latency_model is not None
+        self.stuck, self._draws = stuck, tier.latency.model is not None
         servers = [Node(f"disk-node-{n}", "disk", container=f"disk-{n}") for n in (1, 2)]
         self.disks = Disks(tuple(Volume("v", "/dev/l", False, server=one) for one in servers), {})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from orchestrator.tiers.common.real import real_disk
 from orchestrator.tiers.common.real.cloud_metadata import AZURE_URL
 from tests.disk_scripts import Engine
 from tests.fakes import completed, fake_world
+from tests.tiers import a_tier, changed
 
 LINES = """\
 22 1 8:2 / / rw,relatime - ext4 /dev/sda2 rw,discard
@@ -68,9 +68,9 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def tier(path: Path | str | None, **more: object) -> Tier:
+def tier(path: Path | str | None, **more: Any) -> Tier:
     text = None if path is None else str(path)
-    return replace(Tier("real", "Real", "mounted", None, None, path=text), **more)  # type: ignore[arg-type]
+    return changed(a_tier("real", "Real", "mounted", None, None), **{"path": text, **more})
 
 
 def believable(root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object) -> Any:
@@ -204,7 +204,7 @@ def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
     judged = {}
 
     def take(tier: Tier, disks: Disks, world: World, **_: bool) -> Gate:
-        judged[disks.volumes[0].device] = tier.iops
+        judged[disks.volumes[0].device] = tier.limits.iops
         return Gate("real", 0.0, ())
 
     monkeypatch.setattr(truth_gate, "take", take)

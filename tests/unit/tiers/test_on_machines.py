@@ -18,12 +18,13 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import checks
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
-from orchestrator.tiers.common.real import disk_gates, restoring, snapshots
+from orchestrator.tiers.common.real import real_disk, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
 from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_plan, a_profile
+from tests.tiers import a_tier, changed
 
 MOUNTS = "22 1 8:2 / / rw - ext4 /dev/sda2 rw\n31 22 8:16 / {}/disk rw - xfs /dev/sdb rw\n"
 SIZES = [2**10, 2**10]
@@ -83,7 +84,7 @@ def tier(roots: list[Path]) -> Tier:
         f"node-{number}": NodeDisks(str(root / "disk"), machine=root.name)
         for number, root in enumerate(roots, 1)
     }
-    return Tier("real", "R", "mounted", None, None, disks=disks)
+    return a_tier("real", "R", "mounted", None, None, disks=disks)
 
 
 def loaded(tier: Tier, world: World) -> tuple[Path, ...]:
@@ -155,9 +156,9 @@ def test_only_what_fails_at_a_disk_is_said_of_its_machine(
 
 
 def test_disks_whose_machines_are_not_told_need_one_machine(tier: Tier, world: World) -> None:
-    disks = {node: replace(one, machine="") for node, one in tier.disks.items()}
+    disks = {node: replace(one, machine="") for node, one in tier.disk.of_nodes.items()}
     with pytest.raises(UnavailableError, match="nodes are spread over vm1 and vm2"):
-        MountedTier().check(replace(tier, disks=disks), world)
+        MountedTier().check(changed(tier, disks=disks), world)
 
 
 def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) -> None:
@@ -168,7 +169,7 @@ def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) ->
         check = GateCheck("IOPS", "1/s", 100.0, 99.0, 5.0, "ok")
         return Gate(judged.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 1.0})
 
-    gate = disk_gates.take_each(tier, world, False, take)
+    gate = real_disk.take_each(tier, world, False, take)
     assert asked == ["vm1", "vm2"]
     assert [check.nodes for check in gate.checks] == [("node-1",), ("node-2",)]
     for check, key in zip(gate.checks, gate.device["disks"], strict=True):
@@ -180,5 +181,5 @@ def test_space_is_counted_where_each_disk_is(tier: Tier, world: World) -> None:
     plan = replace(a_plan(), profiles=(profile,))
     needs = checks.needs(plan, {"mounted": MountedTier()}, world)
     asked = [(need.machine, need.place, need.needed_bytes) for need in needs if need.place]
-    places = [one.data for one in tier.disks.values()]
+    places = [one.data for one in tier.disk.of_nodes.values()]
     assert asked == [("vm1", places[0], 2**30), ("vm2", places[1], 2**30)]

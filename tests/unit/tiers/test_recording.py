@@ -17,20 +17,21 @@ from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
-from orchestrator.tier import LatencyModel, SlowEpochs, Tier
+from orchestrator.tier import LatencyModel, SlowEpochs
 from orchestrator.tiers.common.emulated import disk_server, latency_tables
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
-from orchestrator.tiers.common.gate import expected, fio_jobs, latency_tail
+from orchestrator.tiers.common.gate import expected, fio_jobs
 from orchestrator.tiers.common.real import real_disk, recording
 from orchestrator.tiers.common.real.recording import RecordingEffort, burst_in
 from orchestrator.tiers.emulated import limits_of
 from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
+from tests.tiers import a_tier, changed
 
 READS = ((0.0, 0.0003), (0.5, 0.0005), (0.99, 0.004), (1.0, 0.02))
 WRITES = ((0.0, 0.0009), (0.5, 0.002), (0.99, 0.006), (1.0, 0.03))
 MODEL = LatencyModel(READS, WRITES, "a test", "2026-01-01")
-TIER = Tier("x", "X", "emulated", 1000, 100_000_000, 0.0005, 0.002, latency_model=MODEL)
+TIER = a_tier("x", "X", "emulated", 1000, 100_000_000, 0.0005, 0.002, latency_model=MODEL)
 
 # ------------------------------------------------------------------ the model at work
 
@@ -43,7 +44,7 @@ def test_littles_law_is_about_means_and_the_gate_about_medians() -> None:
 
 def test_slow_epochs_are_limits_of_the_device() -> None:
     epochs = SlowEpochs(5.0, 20.0, 600.0)
-    limits = limits_of(replace(TIER, latency_model=replace(MODEL, slow_epochs=epochs)))
+    limits = limits_of(changed(TIER, latency_model=replace(MODEL, slow_epochs=epochs)))
     named = {key: value for key, value in limits.items() if "slow" in key or "dwell" in key}
     assert named == {"slow-factor": 5.0, "slow-dwell-s": 20.0, "good-dwell-s": 600.0}
     assert not {"slow-factor", "slow-dwell-s"} & set(limits_of(TIER))
@@ -106,17 +107,17 @@ def timed(read_p99_s: float, requests: int, write_p99_s: float = 0.006) -> dict[
 def test_p99_is_judged_within_20_pct_if_enough_were_timed(
     p99_s: float, requests: int, verdict: str, passed: bool
 ) -> None:
-    read, write = latency_tail.checks(TIER, timed(p99_s, requests))
+    read, write = expected.tail_checks(TIER, timed(p99_s, requests))
     assert (read.verdict, read.passed, read.declared) == (verdict, passed, 0.004)
     assert (read.quantity, write.quantity) == ("latency_p99_read", "latency_p99_write")
 
 
 def test_p99_of_a_constant_latency_is_not_looked_at() -> None:
-    constant = replace(TIER, latency_model=None)
-    assert list(latency_tail.checks(constant, timed(1.0, 10**6))) == []
-    assert latency_tail.window_s(constant, thorough=True) == 0.0
-    assert latency_tail.window_s(TIER, thorough=False) == 0.0
-    assert latency_tail.window_s(TIER, thorough=True) > 2 * latency_tail.FEWEST * 0.001
+    constant = changed(TIER, latency_model=None)
+    assert list(expected.tail_checks(constant, timed(1.0, 10**6))) == []
+    assert expected.tail_window_s(constant, thorough=True) == 0.0
+    assert expected.tail_window_s(TIER, thorough=False) == 0.0
+    assert expected.tail_window_s(TIER, thorough=True) > 2 * expected.FEWEST_TIMED * 0.001
 
 
 # ------------------------------------------------------------------ recording

@@ -21,8 +21,8 @@ from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import NodeDisks, Snapshots, Tier
 from orchestrator.tiers.common.real import (
+    node_directories,
     node_places,
-    quiet,
     real_disk,
     removal,
     restoring,
@@ -31,6 +31,7 @@ from orchestrator.tiers.common.real import (
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
 from tests.fakes import QuietProgress, fake_world, this_machine_has
+from tests.tiers import a_tier, changed
 
 MOUNTS = """\
 22 1 8:2 / / rw - ext4 /dev/sda2 rw
@@ -60,8 +61,8 @@ def world(root: Path) -> World:
     )
 
 
-def a_tier(root: Path, way: Snapshots | None = None) -> Tier:
-    return Tier("real", "R", "mounted", None, None, path=str(root / "disk"), snapshots=way)
+def real_tier(root: Path, way: Snapshots | None = None) -> Tier:
+    return a_tier("real", "R", "mounted", None, None, path=str(root / "disk"), snapshots=way)
 
 
 def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
@@ -103,7 +104,7 @@ def given(way: str, root: Path) -> Snapshots:
 
 @EVERY_WAY
 def test_every_run_starts_from_what_was_loaded(way: str, root: Path, world: World) -> None:
-    tier = a_tier(root, given(way, root))
+    tier = real_tier(root, given(way, root))
     found = load(tier, world)
     assert all(world.machine.exists(str(one)) for one in found)
     assert not (root / "disk" / node_places.FOLDER).exists()
@@ -136,7 +137,7 @@ def written(tier: Tier, found: Sequence[Path], world: World) -> int:
 def test_the_next_run_writes_only_what_the_one_before_has_changed(
     way: str, root: Path, world: World
 ) -> None:
-    tier = a_tier(root, given(way, root))
+    tier = real_tier(root, given(way, root))
     found, ours = load(tier, world), root / "disk" / node_places.FOLDER
     size = len("data of node 1")
     assert written(tier, found, world) == 2 * size
@@ -157,7 +158,7 @@ def test_the_next_run_writes_only_what_the_one_before_has_changed(
 
 def test_what_lay_on_a_disk_that_vanished_is_not_trusted(root: Path, world: World) -> None:
     """What the kernel had not yet written may be lost, times of the files with it."""
-    tier = a_tier(root)
+    tier = real_tier(root)
     found = load(tier, world)
     elsewhere = (root / "proc/self/mountinfo").read_text().replace("8:16", "8:48")
     with pytest.raises(VoidError), attach(tier, found, world):
@@ -168,7 +169,7 @@ def test_what_lay_on_a_disk_that_vanished_is_not_trusted(root: Path, world: Worl
 def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
     root: Path, world: World
 ) -> None:
-    tier = a_tier(root)
+    tier = real_tier(root)
     found = restoring.snapshots_of(tier, 1, "key", world)
     with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
         (Path(volume.name) / "data").touch()
@@ -180,7 +181,7 @@ def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
 
 def test_the_wal_of_a_node_is_kept_with_its_data(root: Path, world: World) -> None:
     disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "other"))}
-    tier = replace(a_tier(root), path=None, disks=disks)
+    tier = changed(real_tier(root), path=None, disks=disks)
     found = restoring.snapshots_of(tier, 1, "key", world)
     assert [one.name for one in found] == ["node-1", "node-1-wal"]
     with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
@@ -196,7 +197,7 @@ def test_the_wal_of_a_node_is_kept_with_its_data(root: Path, world: World) -> No
 def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_its_own(
     root: Path, world: World
 ) -> None:
-    tier = a_tier(root)
+    tier = real_tier(root)
     found = load(tier, world)
     with pytest.raises(KeyError), restoring.loading(tier, SIZES, found, world):
         raise KeyError
@@ -206,7 +207,7 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 
 
 def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, world: World) -> None:
-    tier = a_tier(root, given("elsewhere", root))
+    tier = real_tier(root, given("elsewhere", root))
     folder = restoring.snapshots_of(tier, 2, "key", world)[0].parent
     assert marked.make(str(folder), removal.owner(world)) == ""
     for name in ("node-1", "node-2.partial"):
@@ -218,17 +219,17 @@ def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, worl
 
 def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world: World) -> None:
     other = Snapshots("elsewhere", path=str(root / "other"))
-    one, two = a_tier(root), replace(a_tier(root), path=str(root / "other"))
+    one, two = real_tier(root), changed(real_tier(root), path=str(root / "other"))
     paths = [restoring.snapshots_of(tier, 2, "key", world) for tier in (one, two)]
     assert paths[0][0].parent.name != paths[1][0].parent.name
     shared = [
-        restoring.snapshots_of(replace(tier, snapshots=other), 2, "key", world)
-        for tier in (one, replace(two, path=str(root)))
+        restoring.snapshots_of(changed(tier, snapshots=other), 2, "key", world)
+        for tier in (one, changed(two, path=str(root)))
     ]
     assert shared[0] == shared[1]
     elsewhere = replace(world, cache=root)
     assert restoring.snapshots_of(one, 2, "key", elsewhere) != paths[0]
-    by_command = replace(one, snapshots=given("command", root))
+    by_command = changed(one, snapshots=given("command", root))
     assert restoring.snapshots_of(by_command, 1, "key", world)[0].is_relative_to(world.cache)
 
 
@@ -249,8 +250,8 @@ def test_ways_that_cannot_be_meant(
     (root / "disk/below").mkdir()
     (root / "foreign" / snapshots.FOLDER / "of others").mkdir(parents=True)
     way = replace(way, path=way.path.format(root) if way.path else None)
-    tier = a_tier(root, way)
-    disk = real_disk.believable(tier, tier.path or "", 0, world.machine)
+    tier = real_tier(root, way)
+    disk = real_disk.believable(tier, tier.disk.path or "", 0, world.machine)
     if way.way == "reflink" and _reflinks(root):
         pytest.skip("the file system of this test has reflinks")
     if error is None:
@@ -270,7 +271,7 @@ def _reflinks(folder: Path) -> bool:
 def test_without_room_for_a_copy_every_run_loads(
     root: Path, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tier = a_tier(root)
+    tier = real_tier(root)
     found = restoring.snapshots_of(tier, 2, "key", world)
     this_machine_has(monkeypatch, free_bytes=4 * SIZES[0])
     assert restoring.restores(tier, SIZES, found, world)
@@ -281,14 +282,14 @@ def test_without_room_for_a_copy_every_run_loads(
     for one in found:
         one.mkdir(parents=True)
     assert restoring.restores(tier, SIZES, found, world), "there already"
-    said = replace(tier, snapshots=Snapshots("copy"))
+    said = changed(tier, snapshots=Snapshots("copy"))
     assert restoring.restores(said, SIZES, [], world), "its space is checked before the campaign"
-    assert not restoring.restores(replace(tier, snapshots=Snapshots("none")), SIZES, [], world)
+    assert not restoring.restores(changed(tier, snapshots=Snapshots("none")), SIZES, [], world)
 
 
 def test_a_copy_takes_the_space_of_the_data_once_more(root: Path, world: World) -> None:
     def needed(way: Snapshots | None) -> dict[str, int]:
-        counted = restoring.places(a_tier(root, way), 3, world)
+        counted = restoring.places(real_tier(root, way), 3, world)
         return {path.name: count for path, count in counted.items()}
 
     assert needed(None) == needed(given("command", root)) == {"disk": 3}
@@ -307,7 +308,7 @@ def test_a_copy_takes_the_space_of_the_data_once_more(root: Path, world: World) 
 def test_a_command_of_the_profile_that_fails_fails_the_run(
     save: str, restore: str, words: str, root: Path, world: World
 ) -> None:
-    tier = a_tier(root, Snapshots("command", save=save, restore=restore))
+    tier = real_tier(root, Snapshots("command", save=save, restore=restore))
     with pytest.raises(RunError, match=words) as raised, attach(tier, load(tier, world), world):
         pass
     assert "why" in raised.value.evidence or "why" not in restore
@@ -317,7 +318,7 @@ def test_a_command_of_the_profile_that_fails_fails_the_run(
 def test_values_never_become_a_part_of_a_command(root: Path, world: World) -> None:
     path = root / "disk; touch evil"
     path.mkdir()
-    tier = a_tier(root, Snapshots("command", save='echo "$TIERBENCH_PATH"', restore="true"))
+    tier = real_tier(root, Snapshots("command", save='echo "$TIERBENCH_PATH"', restore="true"))
     said = snapshots.by_command("save", tier, path, path, ["node-1"], "key", world)
     assert said["output"] == f"{path}\n"
     assert isinstance(world.shell, Shell) and world.shell.asked == [
@@ -337,18 +338,18 @@ def test_a_disk_that_writes_on_is_waited_for(root: Path, world: World) -> None:
             return IDLE.format(next(counts, 10_010), next(in_flight, 0))
 
     world.platform._machine = Busy(root)  # type: ignore[attr-defined]
-    facts = quiet.after_copying(["sdb"], [root / "disk"], world)
+    facts = node_directories.after_copying(["sdb"], [root / "disk"], world)
     assert (facts["quiet"], facts["quiet_wait_s"]) == (True, 1.8), "a second after the fifth look"
 
 
 @pytest.mark.parametrize("in_flight", [0, 1])
 def test_a_disk_that_never_rests_is_said_not_to(root: Path, world: World, in_flight: int) -> None:
     (root / "proc/diskstats").write_text(IDLE.format(7, in_flight))
-    facts = quiet.after_copying(["sdb"], [root / "disk"], world)
+    facts = node_directories.after_copying(["sdb"], [root / "disk"], world)
     assert facts["quiet"] is (in_flight == 0)
     assert bool(world.progress.said) is (in_flight == 1)  # type: ignore[attr-defined]
     (root / "proc/diskstats").write_text("")
-    assert quiet.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
+    assert node_directories.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
 
 
 # ------------------------------------------------------------------ left behind
@@ -357,8 +358,8 @@ def test_a_disk_that_never_rests_is_said_not_to(root: Path, world: World, in_fli
 def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
     root: Path, world: World
 ) -> None:
-    load(a_tier(root), world)
-    load(a_tier(root, given("elsewhere", root)), world)
+    load(real_tier(root), world)
+    load(real_tier(root, given("elsewhere", root)), world)
     (root / "disk" / node_places.FOLDER / "of others").mkdir(parents=True)
     listed = list(datasets.forget(world, only_list=True))
     removed = list(datasets.forget(world))
@@ -375,7 +376,7 @@ def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
 def test_data_of_another_host_or_cache_are_neither_used_nor_removed(
     key: str, root: Path, world: World
 ) -> None:
-    tier = a_tier(root)
+    tier = real_tier(root)
     found = load(tier, world)
     with attach(tier, found, world):
         pass

@@ -34,12 +34,13 @@ from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_parts, fake_world
 from tests.plans import a_profile, a_workload
+from tests.tiers import a_tier, changed
 
 GIB = 2**30
 FAST = StorageClass("fast", "disk.test", {"iops": "500"}, waits=True)
 MADE = ClassWanted("p15", "disk.csi.azure.com", {"skuName": "Premium_LRS"}, 256 * GIB, nodes=2)
-TIER = Tier("p15", "P15", "storage-class", 1100, 125_000_000, storage_class=MADE)
-NAMED = replace(TIER, storage_class=ClassWanted("fast", size_bytes=10 * GIB, nodes=3))
+TIER = a_tier("p15", "P15", "storage-class", 1100, 125_000_000, storage_class=MADE)
+NAMED = changed(TIER, storage_class=ClassWanted("fast", size_bytes=10 * GIB, nodes=3))
 MECHANISM = StorageClassTier()
 
 
@@ -136,7 +137,7 @@ def world(platform: ClaimsPlatform, tmp_path: Path) -> World:
 
 
 def attach(tier: Tier, world: World, snapshots: tuple[Path, ...] | None = None) -> Disks:
-    nodes = tier.storage_class.nodes if tier.storage_class else 0
+    nodes = tier.disk.storage_class.nodes if tier.disk.storage_class else 0
     with MECHANISM.attached(tier, [5 * GIB] * nodes, snapshots, world) as disks:
         return disks
 
@@ -236,7 +237,7 @@ def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(
 ) -> None:
     rents.snapshots = False
     assert not MECHANISM.restores(NAMED, [GIB] * 3, (), world)
-    copies = replace(NAMED, snapshots=Snapshots("copy"))
+    copies = changed(NAMED, snapshots=Snapshots("copy"))
     notes = kept(copies, world)
     assert MECHANISM.restores(copies, [GIB] * 3, notes, world)
     with MECHANISM.loading(copies, [GIB] * 3, notes, world) as volumes:
@@ -256,7 +257,7 @@ def test_nothing_is_kept_of_a_load_that_failed(world: World, platform: ClaimsPla
 def test_a_load_that_goes_on_begins_with_what_was_kept(
     world: World, platform: ClaimsPlatform
 ) -> None:
-    copies = replace(NAMED, snapshots=Snapshots("copy"))
+    copies = changed(NAMED, snapshots=Snapshots("copy"))
     notes = kept(copies, world)
     with MECHANISM.loading(copies, [GIB] * 3, notes, world) as volumes:
         before = [volume.name for volume in volumes]
@@ -287,7 +288,7 @@ def test_data_that_are_gone_in_spite_of_their_note_are_loaded_anew(
     world: World, platform: ClaimsPlatform, snapshots: Snapshots | None
 ) -> None:
     log, profile = Log(), a_profile(nodes=3)
-    profile = replace(profile, tier=replace(NAMED, snapshots=snapshots))
+    profile = replace(profile, tier=changed(NAMED, snapshots=snapshots))
     parts = replace(fake_parts(log), tiers={MECHANISM.name: MECHANISM})
     notes = datasets.ensure(profile, a_workload(), 1, parts, world)
     assert notes is not None
@@ -298,7 +299,7 @@ def test_data_that_are_gone_in_spite_of_their_note_are_loaded_anew(
 
 
 def test_data_are_of_one_class_and_one_campaign(world: World, platform: ClaimsPlatform) -> None:
-    other = replace(NAMED, storage_class=ClassWanted("slow", nodes=3))
+    other = changed(NAMED, storage_class=ClassWanted("slow", nodes=3))
     assert kept(NAMED, world) != kept(other, world)
     before = kept(NAMED, world)
     platform.campaign = "c2"
@@ -316,7 +317,7 @@ def test_it_needs_a_platform_that_rents(tmp_path: Path) -> None:
 
 def test_a_class_that_is_missing_is_named_with_those_that_exist(world: World) -> None:
     with pytest.raises(UnavailableError, match=r"no StorageClass 'gold'; it has fast"):
-        MECHANISM.check(replace(NAMED, storage_class=ClassWanted("gold")), world)
+        MECHANISM.check(changed(NAMED, storage_class=ClassWanted("gold")), world)
     MECHANISM.check(NAMED, world)
     MECHANISM.check(TIER, world)
 
@@ -328,7 +329,7 @@ def test_a_class_that_keeps_its_volumes_is_refused_unless_the_profile_says_so(
     with pytest.raises(UnavailableError, match="'fast' keeps its volumes") as refusal:
         MECHANISM.check(NAMED, world)
     assert "allow_retained_volumes: true" in (refusal.value.advice or "")
-    MECHANISM.check(replace(NAMED, allow_retained_volumes=True), world)
+    MECHANISM.check(changed(NAMED, allow_retained_volumes=True), world)
     MECHANISM.check(TIER, world)
 
 
@@ -340,7 +341,7 @@ def test_so_is_a_snapshot_class_where_data_are_kept_as_snapshots(
         MECHANISM.check(NAMED, world)
     with pytest.raises(UnavailableError, match="'shots' keeps its snapshots"):
         MECHANISM.check(TIER, world)
-    MECHANISM.check(replace(NAMED, snapshots=Snapshots("copy")), world)
+    MECHANISM.check(changed(NAMED, snapshots=Snapshots("copy")), world)
     assert platform.there == {"fast": FAST}
 
 

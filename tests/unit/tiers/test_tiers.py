@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,16 @@ from orchestrator.model import DeviceCap, Node, Volume
 from orchestrator.parts import KeepsGate, Restorable, TakesSpace
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerEntry
-from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
+from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks
 from orchestrator.tiers import emulated, mounted, tier_mechanisms
 from orchestrator.tiers.cgroup import CgroupTier, cap, described, version
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.tiers.common.gate import expected, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from tests.fakes import FakePlatform, completed, fake_world
+from tests.tiers import a_tier, changed
 
-PREMIUM = Tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
+PREMIUM = a_tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
 
 
 class Answers(FakePlatform):
@@ -67,7 +67,7 @@ def test_limits_of_a_tier_as_the_device_is_asked_for_them() -> None:
 
 @pytest.mark.parametrize(("start_pct", "length"), [(100.0, 30.0), (50.0, 30.0), (0.0, None)])
 def test_a_bucket_that_starts_empty_stays_empty(start_pct: float, length: float | None) -> None:
-    tier = replace(PREMIUM, burst=Burst(3500, None, 30.0, start_pct))
+    tier = changed(PREMIUM, burst=Burst(3500, None, 30.0, start_pct))
     limits = limits_of(tier)
     assert limits.get("iops-burst-length") == length
     assert limits.get("burst-start") == (start_pct or None)
@@ -89,7 +89,7 @@ def test_a_bucket_that_starts_empty_stays_empty(start_pct: float, length: float 
 )
 def test_impossible_limits_are_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        emulated._check_limits(replace(PREMIUM, **wrong))
+        emulated._check_limits(changed(PREMIUM, **wrong))
 
 
 def test_a_kernel_without_fuse(tmp_path: Path) -> None:
@@ -255,10 +255,10 @@ def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
 
 
 def test_bandwidth_is_held_against_what_the_iops_let_through() -> None:
-    small = replace(PREMIUM, iops=100, bytes_per_s=60_000_000)
+    small = changed(PREMIUM, iops=100, bytes_per_s=60_000_000)
     (check,) = truth_gate._bytes(small, [job("bytes-read", 26_214_400)], 16)
     assert (check.declared, check.verdict) == (26_214_400, "ok")  # 100 × 256 KiB
-    units = replace(small, io_unit_bytes=131_072)
+    units = changed(small, io_unit_bytes=131_072)
     assert expected.cap_per_s(units, 262_144) == 50
 
 
@@ -286,7 +286,7 @@ def test_a_ladder_that_never_reaches_the_cap_fails() -> None:
 def test_integrity_takes_about_a_minute(
     iops: int | None, bytes_per_s: int | None, loops: str
 ) -> None:
-    tier = replace(PREMIUM, iops=iops, bytes_per_s=bytes_per_s)
+    tier = changed(PREMIUM, iops=iops, bytes_per_s=bytes_per_s)
     assert truth_gate._verify_settings(tier, truth_gate.THOROUGH)["VERIFY_LOOPS"] == loops
     assert truth_gate._verify_settings(tier, truth_gate.QUICK)["VERIFY_LOOPS"] == "1"
 
@@ -348,7 +348,7 @@ def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
     assert [file.name for file in files] == [f"node-{number}.img" for number in range(1, 13)]
     assert CgroupTier().snapshots(PREMIUM, 12, "key", world) == files
     assert all(one.restores(PREMIUM, [1], files, world) for one in (EmulatedTier(), CgroupTier()))
-    real = replace(PREMIUM, enforcement="cgroup", path=str(tmp_path))
+    real = changed(PREMIUM, enforcement="cgroup", path=str(tmp_path))
     on_disk = tmp_path / "tierbench-snapshots"
     for mechanism in (CgroupTier(), mounted.MountedTier()):
         (directory,) = mechanism.snapshots(real, 1, "key", world)
@@ -365,8 +365,8 @@ def test_where_disks_take_space(tmp_path: Path) -> None:
         "node-2": NodeDisks("/mnt/b"),
         "node-3": NodeDisks("/mnt/b"),
     }
-    limited = replace(PREMIUM, enforcement="cgroup")
-    spread, here = replace(limited, disks=disks), replace(limited, path="/mnt/a")
+    limited = changed(PREMIUM, enforcement="cgroup")
+    spread, here = changed(limited, disks=disks), changed(limited, path="/mnt/a")
     assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(here, 3, world) == {Path("/mnt/a"): 3}

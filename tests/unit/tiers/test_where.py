@@ -13,15 +13,16 @@ from orchestrator.cli.main import program
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, MachineFacts, World
-from orchestrator.tier import NodeDisks, Snapshots, Tier
+from orchestrator.tier import NodeDisks, Snapshots
 from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.common.real import snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.apps import an_app
 from tests.fakes import FakePlatform, FarMachine, fake_world
+from tests.tiers import a_tier, changed
 
-REAL = Tier("p15", "P15", "mounted", 1100, None, path="/mnt/p15")
+REAL = a_tier("p15", "P15", "mounted", 1100, None, path="/mnt/p15")
 V1 = "/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device"
 MOUNTS = "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 24 8:16 / /mnt/p15 rw - xfs /dev/sdb rw\n"
 
@@ -62,13 +63,13 @@ def world_of(*machines: Machine) -> World:
 
 @pytest.mark.parametrize("mechanism", [MountedTier(), CgroupTier()], ids=["mounted", "cgroup"])
 def test_real_disks_by_path_need_one_machine(mechanism: Any) -> None:
-    tier = replace(REAL, path=None, disks={"node-1": NodeDisks("/mnt/p15")})
+    tier = changed(REAL, path=None, disks={"node-1": NodeDisks("/mnt/p15")})
     with pytest.raises(UnavailableError, match="nodes are spread over vm1, vm2 and vm3"):
         mechanism.check(tier, world_of(*(Vm(name, {}) for name in ("vm1", "vm2", "vm3"))))
 
 
 def test_control_groups_of_all_machines_are_looked_at() -> None:
-    tier = Tier("slow", "Slow", "cgroup", 100, None)
+    tier = a_tier("slow", "Slow", "cgroup", 100, None)
     loop = {"/dev/loop-control": ""}
     v2 = {"/sys/fs/cgroup/cgroup.controllers": "cpu io memory"}
     with pytest.raises(UnavailableError, match="no control group of vm2 limits block devices"):
@@ -79,7 +80,7 @@ def test_control_groups_of_all_machines_are_looked_at() -> None:
 
 
 def test_commands_of_a_profile_run_where_its_disks_are() -> None:
-    tier = replace(REAL, snapshots=Snapshots("command", save="lvcreate", restore="lvconvert"))
+    tier = changed(REAL, snapshots=Snapshots("command", save="lvcreate", restore="lvconvert"))
     with pytest.raises(UnavailableError, match="but containers run on vm1"):
         snapshots.check(tier, [], world_of(Vm("vm1", {})))
 

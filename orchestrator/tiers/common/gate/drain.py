@@ -7,7 +7,7 @@ I/Os and one for bytes; a block size at which both are at their peaks empties th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.facts import GateWord
@@ -49,7 +49,7 @@ class Credit:
         self._tier, self._world = tier, world
         self._peak = expected.at_peak(tier) or tier
         self._done: list[Drained] = []
-        self.base = replace(tier, burst=None)
+        self.base = tier.without_burst()
         self.ramp_s = max(
             (
                 _IDLE_S * base_per_s / (peak_per_s - base_per_s)
@@ -73,7 +73,7 @@ class Credit:
                 self._done.append(self._until_base(block, base_per_s, measure))
 
     def _until_base(self, block_bytes: int, base_per_s: float, measure: Measure) -> Drained:
-        duration_s = self._tier.burst.duration_s if self._tier.burst else 0.0
+        duration_s = self._tier.limits.burst.duration_s if self._tier.limits.burst else 0.0
         clock, text = self._world.clock, f"using up the burst credit of {self._tier.title}"
         started_s = clock.monotonic()
         while True:
@@ -106,7 +106,7 @@ class Credit:
 
 def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
     """The block that empties both buckets together; none if there is only one bucket."""
-    burst, (smallest, largest) = tier.burst, _BLOCKS_BYTES
+    burst, (smallest, largest) = tier.limits.burst, _BLOCKS_BYTES
     if burst is None or not burst.iops or not burst.bytes_per_s:
         return ()
     return (min(max(burst.bytes_per_s // burst.iops // smallest * smallest, smallest), largest),)
@@ -114,7 +114,7 @@ def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
 
 def announcement(tier: Tier) -> str:
     """What is said before: how long it takes at most."""
-    burst = tier.burst
+    burst = tier.limits.burst
     longest = format_seconds(burst.duration_s) if burst else "no time"
     peaks = [format_quantity(burst.iops, "1/s")] if burst and burst.iops else []
     peaks += [format_quantity(burst.bytes_per_s, "bytes/s")] if burst and burst.bytes_per_s else []

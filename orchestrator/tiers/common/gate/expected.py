@@ -3,15 +3,21 @@
 One disk has several limits at once. 120 IOPS are 8.3 ms a request at depth 1 whatever its latency,
 6 MB/s are 1,465 requests of 4 KiB a second whatever its IOPS, and 128 requests in flight at 25 ms
 are 5,120 a second whatever both.
+
+The 99th percentile of drawn latencies is held against the table that they are drawn from, that of
+a real disk is shown. Of a constant latency it is not looked at: what lies beyond is this machine's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
-from orchestrator.planning.latency_quantiles import mean_s
-from orchestrator.tier import Quantiles, Tier
+from orchestrator.facts import GateQuantity, GateWord
+from orchestrator.planning.latency_quantiles import mean_s, quantile_s
+from orchestrator.tier import GateCheck, Quantiles, Tier
+from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.units import format_bytes_per_s, format_seconds
 
 Way = Literal["read", "write"]
@@ -24,14 +30,14 @@ _UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the c
 
 def latency_s(tier: Tier, way: Way) -> float | None:
     """The latency to judge by; None for a real disk whose provider promises none."""
-    if tier.is_real and way in tier.latency_assumed:
+    if tier.disk.is_real and way in tier.latency.assumed:
         return None
-    return tier.read_latency_s if way == "read" else tier.write_latency_s
+    return tier.latency.read_s if way == "read" else tier.latency.write_s
 
 
 def quantiles(tier: Tier, way: Way) -> Quantiles | None:
     """What the latency of each request is drawn from; None if it is constant."""
-    model = tier.latency_model
+    model = tier.latency.model
     return None if model is None else (model.read if way == "read" else model.write)
 
 
@@ -44,9 +50,9 @@ def _average_s(tier: Tier, way: Way) -> float | None:
 def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
     """Requests of this size a second that the caps let through; None without a cap. An I/O beyond
     the tier's unit counts as several."""
-    per_io = -(-block_bytes // tier.io_unit_bytes)
-    caps = [tier.iops / per_io] if tier.iops else []
-    caps += [tier.bytes_per_s / block_bytes] if tier.bytes_per_s else []
+    per_io = -(-block_bytes // tier.limits.io_unit_bytes)
+    caps = [tier.limits.iops / per_io] if tier.limits.iops else []
+    caps += [tier.limits.bytes_per_s / block_bytes] if tier.limits.bytes_per_s else []
     return min(caps, default=None)
 
 
@@ -62,13 +68,15 @@ def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
 
 def at_peak(tier: Tier) -> Tier | None:
     """The tier while it has burst credit; None without burst."""
-    if tier.burst is None:
+    limits = tier.limits
+    if limits.burst is None:
         return None
-    return replace(
-        tier,
-        iops=tier.burst.iops or tier.iops,
-        bytes_per_s=tier.burst.bytes_per_s or tier.bytes_per_s,
+    peak = replace(
+        limits,
+        iops=limits.burst.iops or limits.iops,
+        bytes_per_s=limits.burst.bytes_per_s or limits.bytes_per_s,
     )
+    return replace(tier, limits=peak)
 
 
 def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:
@@ -96,6 +104,54 @@ def bound_by_depth(tier: Tier, depth: int, read_share: float) -> str:
 
 def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
     """The limit in a few words if bytes/s and not IOPS are the cap at this size; else ""."""
-    rate = tier.bytes_per_s
-    binds = tier.iops and rate and rate / block_bytes < (1 - _ALIKE) * tier.iops
+    rate = tier.limits.bytes_per_s
+    binds = tier.limits.iops and rate and rate / block_bytes < (1 - _ALIKE) * tier.limits.iops
     return f"{format_bytes_per_s(rate)} bind" if rate and binds else ""
+
+
+# ------------------------------------------------------------------ the 99th percentile
+
+P99_TOLERANCE_PCT = 20.0
+FEWEST_TIMED = 10_000  # requests of each direction: a hundred lie beyond the p99
+_RESERVE = 1.2
+_MOST_S = 300.0
+# A real disk's is shown where so many requests of both directions can be timed in so long.
+_FEWEST_SHOWN, _MOST_SHOWN_S = 2200, 7.0
+_ASSUMED_S = 1e-3
+
+_QUANTITIES: Mapping[Way, GateQuantity] = {"read": "latency_p99_read", "write": "latency_p99_write"}
+
+
+def tail_window_s(tier: Tier, thorough: bool) -> float:
+    """How long single requests are timed until there are enough of them, as far as a gate may
+    last; 0 if that is too long, or latencies are constant."""
+    if tier.disk.is_real:
+        needed_s = _FEWEST_SHOWN * (pause_s(tier) + _ASSUMED_S)
+        return needed_s if needed_s <= _MOST_SHOWN_S else 0.0
+    model = tier.latency.model
+    if model is None or not thorough:
+        return 0.0
+    one_s = pause_s(tier) + (mean_s(model.read) + mean_s(model.write)) / 2
+    return min(_MOST_S, _RESERVE * 2 * FEWEST_TIMED * one_s)
+
+
+def tail_checks(tier: Tier, job: Mapping[str, Any]) -> Iterator[GateCheck]:
+    """One check for reads and one for writes, of fio's result of single requests."""
+    for way, quantity in _QUANTITIES.items():
+        limit = f"p99 latency at queue depth 1, {way}"
+        if tier.disk.is_real and (tail_s := fio_jobs.p99_s(job, way)):
+            yield GateCheck(limit, "s", None, tail_s, None, "not declared", quantity)
+        table = quantiles(tier, way)
+        if table is None:
+            continue
+        timed = job[way]["lat_ns"]
+        declared_s = quantile_s(table, 0.99)
+        measured_s = float(timed["percentile"]["99.000000"]) * 1e-9
+        off_pct = (measured_s / declared_s - 1) * 100
+        allowed_pct: float | None = P99_TOLERANCE_PCT
+        verdict: GateWord = "ok"
+        if timed["N"] < FEWEST_TIMED:
+            verdict, allowed_pct = "too few requests", None
+        elif abs(off_pct) > P99_TOLERANCE_PCT:
+            verdict = "slow" if off_pct > 0 else "faster than declared (cache or burst)"
+        yield GateCheck(limit, "s", declared_s, measured_s, allowed_pct, verdict, quantity)

@@ -20,7 +20,7 @@ from orchestrator.parts import Disks
 from orchestrator.powers import World
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import host_load
-from orchestrator.tiers.common.gate import drain, expected, latency_tail
+from orchestrator.tiers.common.gate import drain, expected
 from orchestrator.tiers.common.gate.drain import Credit
 from orchestrator.tiers.common.gate.fio_jobs import (
     FioContainer,
@@ -138,11 +138,11 @@ def _checks(
     if credit:
         yield from credit.never_fell()
     pause_s = expected.pause_s(tier)
-    tail_s = latency_tail.window_s(tier, thorough=bool(effort.ladder))
+    tail_s = expected.tail_window_s(tier, thorough=bool(effort.ladder))
     timing_s = max(_FEWEST_TIMED_IOS * pause_s, tail_s)
     alone = job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
     yield from _latency(tier, alone)
-    yield from latency_tail.checks(tier, alone[0])
+    yield from expected.tail_checks(tier, alone[0])
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
@@ -175,8 +175,8 @@ def _cell(iodepth: int, block: str) -> dict[str, str]:
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
     """Settings for passes of about `verify_s` in all: each writes its bytes and reads them back."""
     rate = min(
-        tier.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
-        (tier.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
+        tier.limits.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
+        (tier.limits.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
         _UNTHROTTLED_BYTES_PER_S,
     )
     passes = round(effort.verify_s * rate / (2 * effort.verify_bytes))
@@ -222,7 +222,7 @@ def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
     for way, quantity in ways.items():
         limit = f"median latency at queue depth 1, {way}"
         measured_s, judged_s = median_s(jobs[0], way), expected.latency_s(tier, way)
-        assumed_s = tier.read_latency_s if way == "read" else tier.write_latency_s
+        assumed_s = tier.latency.read_s if way == "read" else tier.latency.write_s
         most_pct = LATENCY_TOLERANCE_PCT
         check = _check(limit, "s", judged_s, measured_s, most_pct, more_is_faster=False)
         if judged_s is None and assumed_s is not None:
@@ -296,7 +296,7 @@ def _rate(
         limit = f"{limit} ({why})"
     declared = None if cap is None else cap * each
     check = _check(limit, unit, declared, measured, RATE_TOLERANCE_PCT, more_is_faster=True)
-    peak = expected.at_peak(tier) if tier.is_real else None
+    peak = expected.at_peak(tier) if tier.disk.is_real else None
     most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
     most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
     bursting = check.verdict.startswith("faster") and measured <= most

@@ -20,7 +20,7 @@ from orchestrator.kernel import block_devices, mounts
 from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Machine, World
 from orchestrator.system import http_client
-from orchestrator.tier import Tier
+from orchestrator.tier import RealDisks, Tier
 from orchestrator.tiers.common.real.node_places import DiskPath
 
 Ask = Callable[[str, str, Mapping[str, str]], str]  # method, URL, headers → body
@@ -137,20 +137,21 @@ def asked_there(world: World) -> Ask:
 
 def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> MetadataAnswer:
     """What the cloud that the tier names says of its disks; nothing if it names none."""
-    if tier.cloud is None:
+    cloud = tier.disk.cloud if isinstance(tier.disk, RealDisks) else None
+    if cloud is None:
         return MetadataAnswer()
     readers = {"azure": _azure, "aws": _aws, "gcp": _gcp}
     try:
-        size, told_of = readers[tier.cloud](machine, asking)
+        size, told_of = readers[cloud](machine, asking)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        failure = f"the metadata service of {tier.cloud} told nothing: {error}"
-        return MetadataAnswer(tier.cloud, failure=failure, warnings=(failure,))
+        failure = f"the metadata service of {cloud} told nothing: {error}"
+        return MetadataAnswer(cloud, failure=failure, warnings=(failure,))
     disks: dict[str, Told] = {}
     differences: list[str] = []
     contradictions: list[str] = []
     for place, disk in found.items():
         devices = sorted(block_devices.physical(disk.device, machine))
-        told = {device: _told(tier.cloud, device, told_of, machine) for device in devices}
+        told = {device: _told(cloud, device, told_of, machine) for device in devices}
         disks[place.key] = {device: facts for device, facts in told.items() if facts}
         if place.only_wal:
             continue
@@ -160,7 +161,7 @@ def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> Meta
             alone = len(devices) == 1  # a stripe's figures are sums
             differences += [f"{which}, {text}" for text in _otherwise(tier, facts, alone)]
     differences = contradictions + differences
-    return MetadataAnswer(tier.cloud, size, disks, tuple(differences), tuple(contradictions))
+    return MetadataAnswer(cloud, size, disks, tuple(differences), tuple(contradictions))
 
 
 def _told(cloud: str, device: str, told_of: Mapping[str, Told], machine: Machine) -> Told:
@@ -174,7 +175,7 @@ def _told(cloud: str, device: str, told_of: Mapping[str, Told], machine: Machine
 
 
 def _of_another_type(tier: Tier, told: Told) -> Iterator[str]:
-    kind, meant = str(told.get("type", "")), tier.catalog_type
+    kind, meant = str(told.get("type", "")), tier.origin.catalog_type
     if not meant or not kind:
         return
     named = _TYPES.get(kind)
@@ -187,11 +188,11 @@ def _otherwise(tier: Tier, told: Told, alone: bool) -> Iterator[str]:
     caching = str(told.get("caching") or "None")
     if caching != "None":
         yield f"whose host caching is {caching}: reads may come from the host and not from the disk"
-    if not alone or tier.vm_caps:
+    if not alone or tier.origin.vm_caps:
         return
     for name, mine, word in (
-        ("iops", tier.iops, "IOPS"),
-        ("bytes_per_s", tier.bytes_per_s, "bytes/s"),
+        ("iops", tier.limits.iops, "IOPS"),
+        ("bytes_per_s", tier.limits.bytes_per_s, "bytes/s"),
     ):
         theirs = told.get(name)
         if theirs and mine and abs(theirs / mine - 1) * 100 > _SAME_PCT:

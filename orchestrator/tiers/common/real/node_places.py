@@ -1,15 +1,20 @@
 """Where nodes keep their data and their WAL on real disks: the paths of a tier, and below them the
-directories in which the nodes work. Pure."""
+directories in which the nodes work; and which machine has the disks of which nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from orchestrator import units
-from orchestrator.errors import UsageError
-from orchestrator.tier import NodeDisks, Tier
+from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.platforms.common.machines import HasEngines, is_here, on
+from orchestrator.powers import World
+from orchestrator.tier import MountedDisks, NodeDisks, Tier
+from orchestrator.units import listed
 
 FOLDER = "tierbench-data"
 
@@ -58,25 +63,31 @@ class DiskPath:
         return bool(self.uses) and all(use.wal for use in self.uses)
 
 
+def mounted(tier: Tier) -> MountedDisks:
+    """The tier's real disks. UsageError if it names none."""
+    if isinstance(tier.disk, MountedDisks) and (tier.disk.disks or tier.disk.path):
+        return tier.disk
+    raise UsageError(
+        f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"
+    )
+
+
 def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
     """The paths that the tier names for these nodes, each once. UsageError if it names none."""
-    if not (tier.disks or tier.path):
-        raise UsageError(
-            f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"
-        )
-    return places_of(tier, nodes) if tier.disks else (DiskPath(tier.path or ""),)
+    real = mounted(tier)
+    return places_of(tier, nodes) if real.disks else (DiskPath(real.path or ""),)
 
 
 def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
     """The paths of the nodes' disks. UsageError if a node has none."""
     uses: dict[tuple[str, str], list[Use]] = {}
     for node in nodes:
-        if tier.disks and node not in tier.disks:
+        if tier.disk.of_nodes and node not in tier.disk.of_nodes:
             raise UsageError(
                 f"{tier.name}: `disks` has no disk for {node}",
-                advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
+                advice=f"add it to `disks`, or take NODES={len(tier.disk.of_nodes)}",
             )
-        place = tier.disks.get(node, NodeDisks(tier.path or ""))
+        place = tier.disk.of_nodes.get(node, NodeDisks(tier.disk.path or ""))
         uses.setdefault((place.machine, place.data), []).append(Use(node))
         if place.wal:
             uses.setdefault((place.machine, place.wal), []).append(Use(node, wal=True))
@@ -101,3 +112,84 @@ def directories(tier: Tier, nodes: Sequence[str]) -> dict[Path, Path]:
 def node_of(directory: Path) -> str:
     """The node that works in such a directory, or whose snapshot has its name."""
     return directory.stem.removesuffix("-wal")
+
+
+# ------------------------------------------------------------------ machines
+
+Thing = TypeVar("Thing")
+
+
+def require_here(what: str, world: World) -> None:
+    """UnavailableError if containers run elsewhere; `what`: "`disk up` mounts a disk"."""
+    if is_here(world):
+        return
+    names = listed([machine.name for machine in world.platform.machines()])
+    raise UnavailableError(
+        f"{what} on the computer it is started on, but containers run on {names}",
+        advice="start this program there, or let it use an engine of this computer",
+    )
+
+
+def require_one_machine(tier: Tier, world: World) -> None:
+    """UnavailableError for real disks if nodes are spread over several machines: they are looked
+    for and made ready on one."""
+    names = [machine.name for machine in world.platform.machines()]
+    if len(names) > 1:
+        raise UnavailableError(
+            f"{tier.name} names disks by their paths on one machine, but nodes are spread over "
+            f"{listed(names)}",
+            advice="take `enforcement: storage-class` on Kubernetes, or `existing` for a cluster "
+            "that runs already; or name an engine for each node: `machines` in the profile",
+        )
+
+
+@dataclass(frozen=True)
+class MachineShare:
+    """A machine and the nodes whose disks are mounted there. `world`: the outside as if there were
+    no other machine. `machine`: its name, if there are several."""
+
+    world: World
+    nodes: tuple[str, ...]
+    machine: str = ""
+
+    @contextmanager
+    def naming(self, but: BaseException | None = None) -> Iterator[None]:
+        """Errors in the block say which of several machines they are about, `but` for this one."""
+        try:
+            yield
+        except TierbenchError as error:
+            name = f"{self.machine}: " if self.machine else ""
+            if error is not but and not error.what.startswith(name):
+                error.what = f"{name}{error.what}"
+                error.args = (error.what,)
+            raise
+
+    @contextmanager
+    def entered(self, bracket: AbstractContextManager[Thing]) -> Iterator[Thing]:
+        """Errors at both ends of the bracket are named, and not those of what it holds."""
+        with ExitStack() as up:
+            with self.naming():
+                thing = up.enter_context(bracket)
+            leave = up.pop_all()
+            try:
+                yield thing
+            except BaseException as error:
+                with self.naming(but=error):
+                    if not leave.__exit__(type(error), error, error.__traceback__):
+                        raise
+            else:
+                with self.naming():
+                    leave.close()
+
+
+def shares(tier: Tier, nodes: Sequence[str], world: World) -> tuple[MachineShare, ...]:
+    """The machines that have the disks of these nodes: all of them the only one, or each node its
+    own. UnavailableError as `require_one_machine`, if the tier does not say on which machines its
+    disks are."""
+    machines = {
+        node: tier.disk.of_nodes[node].machine for node in nodes if node in tier.disk.of_nodes
+    }
+    if isinstance(world.platform, HasEngines) and any(machines.values()):
+        return tuple(MachineShare(on(node, world), (node,), machines[node]) for node in nodes)
+    require_one_machine(tier, world)
+    return (MachineShare(world, tuple(nodes)),)

@@ -2,7 +2,7 @@
 
 Each node gets a directory of its own below `<path>/tierbench-data`, which only we use, and one for
 its WAL on the disk named for that. A container makes and removes them, so that files of the
-database's user can be removed too.
+database's user can be removed too. The truth gate measures each disk in such a directory.
 """
 
 from __future__ import annotations
@@ -26,9 +26,16 @@ from orchestrator.kernel import block_devices, mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
-from orchestrator.tier import Tier
-from orchestrator.tiers.common.real import removal, snapshots
-from orchestrator.tiers.common.real.node_places import FOLDER, DiskPath, Use, chosen, places_of
+from orchestrator.tier import Gate, Limits, Tier
+from orchestrator.tiers.common.real import node_places, removal, snapshots
+from orchestrator.tiers.common.real.node_places import (
+    FOLDER,
+    DiskPath,
+    Use,
+    chosen,
+    mounted,
+    places_of,
+)
 
 MECHANISM = {"mechanism": "a real disk, not throttled"}
 _MARK = snapshots.MARK
@@ -138,7 +145,7 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
     UnavailableError if it cannot be written or lacks space."""
     path = Path(at)
     disk = mounts.find(path, machine)
-    if not tier.allow_root_disk:
+    if not mounted(tier).allow_root_disk:
         _require_own_mount(disk, machine)
     _require_as_expected(tier, disk)
     if "ro" in disk.mount.options.split(","):
@@ -179,14 +186,14 @@ def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
 
 def _require_as_expected(tier: Tier, disk: mounts.RealDisk) -> None:
     """UsageError if the file system is another, or is mounted otherwise, than the tier says."""
-    kind = disk.mount.kind
-    if tier.file_system not in (None, kind):
+    kind, expected = disk.mount.kind, mounted(tier)
+    if expected.file_system not in (None, kind):
         raise UsageError(
-            f"{disk.path} has {kind}, and the profile expects {tier.file_system}",
+            f"{disk.path} has {kind}, and the profile expects {expected.file_system}",
             advice="mount the file system that is meant, or correct `file_system`",
         )
     options = disk.mount.options.split(",")
-    lacking = [option for option in tier.mount_options if option not in options]
+    lacking = [option for option in expected.mount_options if option not in options]
     if lacking:
         raise UsageError(
             f"{disk.path} is not mounted with {', '.join(lacking)}, as the profile expects, but "
@@ -233,3 +240,71 @@ def _remove(ours: Path, world: World) -> None:
     for left in removal.there([ours], world):
         if left.foreign or left.kept:
             raise RunError(f"the directories of the nodes could not be removed: {left}")
+
+
+# ------------------------------------------------------------------ the truth gate
+# On every disk that a tier names, each once, under its name. The limits are those of the data
+# disks. A disk that holds only WAL may be of another kind, so it is measured and not judged.
+
+GATE_BYTES = 2**30 + 2**28
+QUICK_GATE_BYTES = 2**28
+
+Take = Callable[[Tier, mounts.RealDisk, Disks, World], Gate]
+
+
+def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
+    """One gate with the checks of all disks of all machines, one after another; `take` measures
+    one. Raises as `found`."""
+    gates: dict[DiskPath, Gate] = {}
+    for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
+        with share.naming():
+            gates |= _of_machine(tier, share, thorough, take)
+    checks = (
+        replace(check, disk=place.title, nodes=place.nodes)
+        for place, gate in gates.items()
+        for check in gate.checks
+    )
+    return Gate(tier.name, world.clock.now(), tuple(checks), _device(gates))
+
+
+def _of_machine(
+    tier: Tier, share: node_places.MachineShare, thorough: bool, take: Take
+) -> dict[DiskPath, Gate]:
+    needed_bytes, world = GATE_BYTES if thorough else QUICK_GATE_BYTES, share.world
+    disks = found(tier, share.nodes, lambda _: needed_bytes, world.machine)
+    gates: dict[DiskPath, Gate] = {}
+    for place, disk in _each_once(disks):
+        world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
+        judged = _not_judged(tier) if place.only_wal else tier
+        gates[place] = _on_disk(judged, place, disk, world, take)
+    return gates
+
+
+def _each_once(found: Mapping[DiskPath, mounts.RealDisk]) -> list[tuple[DiskPath, mounts.RealDisk]]:
+    """One path of each device, with the uses of all its paths."""
+    of_device: dict[str, tuple[DiskPath, mounts.RealDisk]] = {}
+    for place, disk in found.items():
+        first, kept = of_device.get(disk.device, (replace(place, uses=()), disk))
+        of_device[disk.device] = (replace(first, uses=(*first.uses, *place.uses)), kept)
+    return list(of_device.values())
+
+
+def _not_judged(tier: Tier) -> Tier:
+    unlimited = Limits(io_unit_bytes=tier.limits.io_unit_bytes)
+    return replace(tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None))
+
+
+def _on_disk(tier: Tier, place: DiskPath, disk: mounts.RealDisk, world: World, take: Take) -> Gate:
+    shown = facts(place, disk, world.machine)
+    with watched(disk, world.machine), folders(disk.path, ["gate"], world) as (folder,):
+        volume = Volume(str(folder), disk.node, restored=False)
+        return take(tier, disk, Disks((volume,), shown), world)
+
+
+def _device(gates: Mapping[DiskPath, Gate]) -> dict[str, Any]:
+    """The facts of all disks, by path, and how busy a machine was at the worst."""
+    return {
+        **MECHANISM,
+        "disks": {place.key: dict(gate.device) for place, gate in gates.items()},
+        "host_cpu_pct": max(gate.device.get("host_cpu_pct", 0.0) for gate in gates.values()),
+    }

@@ -24,12 +24,12 @@ from orchestrator.planning.recorded_disk import (
 )
 from orchestrator.powers import World
 from orchestrator.system.clock import stamp
-from orchestrator.tier import Quantiles, Tier
+from orchestrator.tier import Limits, Quantiles, RealDisks, Tier
 from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs
 from orchestrator.tiers.common.gate.truth_gate import IOPS_BLOCK_BYTES
 from orchestrator.tiers.common.real import node_places, real_disk
-from orchestrator.tiers.common.real.where import require_one_machine
+from orchestrator.tiers.common.real.node_places import require_one_machine
 
 _DEPTH, _LARGE_DEPTH = 128, 32
 _RAMP = "500ms"
@@ -61,9 +61,8 @@ def record(
     """Measures the disk mounted at `path`, in a folder of its own that is removed again. Raises as
     `real_disk.believable` does; GateError if fio cannot run or times no request."""
     where = str(path)
-    tier = Tier(
-        "recorded", where, "mounted", None, None, path=where, allow_root_disk=allow_root_disk
-    )
+    disk_at = RealDisks(path=where, allow_root_disk=allow_root_disk)
+    tier = Tier("recorded", where, Limits(), disk_at)
     require_one_machine(tier, world)
     disk = real_disk.believable(tier, where, round(_ROOM * effort.file_bytes), world.machine)
     place = node_places.DiskPath(where)

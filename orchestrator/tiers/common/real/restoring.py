@@ -19,14 +19,16 @@ from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import node_directories, node_places, removal, snapshots
-from orchestrator.tiers.common.real.where import MachineShare, shares
+from orchestrator.tiers.common.real.node_places import MachineShare, shares
 
 
 def snapshots_of(tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
     """One for each directory of a node, on its machine, in a folder of their own. On machines of
     their own its name has theirs, since what is known of a data set is in the one cache here."""
     names = node_names(nodes)
-    if machines := " ".join(filter(None, (tier.disks[one].machine for one in names if tier.disks))):
+    if machines := " ".join(
+        filter(None, (tier.disk.of_nodes[one].machine for one in names if tier.disk.of_nodes))
+    ):
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     return snapshots.paths(tier, node_places.directories(tier, names), name, world)
 
@@ -39,8 +41,8 @@ def are_there(taken: Sequence[Path], world: World) -> bool:
 def restores(tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path], world: World) -> bool:
     """Unless the profile says what to do, every run loads where there is no room for a copy beside
     the data."""
-    if tier.snapshots is not None:
-        return tier.snapshots.way != "none"
+    if tier.disk.snapshots is not None:
+        return tier.disk.snapshots.way != "none"
     each = _each(tier, sizes_bytes, taken, world)
     return all(
         node_directories.has_room(tier, sizes, own or (), share.world) for share, sizes, own in each

@@ -25,7 +25,7 @@ from orchestrator.kernel import mounts
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
 from orchestrator.tier import Snapshots, Tier
-from orchestrator.tiers.common.real import removal, where
+from orchestrator.tiers.common.real import node_places, removal
 
 FOLDER = removal.SNAPSHOTS
 MARK = marked.MARK
@@ -60,7 +60,7 @@ cp --reflink=always "$probe" "$probe.copy"; failed=$?; rm -f "$probe" "$probe.co
 
 def chosen(tier: Tier) -> Snapshots:
     """What the profile says; without a word of it, copies."""
-    return tier.snapshots or Snapshots("copy")
+    return tier.disk.snapshots or Snapshots("copy")
 
 
 def paths(
@@ -82,7 +82,7 @@ def places(tier: Tier, directories: Mapping[Path, int], machine: Machine) -> dic
     """Folder → how many directories of nodes it holds at most, snapshots among them. One that is
     there already is not counted again."""
     way, found = chosen(tier), dict(directories)
-    if tier.snapshots is None or way.way not in ("copy", "reflink", "elsewhere"):
+    if tier.disk.snapshots is None or way.way not in ("copy", "reflink", "elsewhere"):
         return found
     for path, count in directories.items():
         root = Path(way.path or path)
@@ -95,7 +95,7 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     """UsageError or UnavailableError if snapshots cannot be kept in the way that is asked for."""
     way, machine = chosen(tier), world.machine
     if way.save or way.restore:
-        where.require_here(f"{tier.name}: `snapshots` runs the profile's commands", world)
+        node_places.require_here(f"{tier.name}: `snapshots` runs the profile's commands", world)
     roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
     for root in roots if way.way in ("copy", "reflink", "elsewhere") else ():
         if not machine.is_folder(str(root)):

@@ -1,0 +1,289 @@
+"""A disk tier as a profile declares it: limits, latency, price, origin and the disk that has them;
+and the gate that holds its limits against a device.
+
+Units as in `orchestrator.model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from orchestrator.facts import GateQuantity, GateWord
+from orchestrator.tier.disks import (
+    DISKS,
+    AnyDisk,
+    Cgroup,
+    ClassVolumes,
+    ClassWanted,
+    DiskKind,
+    Emulated,
+    MountedDisks,
+    NodeDisks,
+    NoDisk,
+    OthersDisks,
+    RealDisks,
+    Snapshots,
+    SnapshotWay,
+    Unlimited,
+)
+
+__all__ = [
+    "DISKS",
+    "AnyDisk",
+    "Burst",
+    "Cgroup",
+    "ClassVolumes",
+    "ClassWanted",
+    "DiskKind",
+    "Emulated",
+    "Gate",
+    "GateCheck",
+    "Latencies",
+    "LatencyModel",
+    "Limits",
+    "MountedDisks",
+    "NoDisk",
+    "NodeDisks",
+    "Origin",
+    "OthersDisks",
+    "Price",
+    "Quantiles",
+    "RealDisks",
+    "SlowEpochs",
+    "SnapshotWay",
+    "Snapshots",
+    "Tier",
+    "Unlimited",
+    "in_layout",
+    "times",
+]
+
+
+@dataclass(frozen=True)
+class Burst:
+    """More than the base limits, for a time. None: does not burst in that."""
+
+    iops: int | None
+    bytes_per_s: int | None
+    duration_s: float  # a full bucket holds it so long; math.inf: on demand, billed, without end
+    start_pct: float = 0.0  # how full the bucket is when a run starts
+
+
+def times(limit: int | None, count: int) -> int | None:
+    """That of so many together."""
+    return None if limit is None else limit * count
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a disk, several together, or a VM lets through. None: not limited, or not declared."""
+
+    iops: int | None = None  # of reads, where writes are limited apart
+    bytes_per_s: int | None = None
+    write_iops: int | None = None
+    burst: Burst | None = None
+    io_unit_bytes: int = 262_144  # a larger I/O counts as several
+
+    @property
+    def total_iops(self) -> int | None:
+        """For one total of reads and writes: the lower of the two where they are apart."""
+        known = [rate for rate in (self.iops, self.write_iops) if rate is not None]
+        return min(known, default=None)
+
+    def times(self, disks: int) -> Limits:
+        """Those of so many equal disks together."""
+        burst = self.burst
+        if burst:
+            iops, rate = times(burst.iops, disks), times(burst.bytes_per_s, disks)
+            burst = replace(burst, iops=iops, bytes_per_s=rate)
+        return replace(
+            self,
+            iops=times(self.iops, disks),
+            bytes_per_s=times(self.bytes_per_s, disks),
+            write_iops=times(self.write_iops, disks),
+            burst=burst,
+        )
+
+
+Quantiles = tuple[tuple[float, float], ...]  # (probability, s), from 0 to 1; straight between
+
+
+@dataclass(frozen=True)
+class SlowEpochs:
+    """Times in which a disk takes `factor` times as long: their mean length, and that between."""
+
+    factor: float
+    slow_dwell_s: float
+    good_dwell_s: float
+
+
+@dataclass(frozen=True)
+class LatencyModel:
+    """What the latency of each request is drawn from, and whose latencies they are: those of single
+    requests at queue depth 1."""
+
+    read: Quantiles
+    write: Quantiles
+    source: str
+    as_of: str
+    slow_epochs: SlowEpochs | None = None
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Of one I/O at queue depth 1 on an idle disk. None: not declared."""
+
+    read_s: float | None = None
+    write_s: float | None = None
+    assumed: tuple[str, ...] = ()  # directions ("read", "write") of which nobody promises one
+    model: LatencyModel | None = None  # what they are drawn from, its medians above; None: constant
+
+
+@dataclass(frozen=True)
+class Price:
+    """Monthly list price of one disk, with where and when it was read."""
+
+    monthly: float
+    currency: str
+    region: str
+    as_of: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a tier's figures are from, and what is to be said about them."""
+
+    catalog_type: str = ""  # that of its row, if it has one
+    source: str = ""
+    as_of: str = ""
+    notes: str = ""
+    vm_caps: tuple[str, ...] = ()  # a sentence for each limit that the machine sets, not the disk
+
+
+@dataclass(frozen=True)
+class Tier:
+    """A class of disk: what it is declared to do (each disk), and what makes it."""
+
+    name: str
+    title: str
+    limits: Limits
+    disk: AnyDisk
+    latency: Latencies = Latencies()
+    price: Price | None = None
+    origin: Origin = Origin()
+
+    def without_burst(self) -> Tier:
+        return replace(self, limits=replace(self.limits, burst=None))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """A tier is read in the layout of result files (`in_layout`)."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(_of_layout, handler(source))
+
+
+# Key of a tier in result files → the part that has it, and its name there.
+_LAYOUT: Mapping[str, tuple[str, str]] = {
+    "enforcement": ("disk", "enforcement"),
+    "iops": ("limits", "iops"),
+    "bytes_per_s": ("limits", "bytes_per_s"),
+    "read_latency_s": ("latency", "read_s"),
+    "write_latency_s": ("latency", "write_s"),
+    "burst": ("limits", "burst"),
+    "io_unit_bytes": ("limits", "io_unit_bytes"),
+    "latency_assumed": ("latency", "assumed"),
+    "latency_model": ("latency", "model"),
+    "path": ("disk", "path"),
+    "disks": ("disk", "disks"),
+    "file_system": ("disk", "file_system"),
+    "mount_options": ("disk", "mount_options"),
+    "cloud": ("disk", "cloud"),
+    "catalog_type": ("origin", "catalog_type"),
+    "allow_root_disk": ("disk", "allow_root_disk"),
+    "allow_retained_volumes": ("disk", "allow_retained_volumes"),
+    "snapshots": ("disk", "snapshots"),
+    "burst_time_scale": ("disk", "burst_time_scale"),
+    "price": ("", "price"),
+    "source": ("origin", "source"),
+    "as_of": ("origin", "as_of"),
+    "notes": ("origin", "notes"),
+    "vm_caps": ("origin", "vm_caps"),
+    "like": ("disk", "kind"),
+    "storage_class": ("disk", "storage_class"),
+}
+# What a disk of another kind has there.
+_UNUSED: Mapping[str, Any] = {
+    "disks": {},
+    "mount_options": (),
+    "allow_root_disk": False,
+    "allow_retained_volumes": False,
+    "burst_time_scale": 1.0,
+}
+
+
+def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The `dict_factory` of `asdict` for what is written: a tier has all its keys on one level, as
+    it had before it was made of parts. `like`: the kind, if the mechanism has another name."""
+    content = dict(pairs)
+    if not {"limits", "latency", "origin", "disk"} <= content.keys():
+        return content
+    flat = {"name": content["name"], "title": content["title"]}
+    for key, (part, name) in _LAYOUT.items():
+        flat[key] = (content[part] if part else content).get(name, _UNUSED.get(key))
+    return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"]}
+
+
+def _of_layout(content: Any) -> Any:
+    """The parts of a tier that is read; anything else as it is."""
+    if not isinstance(content, Mapping) or "disk" in content:
+        return content
+    parts: dict[str, Any] = {key: content[key] for key in ("name", "title") if key in content}
+    for key, (part, name) in _LAYOUT.items():
+        held = parts.setdefault(part, {}) if part else parts
+        if key in content:
+            held[name] = content[key]
+    return {
+        **parts,
+        "disk": {**parts["disk"], "kind": content.get("like") or content["enforcement"]},
+    }
+
+
+@dataclass(frozen=True)
+class GateCheck:
+    """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
+    `declared` None: measured for information only. `disk`: which one, if the tier names its disks;
+    `nodes`: those whose data are on it."""
+
+    limit: str
+    unit: str
+    declared: float | None
+    measured: float
+    tolerance_pct: float | None
+    verdict: GateWord
+    quantity: GateQuantity | None = None
+    disk: str = ""
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict not in ("slow", "faster than declared (cache or burst)", "failed")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The truth gate of one tier on one device: what fio measured before the tier was used.
+    `reused`: taken before this campaign, on the same limits, mechanism and machine."""
+
+    tier: str
+    taken_s: float
+    checks: tuple[GateCheck, ...]
+    device: Mapping[str, Any] = field(default_factory=dict)
+    reused: bool = False
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)

@@ -1,0 +1,220 @@
+"""The disk of a tier: devices of ours, control groups, real disks, volumes, others' disks.
+
+A tier has exactly one of these records; what is true of its kind is asked of the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+DiskKind = Literal["emulated", "cgroup", "mounted", "storage-class", "existing", "none", "dry"]
+
+
+SnapshotWay = Literal["copy", "reflink", "elsewhere", "command", "none"]
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """How data loaded on a real disk are kept and put back: a `copy` or a `reflink` on the same
+    disk, a copy `elsewhere` (at `path`), by the profile's own `save` and `restore`, or not."""
+
+    way: SnapshotWay
+    path: str | None = None
+    save: str = ""
+    restore: str = ""
+
+
+@dataclass(frozen=True)
+class NodeDisks:
+    """Where a node's disk is mounted, and where that of its WAL, if it has one of its own.
+    `machine`: which of the profile's `machines` has them; "" if it names none."""
+
+    data: str
+    wal: str | None = None
+    machine: str = ""
+
+
+@dataclass(frozen=True)
+class ClassWanted:
+    """A class of volumes of Kubernetes. Without a `provisioner` it is one that is there; else it is
+    made, with `parameters`. `size_bytes`: what each claim asks for, because some providers' limits
+    follow from it; None: what a node's disk needs. `nodes`: how many have a volume of it."""
+
+    name: str
+    provisioner: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    size_bytes: int | None = None
+    nodes: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disk:
+    """What makes the disk of a tier. `kind`: what figures mean and reports say depends on it;
+    `enforcement`: the mechanism, which may be another than the one with the kind's name."""
+
+    kind: DiskKind
+    enforcement: str
+
+    @property
+    def is_real(self) -> bool:
+        """Whether its disks are not of our making: they may change while they are used, somebody
+        pays for them, and what they do is measured."""
+        return False
+
+    @property
+    def is_as_bought(self) -> bool:
+        """Whether they are real ones that nothing here limits."""
+        return self.is_real
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether its limits are held against a measurement before it is used."""
+        return True
+
+    @property
+    def of_nodes(self) -> Mapping[str, NodeDisks]:
+        """Node → where its disks are mounted, if the tier names them."""
+        return {}
+
+    # What other kinds do not have.
+
+    @property
+    def path(self) -> str | None:
+        return None
+
+    @property
+    def storage_class(self) -> ClassWanted | None:
+        return None
+
+    @property
+    def snapshots(self) -> Snapshots | None:
+        return None
+
+    @property
+    def burst_time_scale(self) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Emulated(Disk):
+    """Devices of ours with limits, burst and latency. `burst_time_scale`: the provider's minutes of
+    burst are divided by it."""
+
+    kind: Literal["emulated"] = "emulated"
+    enforcement: str = "emulated"
+    burst_time_scale: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MountedDisks(Disk):
+    """Real disks that are mounted at the one `path` of all nodes, or where `disks` says (see
+    `planning.node_disks`)."""
+
+    path: str | None = None
+    disks: Mapping[str, NodeDisks] = field(default_factory=dict)
+    file_system: str | None = None  # that must be found there
+    mount_options: tuple[str, ...] = ()  # that must be found there
+    allow_root_disk: bool = False
+    snapshots: Snapshots | None = None  # None: copies, if the disk has room for them
+
+    @property
+    def is_real(self) -> bool:
+        return bool(self.path or self.disks)
+
+    @property
+    def of_nodes(self) -> Mapping[str, NodeDisks]:
+        return self.disks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cgroup(MountedDisks):
+    """Rates held by control groups, on files of ours or, with `path` or `disks`, on real disks."""
+
+    kind: Literal["cgroup"] = "cgroup"
+    enforcement: str = "cgroup"
+
+    @property
+    def is_as_bought(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealDisks(MountedDisks):
+    """Real disks as they are. `cloud`: whose metadata service is asked about them."""
+
+    kind: Literal["mounted"] = "mounted"
+    enforcement: str = "mounted"
+    cloud: str | None = None
+
+    @property
+    def is_real(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassVolumes(Disk):
+    """Volumes of a class of Kubernetes, rented for each run."""
+
+    kind: Literal["storage-class"] = "storage-class"
+    enforcement: str = "storage-class"
+    storage_class: ClassWanted | None = None
+    allow_retained_volumes: bool = False
+    snapshots: Snapshots | None = None  # None: the driver's, if it makes some
+
+    @property
+    def is_real(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class OthersDisks(Disk):
+    """Those of a cluster that others run."""
+
+    kind: Literal["existing"] = "existing"
+    enforcement: str = "existing"
+
+    @property
+    def is_real(self) -> bool:
+        return True
+
+    @property
+    def has_gate(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unlimited(Disk):
+    """This machine's own disk, of which nothing is declared."""
+
+    kind: Literal["none"] = "none"
+    enforcement: str = "none"
+
+    @property
+    def has_gate(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoDisk(Disk):
+    """Of rehearsals: none is made."""
+
+    kind: Literal["dry"] = "dry"
+    enforcement: str = "dry"
+
+    @property
+    def has_gate(self) -> bool:
+        return False
+
+
+AnyDisk = Emulated | Cgroup | RealDisks | ClassVolumes | OthersDisks | Unlimited | NoDisk
+DISKS: Mapping[DiskKind, type[AnyDisk]] = {
+    "emulated": Emulated,
+    "cgroup": Cgroup,
+    "mounted": RealDisks,
+    "storage-class": ClassVolumes,
+    "existing": OthersDisks,
+    "none": Unlimited,
+    "dry": NoDisk,
+}
