@@ -148,7 +148,7 @@ list: $(VENV)/.ready ## profiles, workloads, databases, load generators
 
 test: setup ## the tests, those with real containers included; less than 20 minutes; PART=docker: only these
 	@$(if $(PART),,$(FAST_TESTS))
-	@$(VENV)/bin/pytest -q -m "docker and not slow and not kubernetes"
+	@$(VENV)/bin/pytest -q -m "$(or $(PART),docker) and not slow and not kubernetes"
 
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a fifth
 	@$(VENV)/bin/pytest -q -m slow$(if $(TURN), --turn $(TURN))

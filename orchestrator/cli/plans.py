@@ -51,9 +51,8 @@ class PlanDraft:
     profiles: tuple[Profile, ...]
     workloads: tuple[Workload, ...]
     platform: str
-    # As the files have them: without --prices, and without --set.
-    unpriced: tuple[Profile, ...]
-    of_files: tuple[Workload, ...]
+    unpriced: tuple[Profile, ...]  # as their files have them, without --prices
+    of_files: tuple[Workload, ...]  # as their files have them, without --set
     notes: tuple[Note, ...] = ()
     name: str = ""
     # Of workloads that are repeated another number of times than all others.

@@ -69,7 +69,7 @@ TO_SPLIT = {  # files of tests that were longer when that became a rule
     "tests/unit/analysis/test_doubts.py": 720,
     "tests/unit/analysis/test_verdicts.py": 420,
     "tests/unit/cli/test_effects.py": 550,
-    "tests/unit/cli/test_studies.py": 460,
+    "tests/unit/cli/test_studies.py": 470,
     "tests/unit/databases/test_existing.py": 880,
     "tests/unit/databases/test_existing_profile.py": 600,
     "tests/unit/databases/test_postgresql.py": 520,
