@@ -73,7 +73,7 @@ TO_SPLIT = {  # files of tests that were longer when that became a rule
     "tests/unit/databases/test_existing.py": 880,
     "tests/unit/databases/test_existing_profile.py": 600,
     "tests/unit/databases/test_postgresql.py": 520,
-    "tests/unit/databases/test_yugabytedb_reading.py": 460,
+    "tests/unit/databases/test_yugabytedb_reading.py": 470,
     "tests/unit/load_generators/test_several.py": 540,
     "tests/unit/platforms/kubernetes/test_platform.py": 680,
     "tests/unit/tiers/test_gates.py": 430,
