@@ -24,7 +24,7 @@ from pydantic import (
 
 from orchestrator import units
 from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText
-from orchestrator.tier import Burst, Limits
+from orchestrator.tier import Burst, Limits, lower, times
 
 GIB = 2**30
 TIB = 2**40
@@ -119,6 +119,11 @@ class PriceRow(Row):
     unit: Unit | None = None
     per_10k_operations: Amount | None = 0
 
+    @property
+    def date(self) -> str:
+        """When it was read."""
+        return self.as_of or self.source.as_of
+
     @field_validator("per_iops", "per_throughput")
     @classmethod
     def _rising(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -133,9 +138,7 @@ class PriceRow(Row):
         return self
 
 
-class Plus(Row):
-    """Azure's performance plus, chosen when the disk is created."""
-
+class Rates(Row):
     iops: Positive
     bytes_per_s: BytesPerS = Field(alias="throughput")
 
@@ -148,7 +151,7 @@ class SizeRow(Row):
     write_iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(alias="throughput")
     burst: BurstRow | None = None
-    performance_plus: Plus | None = None
+    performance_plus: Rates | None = None  # of Azure, chosen when the disk is created
     prices: tuple[PriceRow, ...] = ()
     notes: str = ""
 
@@ -288,10 +291,18 @@ class Caps(Row):
     iops_per_disk: Positive | None = None
     burst: BurstRow | None = None
 
+    def limits(self, disks: int | None) -> Limits:
+        """With so many disks; None: unknown how many."""
+        of_disks = times(self.iops_per_disk, disks) if disks else None
+        return Limits(
+            lower(self.iops, of_disks),
+            lower(self.bytes_per_s, self.write_bytes_per_s),
+            self.write_iops,
+            self.burst.limits if self.burst else None,
+        )
 
-class CachedCaps(Row):
-    iops: Positive
-    bytes_per_s: BytesPerS = Field(alias="throughput")
+
+class CachedCaps(Rates):
     size_bytes: Bytes | None = Field(None, alias="size")
 
 

@@ -35,24 +35,23 @@ def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
 
 def test_a_listed_row_says_what_one_may_buy() -> None:
     (ultra,) = tier_catalog.tiers(CATALOG, text="azure/ultra")
-    assert ultra.form == "provisioned" and ultra.monthly is None
     assert ultra.size_bytes == (4 * GIB, 64 * TIB)
     assert ultra.iops == (100, 400000) and ultra.bytes_per_s == (MB, 10_000 * MB)
     (p10,) = tier_catalog.tiers(CATALOG, text="azure/P10")
-    assert (p10.form, p10.monthly, p10.burst, p10.burst_s) == ("fixed", 19.71, "credit", 1800)
+    assert (p10.size_bytes, p10.iops, p10.burst) == ((128 * GIB,) * 2, (500, 500), "credit")
     (balanced,) = tier_catalog.tiers(CATALOG, text="pd-balanced")
     assert balanced.iops == (3000, 80000)  # the largest VM in the catalog
 
 
 def test_vm_sizes_are_listed() -> None:
     (d8,) = tier_catalog.vms(CATALOG, text="D8s_v5")
-    assert (d8.iops, d8.bytes_per_s, d8.burst_iops, d8.burst_s) == (12800, 290 * MB, 20000, 1800)
+    assert (d8.limits.iops, d8.limits.bytes_per_s) == (12800, 290 * MB)
+    assert d8.limits.burst and d8.limits.burst.iops == 20000
     gcp = tier_catalog.vms(CATALOG, provider="gcp", min_iops=100_000)
     names = {("gcp/n2-standard-64", "pd-ssd"), ("gcp/n2-standard-80", "pd-ssd")}
     assert {(row.name, row.disk_type) for row in gcp} == names
 
 
-def test_a_burst_on_demand_has_no_end() -> None:
-    """It is a null in JSON, which knows no infinity."""
-    (p30,) = tier_catalog.tiers(CATALOG, provider="azure", text="P30")
-    assert (p30.burst, p30.burst_iops, p30.burst_s) == ("on-demand", 30_000, None)
+def test_a_vm_that_limits_each_disk_is_listed_with_all_that_it_takes() -> None:
+    (row,) = tier_catalog.vms(CATALOG, text="Standard_A2")
+    assert row.size.max_disks == 4 and row.limits.iops == 4 * 500

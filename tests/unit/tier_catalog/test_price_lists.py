@@ -14,7 +14,7 @@ from orchestrator import tier_catalog
 from orchestrator.cli import prices as command
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.system import http_client
-from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
+from orchestrator.tier_catalog import aws_prices, azure_prices, prices
 from orchestrator.tier_catalog.azure_prices import HOURS_PER_MONTH
 from tests import aws_answers
 from tests.azure_answers import P6_ANSWER, ULTRA_ANSWER, V2_ANSWER, recorded
@@ -114,7 +114,7 @@ def test_of_two_dates_the_newer_holds_and_a_meter_missing_leaves_no_price() -> N
 
 def test_what_is_written_is_read_again() -> None:
     found = azure_prices.components([*V2_ANSWER, *ULTRA_ANSWER, *P6_ANSWER], CATALOG)
-    text = price_lists.format_list(found, "GBP", "ukwest", "2023-12-01", azure_prices.SOURCE)
+    text = prices.format_list(found, "GBP", "ukwest", "2023-12-01", azure_prices.SOURCE)
     rows = tier_catalog.with_prices(CATALOG, {"azure.yaml": text})
     v2 = price_of(rows, at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s"))
     assert (v2.monthly, v2.currency, v2.as_of) == (54.57, "GBP", "2023-12-01")
@@ -186,7 +186,7 @@ def test_disks_of_an_aws_region_are_read_from_its_list() -> None:
         "aws/st1": {"per_gib": 0.054},
         "aws/sc1": {"per_gib": 0.018},
     }
-    text = price_lists.format_list(found, "USD", "ap-northeast-1", "2026-10-07", "a list")
+    text = prices.format_list(found, "USD", "ap-northeast-1", "2026-10-07", "a list")
     rows = tier_catalog.with_prices(CATALOG, {"aws.yaml": text})
     wanted = at("aws/gp3", "100GiB", iops=4000, throughput="225MiB/s")
     assert price_of(rows, wanted).monthly == 9.60 + 6.00 + 4.80
