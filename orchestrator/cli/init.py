@@ -17,7 +17,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import addresses
-from orchestrator.keys.real_disks import NUMBER
+from orchestrator.keys.tier_keys import NUMBER
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT = "laptop"  # a scale that every file has

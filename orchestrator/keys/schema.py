@@ -1,6 +1,7 @@
 """What a profile and a workload may say in YAML: keys, types, units, as pydantic models.
 
-Unknown keys are refused, because a misspelt limit would silently be no limit.
+Unknown keys are refused, because a misspelt limit would silently be no limit. A quantity is a base
+unit with its parser, and the form in which it is written, for the JSON Schema that editors read.
 """
 
 from __future__ import annotations
@@ -9,20 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from orchestrator import units
 from orchestrator.keys import addresses
-from orchestrator.keys.real_disks import RealDiskYaml
-from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText, Words
+from orchestrator.keys.strict_yaml import Strict
+from orchestrator.keys.tier_keys import RealDiskYaml
 from orchestrator.model import ClusterSpec, NodeSize, Placing
 from orchestrator.tier import (
     DISKS,
@@ -36,6 +29,16 @@ from orchestrator.tier import (
     Price,
     Tier,
 )
+
+Size = Annotated[str, Field(pattern=units.SIZE)] | Annotated[float, Field(gt=0)]
+Rate = Annotated[str, Field(pattern=units.RATE)]
+Time = Annotated[str, Field(pattern=units.TIME)]
+Words = str | int | float | bool  # what YAML makes of a bare word
+
+AsBytes = BeforeValidator(units.parse_bytes, json_schema_input_type=Size)
+AsBytesPerS = BeforeValidator(units.parse_bytes_per_s, json_schema_input_type=Rate)
+AsSeconds = BeforeValidator(units.parse_seconds, json_schema_input_type=Time)
+AsText = BeforeValidator(units.as_text, json_schema_input_type=Words)
 
 Bytes = Annotated[int, AsBytes, Field(gt=0)]
 BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
@@ -114,11 +117,7 @@ def disk_of(
     return kind(enforcement=mechanism.name, **chosen)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class BurstYaml(_Strict):
+class BurstYaml(Strict):
     iops: Positive | None = None
     throughput: BytesPerS | None = None
     duration: Seconds
@@ -139,7 +138,7 @@ class BurstYaml(_Strict):
         )
 
 
-class PriceYaml(_Strict):
+class PriceYaml(Strict):
     monthly: Annotated[float, Field(ge=0)]
     currency: str
     region: str
@@ -206,7 +205,7 @@ class TierYaml(RealDiskYaml):
         )
 
 
-class NodeYaml(_Strict):
+class NodeYaml(Strict):
     cpus: Annotated[float, Field(gt=0)]
     memory: Annotated[Bytes, Field(ge=MIN_MEMORY_BYTES)]
     disk: Annotated[Bytes, Field(ge=MIN_DISK_BYTES)]
@@ -215,7 +214,7 @@ class NodeYaml(_Strict):
         return NodeSize(cpus=self.cpus, memory_bytes=self.memory, disk_bytes=self.disk)
 
 
-class ClusterYaml(_Strict):
+class ClusterYaml(Strict):
     database: str = "auto"
     version: Text | None = None
     nodes: Positive | None = None  # others' cluster: as many as it has hosts
@@ -275,7 +274,7 @@ class ClusterYaml(_Strict):
         )
 
 
-class PlacingYaml(_Strict):
+class PlacingYaml(Strict):
     context: str | None = None
     node_selector: Mapping[str, Text] = {}
     client_selector: Mapping[str, Text] = {}
@@ -287,7 +286,7 @@ class PlacingYaml(_Strict):
         return Placing(**self.model_dump())
 
 
-class NamedTierYaml(_Strict):
+class NamedTierYaml(Strict):
     """A profile whose tier names a catalog row; `tier_catalog` reads the row."""
 
     question: str
@@ -305,7 +304,7 @@ class ProfileYaml(NamedTierYaml):
     tier: TierYaml
 
 
-class ScaleYaml(_Strict):
+class ScaleYaml(Strict):
     dataset: Mapping[str, Parameter]
     threads: Positive
     loader_threads: Positive = 2
@@ -314,7 +313,7 @@ class ScaleYaml(_Strict):
     options: Mapping[str, Parameter] = {}
 
 
-class WorkloadYaml(_Strict):
+class WorkloadYaml(Strict):
     title: str
     generator: str
     script: str

@@ -13,12 +13,18 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.units import MOST, short
 
 _Record = TypeVar("_Record", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """What a file says: an unknown key and an infinite number are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def written(content: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.real_disks import NUMBER, PATTERN
+from orchestrator.keys.tier_keys import NUMBER, PATTERN
 from orchestrator.tier import ClassVolumes, MountedDisks, NodeDisks, Tier
 
 

@@ -80,7 +80,8 @@ def read_profile(
     raise_all(mistakes)
     assert read is not None
     if isinstance(read, ProfileYaml):
-        found = tier_keys.mistakes(given, read.tier.enforcement, read.tier.on_real_disks)
+        mechanism, real = read.tier.enforcement, read.tier.on_real_disks
+        found = tier_keys.mistakes(given, mechanism.kind, mechanism.name, real)
         raise_all([Mistake(f"{where}: tier.{key}", what) for key, what in found])
         chosen = tier_catalog.own(_as_recorded(read.tier.build(name, read.title), disk))
     assert chosen is not None

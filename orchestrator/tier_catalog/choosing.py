@@ -17,14 +17,15 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.keys import tier_keys
-from orchestrator.keys.real_disks import RealDiskYaml
 from orchestrator.keys.schema import (
     EMULATED,
     KINDS,
+    BytesPerS,
     ClassName,
     Enforcement,
     Percentage,
     PercentText,
+    Positive,
     PriceYaml,
     disk_of,
 )
@@ -34,17 +35,7 @@ from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, storage_classes
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.limits import Refusal
-from orchestrator.tier_catalog.rows import (
-    GIB,
-    UNIT_BYTES,
-    BytesPerS,
-    DiskType,
-    Positive,
-    PriceRow,
-    Row,
-    Seconds,
-    SizeRow,
-)
+from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType, PriceRow, Seconds, SizeRow
 
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
 _START_PCT = {"full": 100.0, "empty": 0.0}
@@ -73,7 +64,7 @@ def _size_with_unit(value: object) -> int:
     return units.parse_bytes(value)
 
 
-class Reference(RealDiskYaml, Row):
+class Reference(tier_keys.RealDiskYaml):
     """What a profile may write under `tier` when it names a row."""
 
     type: str
@@ -149,7 +140,11 @@ def choose(
             raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
     keys = given if isinstance(given, dict) else {}
-    mistakes = list(tier_keys.mistakes(keys, asked.enforcement, asked.on_real_disks))
+    mistakes = list(
+        tier_keys.mistakes(
+            keys, asked.enforcement.kind, asked.enforcement.name, asked.on_real_disks
+        )
+    )
     if kind.sizes and size is None:
         mistakes.append(
             ("size", f"is missing: give the size, or name one of {', '.join(kind.sizes)}")

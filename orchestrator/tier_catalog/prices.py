@@ -17,10 +17,10 @@ from datetime import date
 from typing import Any
 
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import collecting, parse, raise_all, validate
+from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, validate
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
-from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Row, Source, Step, Text
+from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
 
 UNPLACED = ("", "not stated")  # regions that name none
 _CITED = "this list"
@@ -149,7 +149,7 @@ def _steps(steps: Sequence[Step], per: str) -> list[str]:
     return [f"{text} above {step.above:,.0f}" if step.above else text for step, text in named]
 
 
-class PriceList(Row):
+class PriceList(Strict):
     """A file of prices, by the names of the catalog's rows."""
 
     currency: Text

@@ -12,38 +12,23 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from orchestrator import units
-from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText
+from orchestrator.keys.schema import AsSeconds, AsText, Bytes, BytesPerS, Positive
+from orchestrator.keys.strict_yaml import Strict
 from orchestrator.tier import Burst, Limits, lower, times
 
 GIB = 2**30
 TIB = 2**40
 UNIT_BYTES = {"MB/s": 10**6, "MiB/s": 2**20}
 
-Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
 Amount = Annotated[float, Field(ge=0)]
-Bytes = Annotated[int, AsBytes, Field(gt=0)]
-BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
 Seconds = Annotated[float, AsSeconds, Field(gt=0)]
 Text = Annotated[str, AsText, Field(min_length=1)]
 Unit = Literal["MB/s", "MiB/s"]
 
 
-class Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Source(Row):
+class Source(Strict):
     """A document: who wrote it, title or repository path, and the date its figures are of."""
 
     text: Text
@@ -63,21 +48,21 @@ def _cited(value: object, info: ValidationInfo) -> object:
 Cited = Annotated[Source, BeforeValidator(_cited)]
 
 
-class Latency(Row):
+class Latency(Strict):
     """As documented, and the bound that the words imply (for filtering)."""
 
     documented: Text
     below_s: Seconds | None = Field(None, alias="below")
 
 
-class EmulatedLatency(Row):
+class EmulatedLatency(Strict):
     """Our assumption within what is documented: no vendor states a figure to emulate."""
 
     read_s: Seconds = Field(alias="read")
     write_s: Seconds = Field(alias="write")
 
 
-class BurstRow(Row):
+class BurstRow(Strict):
     """`credit`: a bucket that holds the burst for `duration`. `on-demand`: opt-in and billed."""
 
     model: Literal["credit", "on-demand"]
@@ -98,14 +83,14 @@ class BurstRow(Row):
         return Burst(self.iops, self.bytes_per_s, self.duration_s or math.inf)
 
 
-class Step(Row):
+class Step(Strict):
     """What a unit above `above` costs a month, until the next step. None: billed, not known."""
 
     above: Amount = 0
     price: Amount | None
 
 
-class PriceRow(Row):
+class PriceRow(Strict):
     """List price components per month. Absent: not billed. None: billed, but not known to us."""
 
     currency: Text
@@ -138,12 +123,12 @@ class PriceRow(Row):
         return self
 
 
-class Rates(Row):
+class Rates(Strict):
     iops: Positive
     bytes_per_s: BytesPerS = Field(alias="throughput")
 
 
-class SizeRow(Row):
+class SizeRow(Strict):
     """One fixed size. Where reads and writes are limited apart, `iops` is the limit of reads."""
 
     size_bytes: Bytes | None = Field(alias="size")
@@ -161,12 +146,12 @@ class SizeRow(Row):
         return Limits(self.iops, self.bytes_per_s, self.write_iops, burst)
 
 
-class SizeRange(Row):
+class SizeRange(Strict):
     min_bytes: Bytes = Field(alias="min")
     max_bytes: Bytes = Field(alias="max")
 
 
-class IopsRule(Row):
+class IopsRule(Strict):
     """IOPS one may provision: `min` to min(`max`, max(`min`, `max_per_gib` × GiB)).
 
     `included` comes free and is the default; without it the number must be given.
@@ -179,7 +164,7 @@ class IopsRule(Row):
     max_per_gib: Amount | None = None
 
 
-class ThroughputRule(Row):
+class ThroughputRule(Strict):
     """Throughput in `unit`: provisioned up to min(`max`, `max_per_iops` × IOPS), or following
     the IOPS by a named formula (`orchestrator/tier_catalog/limits.py`)."""
 
@@ -191,13 +176,13 @@ class ThroughputRule(Row):
     follows: Literal["per-iops", "aws-io1"] | None = None
 
 
-class Provisioned(Row):
+class Provisioned(Strict):
     size: SizeRange
     iops: IopsRule
     throughput: ThroughputRule
 
 
-class Line(Row):
+class Line(Strict):
     """min(`max`, `base` + `per_gib` × GiB)."""
 
     base: Amount = 0
@@ -205,7 +190,7 @@ class Line(Row):
     max: Amount | None = None
 
 
-class LinearRule(Row):
+class LinearRule(Strict):
     formula: Literal["linear"]
     size: SizeRange | None = None
     iops: Line
@@ -214,7 +199,7 @@ class LinearRule(Row):
     unit: Unit
 
 
-class Gp2Rule(Row):
+class Gp2Rule(Strict):
     """AWS gp2: IOPS by size with a bucket of I/O credits, throughput in two bands."""
 
     formula: Literal["aws-gp2"]
@@ -230,7 +215,7 @@ class Gp2Rule(Row):
     large_from_gib: Positive
 
 
-class HddRule(Row):
+class HddRule(Strict):
     """AWS st1 and sc1: throughput by size, with a bucket of bytes; each I/O costs one unit."""
 
     formula: Literal["aws-hdd"]
@@ -245,7 +230,7 @@ class HddRule(Row):
 SizeRule = Annotated[LinearRule | Gp2Rule | HddRule, Field(discriminator="formula")]
 
 
-class DiskType(Row):
+class DiskType(Strict):
     """A type of disk: fixed `sizes`, or limits `by_size`, or `provisioned` within rules.
     `volume_type`: what its provider's Kubernetes driver calls it; None if that makes none."""
 
@@ -280,7 +265,7 @@ class DiskType(Row):
         return self.io_unit_bytes or self.emulated_io_unit_bytes
 
 
-class Caps(Row):
+class Caps(Strict):
     """What a VM lets through to its disks. `iops` and `throughput` are the limits of reads where
     writes have their own."""
 
@@ -306,7 +291,7 @@ class CachedCaps(Rates):
     size_bytes: Bytes | None = Field(None, alias="size")
 
 
-class VmSize(Row):
+class VmSize(Strict):
     """A VM size: `uncached` caps for all its disks together, or caps per disk type."""
 
     source: Cited
@@ -325,7 +310,7 @@ class VmSize(Row):
         return self
 
 
-class CatalogFile(Row):
+class CatalogFile(Strict):
     provider: Annotated[str, Field(pattern=r"^[a-z]+$")]
     sources: Mapping[str, Source]
     types: Mapping[str, DiskType] = {}
