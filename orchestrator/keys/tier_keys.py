@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from orchestrator.keys.strict_yaml import Strict
+from orchestrator.keys.strict_yaml import ReadBy, Strict
 from orchestrator.tier import Cgroup, DiskKind, Latencies, NodeDisks, Snapshots, Tier
 
 NUMBER = "{node}"
@@ -110,7 +110,9 @@ SnapshotsKey = Annotated[
     SnapshotsYaml, BeforeValidator(_one_word, json_schema_input_type=SnapshotsYaml | Way)
 ]
 NodeKey = Annotated[
-    NodeDisksYaml, BeforeValidator(_data, json_schema_input_type=NodeDisksYaml | Directory)
+    NodeDisks,
+    ReadBy(NodeDisksYaml),
+    BeforeValidator(_data, json_schema_input_type=NodeDisksYaml | Directory),
 ]
 
 
@@ -141,7 +143,6 @@ class RealDiskYaml(Strict):
         """The fields of `Tier` that these keys fill."""
         return {
             **{name: getattr(self, name) for name in RealDiskYaml.model_fields},
-            "disks": {name: NodeDisks(one.data, one.wal) for name, one in self.disks.items()},
             "snapshots": self.snapshots.build() if self.snapshots else None,
         }
 

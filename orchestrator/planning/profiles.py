@@ -168,11 +168,11 @@ def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | Non
         [
             Mistake(
                 f"{where}: cluster.{key}.{scale}.disk",
-                f"{units.format_bytes(sizes[scale].disk)} do not fit on the tier's disk of "
+                f"{units.format_bytes(sizes[scale].disk_bytes)} do not fit on the tier's disk of "
                 f"{units.format_bytes(bought)}: take a larger one",
             )
             for key, sizes in {"node": cluster.node, **of_databases}.items()
-            if bought is not None and scale in sizes and sizes[scale].disk > bought
+            if bought is not None and scale in sizes and sizes[scale].disk_bytes > bought
         ]
     )
 
@@ -184,7 +184,8 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     wanted = disk.storage_class
     if not isinstance(disk, ClassVolumes) or wanted is None or wanted.size_bytes is not None:
         return tier
-    sizes = [one[scale].disk for one in (cluster.node, *cluster.node_of.values()) if scale in one]
+    of_databases = (cluster.node, *cluster.node_of.values())
+    sizes = [sizes[scale].disk_bytes for sizes in of_databases if scale in sizes]
     wanted = replace(wanted, size_bytes=max(sizes, default=None))
     return replace(tier, disk=replace(disk, storage_class=wanted))
 

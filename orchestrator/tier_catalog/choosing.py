@@ -26,7 +26,7 @@ from orchestrator.keys.schema import (
     Percentage,
     PercentText,
     Positive,
-    PriceYaml,
+    PriceKey,
     disk_of,
 )
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
@@ -89,7 +89,7 @@ class Reference(tier_keys.RealDiskYaml):
     enforcement: Enforcement = EMULATED
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
-    price: PriceYaml | None = None
+    price: PriceKey | None = None
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ def _price(
 ) -> tuple[Price | None, str]:
     """Returns the price, or the reason why it is unknown. One that the profile gives holds."""
     if asked.price:
-        return asked.price.build(), ""
+        return asked.price, ""
     if asked.burst == "on-demand":
         return None, "No price: the fee for on-demand burst is not in the catalog."
     if asked.performance_plus:
