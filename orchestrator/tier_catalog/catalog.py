@@ -22,7 +22,6 @@ from orchestrator.tier_catalog.rows import (
     LinearRule,
     PriceRow,
     Provisioned,
-    SizeRow,
     Source,
     VmSize,
 )
@@ -58,12 +57,6 @@ class Catalog:
         if name not in self.vms:
             raise refused([Mistake(where, _unknown("VM size", name, self.vms))])
         return self.vms[name]
-
-    def sizes(self) -> Iterator[tuple[str, DiskType, SizeRow]]:
-        """Every fixed size with its full name and its type."""
-        for full, kind in self.types.items():
-            for name, size in (kind.sizes or {}).items():
-                yield f"{provider_of(full)}/{name}", kind, size
 
     def _sizes(self, full: str) -> tuple[str, ...]:
         return tuple(f"{provider_of(full)}/{size}" for size in self.types[full].sizes or {})
