@@ -17,7 +17,6 @@ from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import addresses
-from orchestrator.keys.real_disks import NUMBER
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT = "laptop"  # a scale that every file has
@@ -216,6 +215,8 @@ def _profile_text(
 ) -> str:
     """A profile on a `row` of the catalog, on the real disk at `path`, or of the cluster at
     `hosts`; a row and one of these: the disk that is there. `changes`: further keys of the tier."""
+    from orchestrator.keys.tier_keys import NUMBER
+
     subject = row or path or "its own disk"
     text = _HEAD.format(kind="profile") + _QUESTION.format(subject=subject)
     if row is None:

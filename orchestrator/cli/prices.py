@@ -15,7 +15,7 @@ from orchestrator.cli.options import takes
 from orchestrator.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.tier_catalog.reading import Catalog
+    from orchestrator.tier_catalog.catalog import Catalog
 
 Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
@@ -50,7 +50,8 @@ def update(
     """
     from orchestrator.planning import project_files
     from orchestrator.system import store
-    from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
+    from orchestrator.tier_catalog import aws_prices, azure_prices
+    from orchestrator.tier_catalog import prices as prices_of
 
     services = {"azure": (azure_prices, _azure), "aws": (aws_prices, _aws)}
     if provider not in services:
@@ -66,9 +67,9 @@ def update(
             advice=f"name the region as {provider} does, such as {service.REGION}",
         )
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
-    text = price_lists.format_list(found, currency, region, today, service.SOURCE)
+    text = prices_of.format_list(found, currency, region, today, service.SOURCE)
     target = file or app.root / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
-    price_lists.with_prices(rows, {str(target): text})
+    prices_of.with_prices(rows, {str(target): text})
     target.parent.mkdir(parents=True, exist_ok=True)
     store.write_text(target, text)
     app.progress.done()

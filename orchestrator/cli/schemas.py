@@ -25,7 +25,7 @@ from orchestrator.keys.schema import (
     WorkloadYaml,
 )
 from orchestrator.tier_catalog.choosing import Reference
-from orchestrator.tier_catalog.price_lists import PriceList
+from orchestrator.tier_catalog.prices import PriceList
 from orchestrator.tier_catalog.rows import PriceRow, Text
 
 

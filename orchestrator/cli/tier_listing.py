@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.tier_catalog import TierRow, VmRow
+from orchestrator.tier_catalog import TierRow, VmRow, prices
 from orchestrator.units import format_bytes, format_bytes_per_s, format_number
 
 _UNKNOWN = "–"
@@ -26,23 +26,26 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
             _span(row.iops, format_number),
             _span(row.bytes_per_s, format_bytes_per_s),
             row.burst or _UNKNOWN,
-            row.price or _UNKNOWN,
+            prices.describe(row.price) if row.price else _UNKNOWN,
         )
-    latencies = _shared(rows, lambda row: row.latency and f"documented latency {row.latency}")
-    prices = _shared(
-        rows,
-        lambda row: row.price and row.region and f"price: region {row.region}, {row.price_as_of}",
+    latencies = _shared(
+        (row.kind.latency and f"documented latency {row.kind.latency.documented}", row.name)
+        for row in rows
     )
-    limits = _shared(rows, lambda row: f"limits as of {row.as_of}")
-    return Group(table, *latencies, *limits, *prices)
+    read_on = _shared(
+        (row.price and f"price: region {row.price.region}, {row.price.date}", row.name)
+        for row in rows
+    )
+    limits = _shared((f"limits as of {row.kind.source.as_of}", row.name) for row in rows)
+    return Group(table, *latencies, *limits, *read_on)
 
 
-def _shared(rows: Sequence[TierRow], words: Callable[[TierRow], str | None]) -> Iterator[Text]:
-    """Makes a line for each text, with the rows that share it."""
+def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
+    """Makes a line for each text, with the rows that share it; of pairs of a text and a row."""
     names_of: dict[str, list[str]] = {}
-    for row in rows:
-        if text := words(row):
-            names_of.setdefault(text, []).append(row.name)
+    for text, name in texts:
+        if text:
+            names_of.setdefault(str(text), []).append(name)
     for text, names in names_of.items():
         yield Text.assemble((", ".join(names), "dim"), f": {text}")
 
@@ -51,15 +54,16 @@ def vm_table(rows: Sequence[VmRow]) -> Table:
     """Lists the caps that a virtual machine puts on its disks, without host cache."""
     table = _table("machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "as of")
     for row in rows:
+        burst = row.limits.burst
         table.add_row(
             row.name,
             row.disk_type or "any",
-            _number(row.vcpus),
-            _number(row.max_disks),
-            _number(row.iops),
-            _rate(row.bytes_per_s),
-            _burst(row),
-            row.as_of,
+            _number(row.size.vcpus),
+            _number(row.size.max_disks),
+            _number(row.limits.total_iops),
+            _rate(row.limits.bytes_per_s),
+            f"{_number(burst.iops)} / {_rate(burst.bytes_per_s)}" if burst else _UNKNOWN,
+            row.size.source.as_of,
         )
     return table
 
@@ -76,12 +80,6 @@ def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) ->
     if low is None and high is None:
         return _UNKNOWN
     return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
-
-
-def _burst(row: VmRow) -> str:
-    if row.burst_iops is None and row.burst_bytes_per_s is None:
-        return _UNKNOWN
-    return f"{_number(row.burst_iops)} / {_rate(row.burst_bytes_per_s)}"
 
 
 def _number(value: int | None) -> str:

@@ -1,6 +1,7 @@
 """What a profile and a workload may say in YAML: keys, types, units, as pydantic models.
 
-Unknown keys are refused, because a misspelt limit would silently be no limit.
+Unknown keys are refused, because a misspelt limit would silently be no limit. A quantity is a base
+unit with its parser, and the form in which it is written, for the JSON Schema that editors read.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
-    BaseModel,
+    AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationInfo,
     WithJsonSchema,
@@ -21,8 +21,8 @@ from pydantic import (
 
 from orchestrator import units
 from orchestrator.keys import addresses
-from orchestrator.keys.real_disks import RealDiskYaml
-from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText, Words
+from orchestrator.keys.strict_yaml import ReadBy, Strict
+from orchestrator.keys.tier_keys import RealDiskYaml
 from orchestrator.model import ClusterSpec, NodeSize, Placing
 from orchestrator.tier import (
     DISKS,
@@ -36,6 +36,16 @@ from orchestrator.tier import (
     Price,
     Tier,
 )
+
+Size = Annotated[str, Field(pattern=units.SIZE)] | Annotated[float, Field(gt=0)]
+Rate = Annotated[str, Field(pattern=units.RATE)]
+Time = Annotated[str, Field(pattern=units.TIME)]
+Words = str | int | float | bool  # what YAML makes of a bare word
+
+AsBytes = BeforeValidator(units.parse_bytes, json_schema_input_type=Size)
+AsBytesPerS = BeforeValidator(units.parse_bytes_per_s, json_schema_input_type=Rate)
+AsSeconds = BeforeValidator(units.parse_seconds, json_schema_input_type=Time)
+AsText = BeforeValidator(units.as_text, json_schema_input_type=Words)
 
 Bytes = Annotated[int, AsBytes, Field(gt=0)]
 BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
@@ -114,40 +124,28 @@ def disk_of(
     return kind(enforcement=mechanism.name, **chosen)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class BurstYaml(_Strict):
+class BurstYaml(Strict):
     iops: Positive | None = None
-    throughput: BytesPerS | None = None
-    duration: Seconds
-    start: Annotated[
+    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
+    duration_s: Seconds = Field(alias="duration")
+    start_pct: Annotated[
         Literal["full", "empty"] | Percentage,
         BeforeValidator(
             _percentage, json_schema_input_type=Literal["full", "empty"] | Percentage | PercentText
         ),
-    ] = "full"
-
-    def build(self) -> Burst:
-        start = {"full": 100.0, "empty": 0.0}.get(str(self.start))
-        return Burst(
-            iops=self.iops,
-            bytes_per_s=self.throughput,
-            duration_s=self.duration,
-            start_pct=float(self.start) if start is None else start,
-        )
+        AfterValidator(lambda start: {"full": 100.0, "empty": 0.0}.get(start, start)),
+    ] = Field("full", alias="start", validate_default=True)
 
 
-class PriceYaml(_Strict):
+class PriceYaml(Strict):
     monthly: Annotated[float, Field(ge=0)]
     currency: str
     region: str
     as_of: Text
     source: str
 
-    def build(self) -> Price:
-        return Price(**self.model_dump())
+
+PriceKey = Annotated[Price, ReadBy(PriceYaml)]
 
 
 class TierYaml(RealDiskYaml):
@@ -156,13 +154,13 @@ class TierYaml(RealDiskYaml):
     throughput: BytesPerS | None = None
     read_latency: Seconds | None = None
     write_latency: Seconds | None = None
-    burst: BurstYaml | None = None
+    burst: Annotated[Burst, ReadBy(BurstYaml)] | None = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     recorded: str | None = None
     storage_class: ClassName | None = None
     size: Bytes | None = None
     io_unit: Bytes = 262_144
-    price: PriceYaml | None = None
+    price: PriceKey | None = None
     source: str = ""
     as_of: Text = ""
     notes: str = ""
@@ -183,7 +181,8 @@ class TierYaml(RealDiskYaml):
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:
             raise ValueError("`burst.iops` is below `iops`: a burst is the higher of the two")
-        if burst and burst.throughput and self.throughput and burst.throughput < self.throughput:
+        rate = burst.bytes_per_s if burst else None
+        if rate and self.throughput and rate < self.throughput:
             raise ValueError("`burst.throughput` is below `throughput`: a burst is the higher")
         return self
 
@@ -193,29 +192,24 @@ class TierYaml(RealDiskYaml):
         return Tier(
             name=name,
             title=title,
-            limits=Limits(
-                self.iops,
-                self.throughput,
-                burst=self.burst.build() if self.burst else None,
-                io_unit_bytes=self.io_unit,
-            ),
+            limits=Limits(self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit),
             disk=disk_of(self.enforcement, self, wanted, self.burst_time_scale),
             latency=Latencies(self.read_latency, self.write_latency),
-            price=self.price.build() if self.price else None,
+            price=self.price,
             origin=Origin(source=self.source, as_of=self.as_of, notes=self.notes),
         )
 
 
-class NodeYaml(_Strict):
+class NodeYaml(Strict):
     cpus: Annotated[float, Field(gt=0)]
-    memory: Annotated[Bytes, Field(ge=MIN_MEMORY_BYTES)]
-    disk: Annotated[Bytes, Field(ge=MIN_DISK_BYTES)]
-
-    def build(self) -> NodeSize:
-        return NodeSize(cpus=self.cpus, memory_bytes=self.memory, disk_bytes=self.disk)
+    memory_bytes: Annotated[Bytes, Field(ge=MIN_MEMORY_BYTES)] = Field(alias="memory")
+    disk_bytes: Annotated[Bytes, Field(ge=MIN_DISK_BYTES)] = Field(alias="disk")
 
 
-class ClusterYaml(_Strict):
+NodeKey = Annotated[NodeSize, ReadBy(NodeYaml)]
+
+
+class ClusterYaml(Strict):
     database: str = "auto"
     version: Text | None = None
     nodes: Positive | None = None  # others' cluster: as many as it has hosts
@@ -223,11 +217,11 @@ class ClusterYaml(_Strict):
     clients: Positive = 1
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     vm: str | None = None
-    vm_price: PriceYaml | None = None
-    node: Mapping[str, NodeYaml] = {}  # others' cluster: may be unknown
+    vm_price: PriceKey | None = None
+    node: Mapping[str, NodeKey] = {}  # others' cluster: may be unknown
     settings: Mapping[str, Text] = {}
     existing: Mapping[str, Texts] = {}
-    node_of: Mapping[str, Mapping[str, NodeYaml]] = {}
+    node_of: Mapping[str, Mapping[str, NodeKey]] = {}
     settings_of: Mapping[str, Mapping[str, Mapping[str, Text]]] = {}
 
     @model_validator(mode="after")
@@ -256,8 +250,8 @@ class ClusterYaml(_Strict):
             clients=self.clients,
             port=self.port,
             vm=self.vm,
-            vm_price=self.vm_price.build() if self.vm_price else None,
-            node=self.node[scale].build() if self.node else None,
+            vm_price=self.vm_price,
+            node=self.node[scale] if self.node else None,
             settings={
                 **self.settings,
                 **{f"existing.{key}": value for key, value in self.existing.items()},
@@ -268,14 +262,14 @@ class ClusterYaml(_Strict):
                 },
             },
             node_of={
-                database: scales[scale].build()
+                database: scales[scale]
                 for database, scales in self.node_of.items()
                 if scale in scales
             },
         )
 
 
-class PlacingYaml(_Strict):
+class PlacingYaml(Strict):
     context: str | None = None
     node_selector: Mapping[str, Text] = {}
     client_selector: Mapping[str, Text] = {}
@@ -283,11 +277,8 @@ class PlacingYaml(_Strict):
     zones: tuple[Text, ...] = ()
     image_pull_secrets: tuple[str, ...] = ()
 
-    def build(self) -> Placing:
-        return Placing(**self.model_dump())
 
-
-class NamedTierYaml(_Strict):
+class NamedTierYaml(Strict):
     """A profile whose tier names a catalog row; `tier_catalog` reads the row."""
 
     question: str
@@ -295,7 +286,7 @@ class NamedTierYaml(_Strict):
     tier: Any
     cluster: ClusterYaml
     platform: str | None = None
-    kubernetes: PlacingYaml | None = None
+    kubernetes: Annotated[Placing, ReadBy(PlacingYaml)] | None = None
     machines: tuple[Text, ...] = ()
     client_machine: Text | None = None
 
@@ -305,7 +296,7 @@ class ProfileYaml(NamedTierYaml):
     tier: TierYaml
 
 
-class ScaleYaml(_Strict):
+class ScaleYaml(Strict):
     dataset: Mapping[str, Parameter]
     threads: Positive
     loader_threads: Positive = 2
@@ -314,7 +305,7 @@ class ScaleYaml(_Strict):
     options: Mapping[str, Parameter] = {}
 
 
-class WorkloadYaml(_Strict):
+class WorkloadYaml(Strict):
     title: str
     generator: str
     script: str

@@ -6,19 +6,42 @@ no limit. Any text gives either a mapping or a UsageError.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.units import MOST, short
 
 _Record = TypeVar("_Record", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """What a file says: an unknown key and an infinite number are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class ReadBy:
+    """Of a field whose record has the fields of `model`: what a file says, checked by the model,
+    becomes the record. An alias in the model is the key of the file."""
+
+    model: type[Strict]
+
+    def __get_pydantic_core_schema__(
+        self, record: Callable[..., Any], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        keys = handler.generate_schema(self.model)
+        return no_info_after_validator_function(lambda read: record(**dict(read)), keys)
 
 
 def written(content: Mapping[str, Any]) -> str:

@@ -1,4 +1,9 @@
-"""Which keys of a tier belong to which enforcement. Pure.
+"""The keys of a tier: where its real disks are, and which keys belong to which enforcement. Pure.
+
+`disks` maps nodes to paths, `{node-1: /mnt/a, node-2: {data: /mnt/b, wal: /mnt/b-wal}}`, or gives
+one pattern for all, `/mnt/p15-{node}` or `data: …` and `wal: …`, in which `{node}` is the node's
+number. A pattern is kept as the disks of the node named `node-{node}`, until
+`planning/node_disks` knows how many nodes there are.
 
 A key that its kind of disk does not use is refused: who wrote `path` believes that the disk there
 was measured, and without `enforcement: mounted` it would have been an emulated one.
@@ -8,10 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from orchestrator.keys.schema import Mechanism
-from orchestrator.tier import Cgroup, DiskKind, Latencies, Tier
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from orchestrator.keys.strict_yaml import ReadBy, Strict
+from orchestrator.tier import Cgroup, DiskKind, Latencies, NodeDisks, Snapshots, Tier
+
+NUMBER = "{node}"
+PATTERN = f"node-{NUMBER}"
 
 _JUDGED: tuple[DiskKind, ...] = ("emulated", "mounted", "storage-class", "existing")
 _DECLARED: tuple[DiskKind, ...] = ("emulated", "cgroup", "mounted", "storage-class", "existing")
@@ -32,11 +42,117 @@ _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
 _OF_DISKS = ("file_system", "mount_options", "allow_root_disk", "snapshots")
 
 
+def _absolute(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError("give the directory in full, from /")
+    return path
+
+
+def _data(value: object) -> object:
+    """One path is that of the data."""
+    return {"data": value} if isinstance(value, str) else value
+
+
+def _by_node(value: object) -> object:
+    """A pattern as the disks of PATTERN; a mapping of nodes as it is."""
+    pattern = isinstance(value, str) or (isinstance(value, dict) and {"data", "wal"} & set(value))
+    return {PATTERN: value} if pattern else value
+
+
+def _options(value: object) -> object:
+    """`noatime,discard` as a list."""
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+Directory = Annotated[str, AfterValidator(_absolute), Field(json_schema_extra={"pattern": "^/"})]
+
+
+class NodeDisksYaml(Strict):
+    """The disks of one node."""
+
+    data: Directory
+    wal: Directory | None = None
+
+
+def _one_word(value: object) -> object:
+    """`snapshots: copy` as a mapping; everything else as it is."""
+    return {"way": value} if isinstance(value, str) else value
+
+
+Way = Literal["copy", "reflink", "none"]
+
+
+class SnapshotsYaml(Strict):
+    """How data loaded on a real disk are kept."""
+
+    way: Way | None = None
+    path: str | None = None
+    save: str | None = None
+    restore: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> SnapshotsYaml:
+        if bool(self.save) != bool(self.restore):
+            raise ValueError("`save` and `restore` belong together")
+        if sum(map(bool, (self.way, self.path, self.save))) != 1:
+            raise ValueError(
+                "give `copy`, `reflink` or `none`, or a mapping with `path`, or with `save` and "
+                "`restore`"
+            )
+        return self
+
+    def build(self) -> Snapshots:
+        way = self.way or ("elsewhere" if self.path else "command")
+        return Snapshots(way, self.path, self.save or "", self.restore or "")
+
+
+SnapshotsKey = Annotated[
+    SnapshotsYaml, BeforeValidator(_one_word, json_schema_input_type=SnapshotsYaml | Way)
+]
+NodeKey = Annotated[
+    NodeDisks,
+    ReadBy(NodeDisksYaml),
+    BeforeValidator(_data, json_schema_input_type=NodeDisksYaml | Directory),
+]
+
+
+class RealDiskYaml(Strict):
+    """The keys of a tier that say where its real disks are, and what must be found there."""
+
+    path: str | None = None
+    disks: Annotated[
+        Mapping[str, NodeKey],
+        BeforeValidator(
+            _by_node, json_schema_input_type=Directory | NodeDisksYaml | Mapping[str, NodeKey]
+        ),
+    ] = {}
+    file_system: str | None = None
+    mount_options: Annotated[
+        tuple[str, ...], BeforeValidator(_options, json_schema_input_type=str | list[str])
+    ] = ()
+    cloud: Literal["azure", "aws", "gcp"] | None = None
+    allow_root_disk: bool = False
+    allow_retained_volumes: bool = False
+    snapshots: SnapshotsKey | None = None
+
+    @property
+    def on_real_disks(self) -> bool:
+        return bool(self.path or self.disks)
+
+    def places(self) -> dict[str, Any]:
+        """The fields of `Tier` that these keys fill."""
+        return {
+            **{name: getattr(self, name) for name in RealDiskYaml.model_fields},
+            "snapshots": self.snapshots.build() if self.snapshots else None,
+        }
+
+
 def mistakes(
-    tier: Mapping[str, Any], mechanism: Mechanism, on_real_disks: bool
+    tier: Mapping[str, Any], kind: DiskKind, mechanism: str, on_real_disks: bool
 ) -> Iterator[tuple[str, str]]:
-    """Key → what is wrong with it, of the keys that a profile gives its `tier`."""
-    kind, here = mechanism.kind, f"here it is `{mechanism.name}`"
+    """Key → what is wrong with it, of the keys that a profile gives its `tier`, whose disk of that
+    kind the mechanism makes."""
+    here = f"here it is `{mechanism}`"
     for key, value in tier.items():
         users = _USED_BY.get(key)
         if value is None or users is None or (key == "size" and "type" in tier):

@@ -20,7 +20,7 @@ def placing(where: str, read: NamedTierYaml, kind: DiskKind) -> Placing | None:
     raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)])
     if read.machines:
         return Placing(machines=read.machines, client_machine=read.client_machine)
-    return read.kubernetes.build() if read.kubernetes else None
+    return read.kubernetes
 
 
 def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.real_disks import NUMBER, PATTERN
+from orchestrator.errors import UsageError
+from orchestrator.keys.tier_keys import NUMBER, PATTERN
 from orchestrator.tier import ClassVolumes, MountedDisks, NodeDisks, Tier
 
 
-def mistakes(where: str, tier: Tier, nodes: int, shared: bool = True) -> list[Mistake]:
-    """All mistakes of the keys above in a cluster of `nodes`; `where`: the place of the tier.
-    `shared`: all nodes are on one machine, and so a path is the same disk to each of them."""
-    return [Mistake(f"{where}.{key}", what) for key, what in _mistakes(tier, nodes, shared)]
-
-
-def _mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]:
+def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str, str]]:
+    """Key of the tier → what is wrong with it in a cluster of `nodes`. `shared`: all are on one
+    machine, and so a path is the same disk to each of them."""
     way = tier.disk.snapshots.way if tier.disk.snapshots else "none"
     if isinstance(tier.disk, ClassVolumes) and way not in ("copy", "none"):
         yield "snapshots", "of a StorageClass is `copy` (of claims) or `none`, or left out"

@@ -6,7 +6,7 @@ given twice are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,16 +49,7 @@ def read_profile(
     Raises UsageError with every mistake in the file.
     """
     where = where or f"profiles/{name}.yaml"
-    content = parse(where, text)
-    if changes:
-        tier = content.get("tier")
-        changed = {**(tier if isinstance(tier, dict) else {"type": tier}), **changes}
-        content["tier"] = {key: value for key, value in changed.items() if value is not None}
-    cluster = content.get("cluster")
-    if isinstance(cluster, str):
-        if cluster not in clusters:
-            raise refused([Mistake(f"{where}: cluster", unknown("cluster", cluster, clusters))])
-        content["cluster"] = parse(f"profiles/clusters/{cluster}.yaml", clusters[cluster])
+    content = _whole(where, parse(where, text), clusters, changes or {})
     mistakes: list[Mistake] = []
     chosen: tier_catalog.Chosen | None = None
     read: NamedTierYaml | None = None
@@ -80,8 +71,9 @@ def read_profile(
     raise_all(mistakes)
     assert read is not None
     if isinstance(read, ProfileYaml):
-        found = tier_keys.mistakes(given, read.tier.enforcement, read.tier.on_real_disks)
-        raise_all([Mistake(f"{where}: tier.{key}", what) for key, what in found])
+        mechanism, real = read.tier.enforcement, read.tier.on_real_disks
+        found = tier_keys.mistakes(given, mechanism.kind, mechanism.name, real)
+        _refuse(where, found)
         chosen = tier_catalog.own(_as_recorded(read.tier.build(name, read.title), disk))
     assert chosen is not None
     if named:
@@ -91,12 +83,32 @@ def read_profile(
     _check_space(where, read.cluster, scale, chosen.size_bytes)
     _check_owner(where, read.cluster, chosen.tier)
     nodes, shared = read.cluster.nodes or 0, not read.machines
-    raise_all(node_disks.mistakes(f"{where}: tier", chosen.tier, nodes, shared))
+    _refuse(where, node_disks.mistakes(chosen.tier, nodes, shared))
     tier = tier_keys.as_held(_scaled(_on_vm(chosen, read.cluster.vm, catalog), where))
     tier = tier if shared else node_disks.of_each(tier)
     tier = _claimed(tier, read.cluster, scale)
     placing = machines.placing(where, read, tier.disk.kind)
     return Profile(name, read.question, tier, read.cluster.build(scale), read.platform, placing)
+
+
+def _whole(
+    where: str, content: dict[str, Any], clusters: Mapping[str, str], changes: Mapping[str, object]
+) -> dict[str, Any]:
+    """The content with the changes of its tier, and with the cluster that it names."""
+    tier, cluster = content.get("tier"), content.get("cluster")
+    if changes:
+        changed = {**(tier if isinstance(tier, dict) else {"type": tier}), **changes}
+        content["tier"] = {key: value for key, value in changed.items() if value is not None}
+    if isinstance(cluster, str):
+        if cluster not in clusters:
+            raise refused([Mistake(f"{where}: cluster", unknown("cluster", cluster, clusters))])
+        content["cluster"] = parse(f"profiles/clusters/{cluster}.yaml", clusters[cluster])
+    return content
+
+
+def _refuse(where: str, mistakes: Iterable[tuple[str, str]]) -> None:
+    """Raises one UsageError for all of them (key of the tier, what is wrong), if there are any."""
+    raise_all([Mistake(f"{where}: tier.{key}", what) for key, what in mistakes])
 
 
 def _recorded(
@@ -108,15 +120,8 @@ def _recorded(
     name = tier.get("recorded") if isinstance(tier, dict) else None
     if not isinstance(tier, dict) or not isinstance(name, str):
         return None
-    raise_all(
-        [
-            Mistake(
-                f"{where}: tier.{key}", "the file of `recorded` has the latencies: leave it out"
-            )
-            for key in ("read_latency", "write_latency")
-            if key in tier
-        ]
-    )
+    what = "the file of `recorded` has the latencies: leave it out"
+    _refuse(where, [(key, what) for key in ("read_latency", "write_latency") if key in tier])
     disk = recorded_disk.read(f"{where}: tier.recorded: {name}", beside(name))
     if disk.limits and not tier_catalog.names_a_row(tier):
         content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
@@ -157,7 +162,7 @@ def _check_owner(where: str, cluster: ClusterYaml, tier: Tier) -> None:
     """Checks that `enforcement: existing` is used with a cluster that others run, and only so."""
     if bool(cluster.existing) != isinstance(tier.disk, OthersDisks):
         what = "`enforcement: existing` and `database: existing` belong together"
-        raise refused([Mistake(f"{where}: tier.enforcement", what)])
+        _refuse(where, [("enforcement", what)])
 
 
 def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | None) -> None:
@@ -167,11 +172,11 @@ def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | Non
         [
             Mistake(
                 f"{where}: cluster.{key}.{scale}.disk",
-                f"{units.format_bytes(sizes[scale].disk)} do not fit on the tier's disk of "
+                f"{units.format_bytes(sizes[scale].disk_bytes)} do not fit on the tier's disk of "
                 f"{units.format_bytes(bought)}: take a larger one",
             )
             for key, sizes in {"node": cluster.node, **of_databases}.items()
-            if bought is not None and scale in sizes and sizes[scale].disk > bought
+            if bought is not None and scale in sizes and sizes[scale].disk_bytes > bought
         ]
     )
 
@@ -183,7 +188,8 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     wanted = disk.storage_class
     if not isinstance(disk, ClassVolumes) or wanted is None or wanted.size_bytes is not None:
         return tier
-    sizes = [one[scale].disk for one in (cluster.node, *cluster.node_of.values()) if scale in one]
+    of_databases = (cluster.node, *cluster.node_of.values())
+    sizes = [sizes[scale].disk_bytes for sizes in of_databases if scale in sizes]
     wanted = replace(wanted, size_bytes=max(sizes, default=None))
     return replace(tier, disk=replace(disk, storage_class=wanted))
 

@@ -115,19 +115,9 @@ def tier(
     lines = [": ".join(key_and_value(change)) for change in changes]
     changed = strict_yaml.parse("options", "\n".join(lines)) if changes else {}
     if name in names(root / "profiles") or name.endswith((".yaml", ".yml")):
-        file = _find(root / "profiles", "profile", name)
-        made = parse.read_profile(
-            file.stem,
-            _text(file, root),
-            clusters(root),
-            scale,
-            catalog(root),
-            _where(file, root),
-            mechanisms,
-            beside=lambda other: _text(file.parent / other, root),
-            changes=changed,
-        )
-        return made.tier, None
+        _find(root / "profiles", "profile", name)  # says by itself what is wrong with the name
+        (profile,), _ = read(root, [name], [], scale, mechanisms, tier_changes=changed)
+        return profile.tier, None
     chosen = parse.read_row(name, changed, catalog(root), mechanisms)
     return chosen.tier, chosen.size_bytes
 

@@ -22,7 +22,7 @@ from orchestrator.keys.schema import (
     ClusterYaml,
     Parameter,
     Positive,
-    PriceYaml,
+    PriceKey,
     Seconds,
     Text,
 )
@@ -39,7 +39,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.tier import Limits, Origin, OthersDisks, Price, Tier
+from orchestrator.tier import Limits, Origin, OthersDisks, Tier
 
 SCALE = "study"
 FULL_SCALES = (SCALE, "study-20")  # with the study's own sizes
@@ -101,7 +101,7 @@ class StudyTierYaml(_StudyPart):
     title: str
     iops: Positive | None = None
     throughput: BytesPerS | None = None
-    price: PriceYaml | None = None
+    price: PriceKey | None = None
     notes: str = ""
 
 
@@ -258,7 +258,7 @@ def _profile(study: StudyYaml, name: str) -> Profile:
         title=one.title,
         limits=Limits(one.iops, one.throughput),
         disk=OthersDisks(),
-        price=Price(**one.price.model_dump()) if one.price else None,
+        price=one.price,
         origin=Origin(source=study.source, as_of=study.as_of, notes=one.notes),
     )
     return Profile(name, study.question, tier, study.cluster.build(SCALE))

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import refused, validate
+from orchestrator.keys.strict_yaml import Strict, refused, validate
 from orchestrator.planning import latency_quantiles
 from orchestrator.tier import Burst, Latencies, LatencyModel, Quantiles, SlowEpochs, Tier
 
@@ -43,11 +43,7 @@ def _table(value: object) -> Quantiles:
 Table = Annotated[Quantiles, BeforeValidator(_table)]
 
 
-class _RecordPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class RecordedLimits(_RecordPart):
+class RecordedLimits(Strict):
     """What each kind of load reached alone: 4 KiB random, 256 KiB sequential."""
 
     iops_read: Rate
@@ -57,25 +53,25 @@ class RecordedLimits(_RecordPart):
     bytes_per_s_write: Rate
 
 
-class RecordedEpochs(_RecordPart):
+class RecordedEpochs(Strict):
     factor: Annotated[float, Field(gt=1, le=1000)]
     slow_dwell_s: Annotated[float, Field(ge=0.01, le=86_400)]
     good_dwell_s: Annotated[float, Field(ge=0.01, le=86_400)]
 
 
-class RecordedLatency(_RecordPart):
+class RecordedLatency(Strict):
     read_quantiles_s: Table
     write_quantiles_s: Table
     slow_epochs: RecordedEpochs | None = None
 
 
-class RecordedBurst(_RecordPart):
+class RecordedBurst(Strict):
     iops: Rate
     base_iops: Rate
     duration_s: Annotated[float, Field(gt=0)]
 
 
-class RecordedDisk(_RecordPart):
+class RecordedDisk(Strict):
     """`measured` and `device` are only kept and shown: how and when, and what the disk is."""
 
     schema_version: Literal[1]

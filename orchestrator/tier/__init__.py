@@ -57,6 +57,7 @@ __all__ = [
     "Tier",
     "Unlimited",
     "in_layout",
+    "lower",
     "times",
 ]
 
@@ -76,6 +77,11 @@ def times(limit: int | None, count: int) -> int | None:
     return None if limit is None else limit * count
 
 
+def lower(first: int | None, second: int | None) -> int | None:
+    """The lower of two limits, of which either may be unknown."""
+    return min((limit for limit in (first, second) if limit is not None), default=None)
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a disk, several together, or a VM lets through. None: not limited, or not declared."""
@@ -89,8 +95,7 @@ class Limits:
     @property
     def total_iops(self) -> int | None:
         """For one total of reads and writes: the lower of the two where they are apart."""
-        known = [rate for rate in (self.iops, self.write_iops) if rate is not None]
-        return min(known, default=None)
+        return lower(self.iops, self.write_iops)
 
     def times(self, disks: int) -> Limits:
         """Those of so many equal disks together."""

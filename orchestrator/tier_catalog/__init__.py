@@ -6,11 +6,10 @@ against a VM with `effective`; `tiers` and `vms` list. docs/CATALOG.md says what
 
 from __future__ import annotations
 
+from orchestrator.tier_catalog.catalog import Catalog, TierRow, VmRow, read, tiers, vms
 from orchestrator.tier_catalog.choosing import Chosen, choose, names_a_row, own
 from orchestrator.tier_catalog.effective import Cap, Effective, bound, effective
-from orchestrator.tier_catalog.listing import TierRow, VmRow, tiers, vms
-from orchestrator.tier_catalog.price_lists import with_prices
-from orchestrator.tier_catalog.reading import Catalog, read
+from orchestrator.tier_catalog.prices import with_prices
 
 __all__ = [
     "Cap",

@@ -10,7 +10,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from orchestrator.tier_catalog.reading import Catalog
+from orchestrator.tier_catalog.catalog import Catalog
 
 URL = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current"
 REGION = "us-east-1"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from orchestrator.tier_catalog.reading import Catalog, provider_of
+from orchestrator.tier_catalog.catalog import Catalog, provider_of
 
 URL = "https://prices.azure.com/api/retail/prices"
 REGION = "eastus"

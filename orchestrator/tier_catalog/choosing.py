@@ -17,33 +17,25 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.keys import tier_keys
-from orchestrator.keys.real_disks import RealDiskYaml
 from orchestrator.keys.schema import (
     EMULATED,
     KINDS,
+    BytesPerS,
     ClassName,
     Enforcement,
     Percentage,
     PercentText,
-    PriceYaml,
+    Positive,
+    PriceKey,
     disk_of,
 )
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
 from orchestrator.tier import Burst, ClassWanted, DiskKind, Latencies, Limits, Origin, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog import prices, rules, storage_classes
-from orchestrator.tier_catalog.reading import Catalog, provider_of
-from orchestrator.tier_catalog.rows import (
-    GIB,
-    UNIT_BYTES,
-    BytesPerS,
-    DiskType,
-    Positive,
-    PriceRow,
-    Row,
-    Seconds,
-    SizeRow,
-)
+from orchestrator.tier_catalog import prices, storage_classes
+from orchestrator.tier_catalog.catalog import Catalog, provider_of
+from orchestrator.tier_catalog.limits import Refusal
+from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType, PriceRow, Seconds, SizeRow
 
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
 _START_PCT = {"full": 100.0, "empty": 0.0}
@@ -72,7 +64,7 @@ def _size_with_unit(value: object) -> int:
     return units.parse_bytes(value)
 
 
-class Reference(RealDiskYaml, Row):
+class Reference(tier_keys.RealDiskYaml):
     """What a profile may write under `tier` when it names a row."""
 
     type: str
@@ -97,7 +89,7 @@ class Reference(RealDiskYaml, Row):
     enforcement: Enforcement = EMULATED
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
-    price: PriceYaml | None = None
+    price: PriceKey | None = None
 
 
 @dataclass(frozen=True)
@@ -140,37 +132,32 @@ def choose(
     full, kind, size_name = catalog.find(
         asked.type, where if given is not tier else f"{where}.type"
     )
-    parameters = rules.Parameters(asked.size_bytes, asked.iops, asked.bytes_per_s)
-    if size_name is None and kind.sizes and asked.size_bytes is not None:
-        found = rules.next_size(kind, asked.size_bytes)
-        size_name = found and found[0]
-        parameters = replace(parameters, size_bytes=None)
-        if found is None:
+    size_bytes = asked.size_bytes
+    if size_name is None and kind.sizes and size_bytes is not None:
+        size_name = limits_of.next_size(kind, size_bytes)
+        size_bytes = None
+        if size_name is None:
             raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
     keys = given if isinstance(given, dict) else {}
-    mistakes = list(tier_keys.mistakes(keys, asked.enforcement, asked.on_real_disks))
-    mistakes += [*_refusals(full, kind, size_name, parameters), *_conflicts(asked, kind, size)]
+    mistakes = list(
+        tier_keys.mistakes(
+            keys, asked.enforcement.kind, asked.enforcement.name, asked.on_real_disks
+        )
+    )
+    if kind.sizes and size is None:
+        mistakes.append(
+            ("size", f"is missing: give the size, or name one of {', '.join(kind.sizes)}")
+        )
+    row = f"{provider_of(full)}/{size_name}" if size else full
+    wanted = Limits(asked.iops, asked.bytes_per_s)
+    mistakes += limits_of.refusals(row, kind, size_bytes, wanted)
+    mistakes += _conflicts(asked, kind, size)
     raise_all([Mistake(f"{where}.{key}", what) for key, what in mistakes])
     return _chosen(asked, full, kind, size_name, name, title)
 
 
-def _refusals(
-    full: str, kind: DiskType, size_name: str | None, asked: rules.Parameters
-) -> Iterator[rules.Found]:
-    if kind.sizes:
-        if size_name is None:
-            known = ", ".join(kind.sizes)
-            yield "size", f"is missing: give the size, or name one of {known}"
-        name = f"{provider_of(full)}/{size_name}" if size_name else full
-        yield from rules.fixed(name, asked)
-    elif kind.provisioned:
-        yield from rules.provisioned(full, kind, kind.provisioned, asked)
-    else:
-        yield from rules.by_size(full, kind, asked)
-
-
-def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterator[rules.Found]:
+def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterator[Refusal]:
     """Collects what was asked for and the row does not offer: a burst, emulation, an option."""
     model = _burst_model(asked, kind, size)
     if asked.burst == "on-demand" and model != "on-demand":
@@ -305,7 +292,7 @@ def _price(
 ) -> tuple[Price | None, str]:
     """Returns the price, or the reason why it is unknown. One that the profile gives holds."""
     if asked.price:
-        return asked.price.build(), ""
+        return asked.price, ""
     if asked.burst == "on-demand":
         return None, "No price: the fee for on-demand burst is not in the catalog."
     if asked.performance_plus:

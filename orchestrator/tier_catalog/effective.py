@@ -14,10 +14,9 @@ from typing import Literal
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import refused
-from orchestrator.tier import Burst, Limits, Tier, times
+from orchestrator.tier import Burst, Limits, Tier, lower
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.choosing import Chosen
-from orchestrator.tier_catalog.limits import lower
 from orchestrator.tier_catalog.rows import VmSize
 
 
@@ -126,16 +125,8 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
 
 def _caps(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
     """Returns the VM's caps. A type without figures is not limited, because unknown is not zero."""
-    name = (disk_type or "").partition("/")[2]
-    caps = vm.uncached or vm.by_type.get(name)
-    if caps is None:
-        return Limits(None, None)
-    return Limits(
-        lower(caps.iops, times(caps.iops_per_disk, disks)),
-        lower(caps.bytes_per_s, caps.write_bytes_per_s),
-        caps.write_iops,
-        caps.burst.limits if caps.burst else None,
-    )
+    caps = vm.uncached or vm.by_type.get((disk_type or "").partition("/")[2])
+    return caps.limits(disks) if caps else Limits()
 
 
 def _lower(disks: int | None, vm: int | None, duration_s: float | None = None) -> Cap:

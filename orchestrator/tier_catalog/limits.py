@@ -1,13 +1,16 @@
-"""Limits of one disk from its row and its parameters: the vendors' formulas, one function each.
+"""Limits of one disk from its row and its parameters: the vendors' formulas, one function each; and
+the vendors' rules held against the size, IOPS and throughput asked for.
 
-Sizes are whole GiB, as billed. Every function names the document its formula is from by the row's
-`source` (profiles/catalog/). Nothing here enforces: what is beyond a rule is refused by `rules`.
+Sizes are whole GiB, as billed. The document that a formula or rule is from is the row's `source`
+(profiles/catalog/). A mistake says what was asked, the rule, what it allows, and that document.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
+from orchestrator import units
 from orchestrator.tier import Burst, Limits
 from orchestrator.tier_catalog.rows import (
     GIB,
@@ -19,17 +22,14 @@ from orchestrator.tier_catalog.rows import (
     Line,
     LinearRule,
     Provisioned,
+    SizeRange,
     ThroughputRule,
 )
 
+Refusal = tuple[str, str]  # the parameter, what is wrong with it
+
 _MIB = 2**20
 _KIB = 2**10
-
-
-def lower(first: int | None, second: int | None) -> int | None:
-    """The lower of two limits, of which either may be unknown."""
-    known = [one for one in (first, second) if one is not None]
-    return min(known, default=None)
 
 
 def whole_gib(size_bytes: int) -> int:
@@ -133,6 +133,90 @@ def max_throughput(rule: ThroughputRule, iops: int) -> float:
 def bucket(base: float, peak: float, duration_s: float) -> float:
     """What a full credit bucket holds: I/Os, or bytes. Credit drains by what is above the base."""
     return (peak - base) * duration_s
+
+
+def next_size(kind: DiskType, size_bytes: int) -> str | None:
+    """The smallest fixed size that holds `size_bytes`, as capacity is billed rounded up."""
+    fitting = [
+        (row.size_bytes, name)
+        for name, row in (kind.sizes or {}).items()
+        if row.size_bytes is not None and row.size_bytes >= size_bytes
+    ]
+    return min(fitting)[1] if fitting else None
+
+
+def refusals(name: str, kind: DiskType, size_bytes: int | None, asked: Limits) -> Iterator[Refusal]:
+    """What the type does not let one buy: a fixed size takes no parameters, limits that follow from
+    the size take that alone, provisioned ones have rules. None, also in `asked`: not given."""
+    if kind.provisioned:
+        yield from _provisioned(name, kind, kind.provisioned, size_bytes, asked)
+        return
+    why = f"{name} has fixed limits" if kind.sizes else f"the limits of {name} follow from its size"
+    given = {"iops": asked.iops, "throughput": asked.bytes_per_s}
+    for key, value in ({"size": size_bytes, **given} if kind.sizes else given).items():
+        if value is not None:
+            yield key, f"cannot be set: {why}"
+    if kind.by_size:
+        yield from _size(name, kind, kind.by_size.size, size_bytes)
+
+
+def _provisioned(
+    name: str, kind: DiskType, rule: Provisioned, size_bytes: int | None, asked: Limits
+) -> Iterator[Refusal]:
+    sizes = list(_size(name, kind, rule.size, size_bytes))
+    yield from sizes
+    iops = asked.iops or rule.iops.included
+    if iops is None:
+        low, high = rule.iops.min, rule.iops.max
+        yield "iops", f"is missing: {name} is provisioned with {low:,} to {high:,} IOPS"
+    elif not sizes and size_bytes is not None:
+        yield from _iops(name, kind, rule, whole_gib(size_bytes), iops)
+    yield from _throughput(name, kind, rule, iops, asked.bytes_per_s)
+
+
+def _size(
+    name: str, kind: DiskType, span: SizeRange | None, size_bytes: int | None
+) -> Iterator[Refusal]:
+    if size_bytes is None:
+        yield "size", f"is missing: say how large the {name} is"
+    elif span and not span.min_bytes <= whole_gib(size_bytes) * GIB <= span.max_bytes:
+        low, high = units.format_bytes(span.min_bytes), units.format_bytes(span.max_bytes)
+        yield "size", f"must be {low} to {high} for {name} ({kind.source})"
+
+
+def _iops(name: str, kind: DiskType, rule: Provisioned, gib: int, iops: int) -> Iterator[Refusal]:
+    low, high = min_iops(rule, gib), max_iops(rule, gib)
+    if iops > high:
+        per_gib = rule.iops.max_per_gib
+        bound = rule.iops.max == high or per_gib is None or per_gib * gib < high
+        why = f"at most {high:,} IOPS" if bound else f"at most {per_gib:,g} IOPS per GiB"
+        so = "" if bound else f", so {high:,}"
+        yield "iops", f"{iops:,} is too many for {name} of {gib:,} GiB: {why}{so} ({kind.source})"
+    if iops < low:
+        yield "iops", f"{iops:,} is below the {low:,} IOPS that {name} has at least ({kind.source})"
+
+
+def _throughput(
+    name: str, kind: DiskType, rule: Provisioned, iops: int | None, bytes_per_s: int | None
+) -> Iterator[Refusal]:
+    given = rule.throughput
+    if given.follows:
+        if bytes_per_s is not None:
+            yield "throughput", f"cannot be set: that of {name} follows from its IOPS"
+        return
+    if bytes_per_s is None:
+        if given.included is None:
+            yield "throughput", f"is missing: {name} is provisioned with a throughput"
+        return
+    asked, unit = bytes_per_s / UNIT_BYTES[given.unit], given.unit
+    high = given.max if iops is None else max_throughput(given, iops)
+    if asked > high:
+        ratio = "" if high == given.max else f"{given.max_per_iops:g} {unit} per IOPS, so "
+        what = f"{asked:,.6g} {unit} is too much for {name}"
+        yield "throughput", f"{what}: at most {ratio}{high:,g} {unit} ({kind.source})"
+    if given.min is not None and asked < given.min:
+        least = f"the {given.min:g} {unit} that {name} has at least"
+        yield "throughput", f"{asked:,.6g} {unit} is below {least} ({kind.source})"
 
 
 def _on(line: Line, gib: int) -> float:

@@ -2,18 +2,28 @@
 
 monthly = per disk + GiB × price + steps above the free IOPS + steps above the free throughput
         + operations / 10,000 × price
+
+A price list is a file of prices that holds instead of the catalog's own, row by row. It says once
+what currency, region, day and source its prices are of; a row may say otherwise. Its rows have the
+components of the catalog's `prices` (docs/CATALOG.md). Pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
+from typing import Any
 
+from orchestrator.errors import Mistake
+from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, validate
 from orchestrator.tier import Price
-from orchestrator.tier_catalog.rows import UNIT_BYTES, PriceRow, Step
+from orchestrator.tier_catalog.catalog import Catalog, provider_of
+from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
 
 UNPLACED = ("", "not stated")  # regions that name none
+_CITED = "this list"
 
 
 def monthly(
@@ -89,8 +99,8 @@ def stated(row: PriceRow, amount: float) -> Price:
         monthly=round(amount, 2),
         currency=row.currency,
         region=row.region,
-        as_of=row.as_of or row.source.as_of,
-        source=str(row.source.text),
+        as_of=row.date,
+        source=row.source.text,
     )
 
 
@@ -137,3 +147,72 @@ def _named(price: float | None, per: str) -> list[str]:
 def _steps(steps: Sequence[Step], per: str) -> list[str]:
     named = [(step, "".join(_named(step.price, per))) for step in steps]
     return [f"{text} above {step.above:,.0f}" if step.above else text for step, text in named]
+
+
+class PriceList(Strict):
+    """A file of prices, by the names of the catalog's rows."""
+
+    currency: Text
+    region: Text
+    as_of: Text
+    source: Text
+    prices: Mapping[str, Mapping[str, Any]]
+
+
+def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
+    """The catalog with the prices of `lists` (file name → YAML); a later file holds over an
+    earlier one. UsageError with every mistake."""
+    mistakes: list[Mistake] = []
+    found: dict[str, PriceRow] = {}
+    for where, text in lists.items():
+        with collecting(mistakes):
+            found |= _read(where, text, catalog)
+    raise_all(mistakes)
+    types = {name: _priced(name, kind, found) for name, kind in catalog.types.items()}
+    return replace(catalog, types=types) if found else catalog
+
+
+def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
+    given = validate(PriceList, f"{where}: ", parse(where, text))
+    source = {_CITED: Source(text=given.source, as_of=given.as_of)}
+    common = {"currency": given.currency, "region": given.region, "source": _CITED}
+    mistakes: list[Mistake] = []
+    rows: dict[str, PriceRow] = {}
+    for name, components in given.prices.items():
+        place = f"{where}: prices.{name}"
+        with collecting(mistakes):
+            catalog.find(name, place)
+            rows[name] = validate(PriceRow, place, {**common, **components}, source)
+    raise_all(mistakes)
+    return rows
+
+
+def _priced(full: str, kind: DiskType, found: Mapping[str, PriceRow]) -> DiskType:
+    """The type with what was found of it and of its sizes."""
+    sizes = {
+        name: size.model_copy(update={"prices": (found[row],)}) if row in found else size
+        for name, size in (kind.sizes or {}).items()
+        if (row := f"{provider_of(full)}/{name}")
+    }
+    prices = (found[full],) if full in found else kind.prices
+    return kind.model_copy(update={"prices": prices, "sizes": sizes or None})
+
+
+def format_list(
+    prices: Mapping[str, Mapping[str, Any]], currency: str, region: str, as_of: str, source: str
+) -> str:
+    """The text of a list, which `with_prices` reads."""
+    rows = [f"  {name}: {{{_flow(components)}}}" for name, components in prices.items()]
+    head = {"currency": currency, "region": region, "as_of": as_of, "source": source}
+    lines = [f"{key}: {value}" for key, value in head.items()]
+    return "\n".join(["# Written by `tierbench prices update`.", *lines, "prices:", *rows, ""])
+
+
+def _flow(components: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}: {_value(value)}" for key, value in components.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return f"[{', '.join(f'{{{_flow(step)}}}' for step in value)}]"
+    return "null" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)

@@ -12,38 +12,23 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from orchestrator import units
-from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText
-from orchestrator.tier import Burst, Limits
+from orchestrator.keys.schema import AsSeconds, AsText, Bytes, BytesPerS, Positive
+from orchestrator.keys.strict_yaml import Strict
+from orchestrator.tier import Burst, Limits, lower, times
 
 GIB = 2**30
 TIB = 2**40
 UNIT_BYTES = {"MB/s": 10**6, "MiB/s": 2**20}
 
-Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
 Amount = Annotated[float, Field(ge=0)]
-Bytes = Annotated[int, AsBytes, Field(gt=0)]
-BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
 Seconds = Annotated[float, AsSeconds, Field(gt=0)]
 Text = Annotated[str, AsText, Field(min_length=1)]
 Unit = Literal["MB/s", "MiB/s"]
 
 
-class Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Source(Row):
+class Source(Strict):
     """A document: who wrote it, title or repository path, and the date its figures are of."""
 
     text: Text
@@ -63,21 +48,21 @@ def _cited(value: object, info: ValidationInfo) -> object:
 Cited = Annotated[Source, BeforeValidator(_cited)]
 
 
-class Latency(Row):
+class Latency(Strict):
     """As documented, and the bound that the words imply (for filtering)."""
 
     documented: Text
     below_s: Seconds | None = Field(None, alias="below")
 
 
-class EmulatedLatency(Row):
+class EmulatedLatency(Strict):
     """Our assumption within what is documented: no vendor states a figure to emulate."""
 
     read_s: Seconds = Field(alias="read")
     write_s: Seconds = Field(alias="write")
 
 
-class BurstRow(Row):
+class BurstRow(Strict):
     """`credit`: a bucket that holds the burst for `duration`. `on-demand`: opt-in and billed."""
 
     model: Literal["credit", "on-demand"]
@@ -98,14 +83,14 @@ class BurstRow(Row):
         return Burst(self.iops, self.bytes_per_s, self.duration_s or math.inf)
 
 
-class Step(Row):
+class Step(Strict):
     """What a unit above `above` costs a month, until the next step. None: billed, not known."""
 
     above: Amount = 0
     price: Amount | None
 
 
-class PriceRow(Row):
+class PriceRow(Strict):
     """List price components per month. Absent: not billed. None: billed, but not known to us."""
 
     currency: Text
@@ -118,6 +103,11 @@ class PriceRow(Row):
     per_throughput: tuple[Step, ...] = ()
     unit: Unit | None = None
     per_10k_operations: Amount | None = 0
+
+    @property
+    def date(self) -> str:
+        """When it was read."""
+        return self.as_of or self.source.as_of
 
     @field_validator("per_iops", "per_throughput")
     @classmethod
@@ -133,14 +123,12 @@ class PriceRow(Row):
         return self
 
 
-class Plus(Row):
-    """Azure's performance plus, chosen when the disk is created."""
-
+class Rates(Strict):
     iops: Positive
     bytes_per_s: BytesPerS = Field(alias="throughput")
 
 
-class SizeRow(Row):
+class SizeRow(Strict):
     """One fixed size. Where reads and writes are limited apart, `iops` is the limit of reads."""
 
     size_bytes: Bytes | None = Field(alias="size")
@@ -148,7 +136,7 @@ class SizeRow(Row):
     write_iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(alias="throughput")
     burst: BurstRow | None = None
-    performance_plus: Plus | None = None
+    performance_plus: Rates | None = None  # of Azure, chosen when the disk is created
     prices: tuple[PriceRow, ...] = ()
     notes: str = ""
 
@@ -158,12 +146,12 @@ class SizeRow(Row):
         return Limits(self.iops, self.bytes_per_s, self.write_iops, burst)
 
 
-class SizeRange(Row):
+class SizeRange(Strict):
     min_bytes: Bytes = Field(alias="min")
     max_bytes: Bytes = Field(alias="max")
 
 
-class IopsRule(Row):
+class IopsRule(Strict):
     """IOPS one may provision: `min` to min(`max`, max(`min`, `max_per_gib` × GiB)).
 
     `included` comes free and is the default; without it the number must be given.
@@ -176,7 +164,7 @@ class IopsRule(Row):
     max_per_gib: Amount | None = None
 
 
-class ThroughputRule(Row):
+class ThroughputRule(Strict):
     """Throughput in `unit`: provisioned up to min(`max`, `max_per_iops` × IOPS), or following
     the IOPS by a named formula (`orchestrator/tier_catalog/limits.py`)."""
 
@@ -188,13 +176,13 @@ class ThroughputRule(Row):
     follows: Literal["per-iops", "aws-io1"] | None = None
 
 
-class Provisioned(Row):
+class Provisioned(Strict):
     size: SizeRange
     iops: IopsRule
     throughput: ThroughputRule
 
 
-class Line(Row):
+class Line(Strict):
     """min(`max`, `base` + `per_gib` × GiB)."""
 
     base: Amount = 0
@@ -202,7 +190,7 @@ class Line(Row):
     max: Amount | None = None
 
 
-class LinearRule(Row):
+class LinearRule(Strict):
     formula: Literal["linear"]
     size: SizeRange | None = None
     iops: Line
@@ -211,7 +199,7 @@ class LinearRule(Row):
     unit: Unit
 
 
-class Gp2Rule(Row):
+class Gp2Rule(Strict):
     """AWS gp2: IOPS by size with a bucket of I/O credits, throughput in two bands."""
 
     formula: Literal["aws-gp2"]
@@ -227,7 +215,7 @@ class Gp2Rule(Row):
     large_from_gib: Positive
 
 
-class HddRule(Row):
+class HddRule(Strict):
     """AWS st1 and sc1: throughput by size, with a bucket of bytes; each I/O costs one unit."""
 
     formula: Literal["aws-hdd"]
@@ -242,7 +230,7 @@ class HddRule(Row):
 SizeRule = Annotated[LinearRule | Gp2Rule | HddRule, Field(discriminator="formula")]
 
 
-class DiskType(Row):
+class DiskType(Strict):
     """A type of disk: fixed `sizes`, or limits `by_size`, or `provisioned` within rules.
     `volume_type`: what its provider's Kubernetes driver calls it; None if that makes none."""
 
@@ -277,7 +265,7 @@ class DiskType(Row):
         return self.io_unit_bytes or self.emulated_io_unit_bytes
 
 
-class Caps(Row):
+class Caps(Strict):
     """What a VM lets through to its disks. `iops` and `throughput` are the limits of reads where
     writes have their own."""
 
@@ -288,14 +276,22 @@ class Caps(Row):
     iops_per_disk: Positive | None = None
     burst: BurstRow | None = None
 
+    def limits(self, disks: int | None) -> Limits:
+        """With so many disks; None: unknown how many."""
+        of_disks = times(self.iops_per_disk, disks) if disks else None
+        return Limits(
+            lower(self.iops, of_disks),
+            lower(self.bytes_per_s, self.write_bytes_per_s),
+            self.write_iops,
+            self.burst.limits if self.burst else None,
+        )
 
-class CachedCaps(Row):
-    iops: Positive
-    bytes_per_s: BytesPerS = Field(alias="throughput")
+
+class CachedCaps(Rates):
     size_bytes: Bytes | None = Field(None, alias="size")
 
 
-class VmSize(Row):
+class VmSize(Strict):
     """A VM size: `uncached` caps for all its disks together, or caps per disk type."""
 
     source: Cited
@@ -314,7 +310,7 @@ class VmSize(Row):
         return self
 
 
-class CatalogFile(Row):
+class CatalogFile(Strict):
     provider: Annotated[str, Field(pattern=r"^[a-z]+$")]
     sources: Mapping[str, Source]
     types: Mapping[str, DiskType] = {}

@@ -16,7 +16,7 @@ from typing import Any
 from orchestrator.keys.strict_yaml import written
 from orchestrator.tier import ClassWanted, Limits
 from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog.reading import provider_of
+from orchestrator.tier_catalog.catalog import provider_of
 from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType
 
 FILE_SYSTEM = "xfs"  # as on all disks of ours

@@ -14,8 +14,8 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
-from orchestrator.keys.real_disks import RealDiskYaml
 from orchestrator.keys.schema import TierYaml
+from orchestrator.keys.tier_keys import RealDiskYaml
 from orchestrator.planning.profiles import read_profile
 from orchestrator.tier import DiskKind, NodeDisks, Tier
 from orchestrator.tier_catalog.choosing import Reference

@@ -21,7 +21,7 @@ from orchestrator.cli.main import program
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
 from orchestrator.system import store, stored_campaigns
-from orchestrator.tier_catalog import price_lists
+from orchestrator.tier_catalog import prices as prices_of
 from tests.campaigns import build_campaign, stored
 from tests.catalog import CATALOG
 
@@ -191,7 +191,7 @@ def test_a_table_with_a_hole_is_named_and_passed_over(sound: Path, tmp_path: Pat
 
 def test_a_price_list_that_was_cut_is_refused_by_name_or_whole_up_to_there() -> None:
     prices = {"azure/P15": {"per_disk": 30.0}, "azure/premium-v2": {"per_gib": 0.07}}
-    text = price_lists.format_list(prices, "EUR", "westeurope", "2026-11-01", "our contract")
+    text = prices_of.format_list(prices, "EUR", "westeurope", "2026-11-01", "our contract")
     for left in range(len(text)):
         try:
             tier_catalog.with_prices(CATALOG, {"mine.yaml": text[:left]})

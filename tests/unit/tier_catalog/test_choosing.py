@@ -16,10 +16,10 @@ from tests.catalog import CATALOG, GIB, MB, at, chosen, mistakes
 
 
 def test_every_row_names_its_source_and_date() -> None:
-    tiers = [(row.name, row.source, row.as_of) for row in tier_catalog.tiers(CATALOG)]
-    vms = [(row.name, row.source, row.as_of) for row in tier_catalog.vms(CATALOG)]
-    for name, source, as_of in tiers + vms:
-        assert len(source) > 10 and as_of, name
+    types = [(name, kind.source) for name, kind in CATALOG.types.items()]
+    vms = [(name, vm.source) for name, vm in CATALOG.vms.items()]
+    for name, source in types + vms:
+        assert len(source.text) > 10 and source.as_of, name
 
 
 def test_the_catalog_holds_what_it_promises() -> None:

@@ -1,11 +1,25 @@
-"""Monthly prices agree with the vendors' own examples; an unknown component leaves no price."""
+"""Monthly prices agree with the vendors' own examples; an unknown component leaves no price.
+Prices from a list hold instead of the catalog's; Azure's recorded answers become such a list.
+
+P15 with its fee for sharing is as in docs/CATALOG.md, a year of P30 as told of koreacentral; their
+days are made up.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from orchestrator.tier_catalog import prices
+from orchestrator import tier_catalog
+from orchestrator.cli import prices as command
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.system import http_client
+from orchestrator.tier_catalog import aws_prices, azure_prices, prices
+from orchestrator.tier_catalog.azure_prices import HOURS_PER_MONTH
 from orchestrator.tier_catalog.rows import PriceRow, Source
+from tests import aws_answers
+from tests.azure_answers import P6_ANSWER, ULTRA_ANSWER, V2_ANSWER, recorded
 from tests.catalog import CATALOG, at, chosen
 
 SOVEREIGN = "European Sovereign Cloud"
@@ -90,3 +104,210 @@ def test_price_in_words() -> None:
         context={"s": Source(text="somewhere", as_of="2024")},
     )
     assert prices.describe(row) == "0.08/GiB + 0.005/IOPS above 3,000 USD"
+
+
+LIST = """
+currency: EUR
+region: westeurope
+as_of: 2026-11-01
+source: our contract
+prices:
+  azure/P15: {per_disk: 30}
+  azure/premium-v2: {per_gib: 0.07, per_iops: [{above: 3000, price: 0.004}]}
+"""
+
+
+def price_of(catalog: tier_catalog.Catalog, wanted: object) -> Any:
+    return tier_catalog.choose(catalog, wanted, "tier").tier.price
+
+
+def test_a_list_holds_over_the_catalog_and_only_where_it_says() -> None:
+    rows = tier_catalog.with_prices(CATALOG, {"mine.yaml": LIST})
+    found = price_of(rows, "azure/P15")
+    assert (found.monthly, found.currency, found.region) == (30.0, "EUR", "westeurope")
+    assert (found.as_of, found.source) == ("2026-11-01", "our contract")
+    v2 = price_of(rows, at("azure/premium-v2", "250GiB", iops=4000))
+    assert v2.monthly == pytest.approx(250 * 0.07 + 1000 * 0.004)
+    assert price_of(rows, "azure/P10") == price_of(CATALOG, "azure/P10")
+
+
+def test_a_later_list_holds_over_an_earlier() -> None:
+    later = LIST.replace("per_disk: 30", "per_disk: 20")
+    rows = tier_catalog.with_prices(CATALOG, {"a.yaml": LIST, "b.yaml": later})
+    assert price_of(rows, "azure/P15").monthly == 20.0
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "what"),
+    [
+        (("azure/P15", "azure/P16"), "mine.yaml: prices.azure/P16", "unknown tier"),
+        (("per_disk: 30", "per_disc: 30"), "mine.yaml: prices.azure/P15.per_disc", "unknown"),
+        (("per_disk: 30", "per_disk: cheap"), "mine.yaml: prices.azure/P15.per_disk", "number"),
+        (("region: westeurope\n", ""), "mine.yaml: region", "missing"),
+    ],
+)
+def test_mistakes_have_their_place(change: tuple[str, str], where: str, what: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        tier_catalog.with_prices(CATALOG, {"mine.yaml": LIST.replace(*change)})
+    (mistake,) = refused.value.mistakes
+    assert mistake.where == where
+    assert what in mistake.what
+
+
+def test_a_profile_s_own_price_holds() -> None:
+    price = {
+        "monthly": 12.5,
+        "currency": "USD",
+        "region": "eastus",
+        "as_of": "2026-11-01",
+        "source": "our contract",
+    }
+    found = price_of(CATALOG, {"type": "azure/P15", "price": price})
+    assert (found.monthly, found.source) == (12.5, "our contract")
+
+
+# ------------------------------------------------------------------ Azure's answers
+
+
+def test_recorded_answers_become_components() -> None:
+    found = azure_prices.components([*V2_ANSWER, *ULTRA_ANSWER, *P6_ANSWER], CATALOG)
+    month = pytest.approx
+    assert set(found) == {"azure/P6", "azure/premium-v2", "azure/ultra"}
+    assert found["azure/P6"] == {"per_disk": 9.783261}
+    v2, ultra = found["azure/premium-v2"], found["azure/ultra"]
+    assert v2["per_gib"] == month(0.000105 * HOURS_PER_MONTH)
+    assert v2["per_iops"] == [{"above": 3000.0, "price": month(0.00438)}]
+    assert v2["per_throughput"] == [{"above": 125.0, "price": month(0.03796)}]
+    assert ultra["per_iops"] == [{"above": 0.0, "price": month(0.06424)}]
+    assert (v2["unit"], ultra["unit"]) == ("MB/s", "MB/s")
+
+
+def test_only_exact_meters_paid_as_used_count() -> None:
+    """The fee for sharing a disk and one-year reservations have names and prices of their own."""
+    product, day = "Premium SSD Managed Disks", "2020-01-01"
+    shared = recorded(product, "P15 LRS Disk Mount", "1/Month", 1.825, day)
+    disk = recorded(product, "P15 LRS Disk", "1/Month", 38.012142, day)
+    reserved = {**recorded(product, "P30 LRS Disk", "1/Month", 1541.0, day), "type": "Reservation"}
+    found = azure_prices.components([shared, disk, reserved], CATALOG)
+    assert found == {"azure/P15": {"per_disk": 38.012142}}
+
+
+def test_of_two_dates_the_newer_holds_and_a_meter_missing_leaves_no_price() -> None:
+    older = {**P6_ANSWER[0], "effectiveStartDate": "2017-01-01T00:00:00Z", "retailPrice": 1.0}
+    assert azure_prices.components([*P6_ANSWER, older], CATALOG)["azure/P6"]["per_disk"] > 9
+    assert azure_prices.components(V2_ANSWER[1:3], CATALOG) == {}
+
+
+def test_what_is_written_is_read_again() -> None:
+    found = azure_prices.components([*V2_ANSWER, *ULTRA_ANSWER, *P6_ANSWER], CATALOG)
+    text = prices.format_list(found, "GBP", "ukwest", "2023-12-01", azure_prices.SOURCE)
+    rows = tier_catalog.with_prices(CATALOG, {"azure.yaml": text})
+    v2 = price_of(rows, at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s"))
+    assert (v2.monthly, v2.currency, v2.as_of) == (54.57, "GBP", "2023-12-01")
+
+
+def test_all_pages_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    second = f"{azure_prices.URL}:443?$skip=100"
+    asked: list[str] = []
+
+    def answer(url: str, question: object = None) -> Any:
+        asked.append(url)
+        more = second if len(asked) == 1 else None
+        return {"Items": V2_ANSWER[:3] if more else V2_ANSWER[3:], "NextPageLink": more}
+
+    monkeypatch.setattr(http_client, "get_public_json", answer)
+    (question, *_) = azure_prices.questions("ukwest", "GBP")
+    assert list(command.pages(question)) == V2_ANSWER
+    assert asked == [azure_prices.URL, second]
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"Items": None}])
+def test_another_answer_is_told(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
+    monkeypatch.setattr(http_client, "get_public_json", lambda *_: answer)
+    with pytest.raises(UnavailableError, match="did not answer as expected"):
+        list(command.pages({}))
+
+
+def test_questions_name_region_currency_and_each_kind() -> None:
+    questions = list(azure_prices.questions("eastus", "USD"))
+    assert all("armRegionName eq 'eastus'" in one["$filter"] for one in questions)
+    assert {one["currencyCode"] for one in questions} == {"'USD'"}
+    assert sum("'Ultra Disks'" in one["$filter"] for one in questions) == 1
+
+
+def test_pages_without_an_end_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = {"Items": [], "NextPageLink": azure_prices.URL}
+    monkeypatch.setattr(http_client, "get_public_json", lambda *_: endless)
+    with pytest.raises(UnavailableError, match="more than 50 pages"):
+        list(command.pages({}))
+
+
+# ------------------------------------------------------------------ AWS
+
+
+def of_aws(*rows: dict[str, str], currency: str = "USD") -> dict[str, Any]:
+    lines = aws_answers.price_list(*rows).splitlines(keepends=True)
+    return aws_prices.components(lines, currency, CATALOG)
+
+
+def test_disks_of_an_aws_region_are_read_from_its_list() -> None:
+    found = of_aws(*aws_answers.NOT_OF_A_REGION, *aws_answers.TOKYO)
+    assert found == {
+        "aws/gp2": {"per_gib": 0.12},
+        "aws/gp3": {
+            "per_gib": 0.096,
+            "per_iops": [{"above": 3000, "price": 0.006}],
+            "per_throughput": [{"above": 125, "price": 0.048}],  # a GiB/s is 1,024 MiB/s
+            "unit": "MiB/s",
+        },
+        "aws/io1": {"per_gib": 0.142, "per_iops": [{"above": 0, "price": 0.074}]},
+        "aws/io2": {
+            "per_gib": 0.142,
+            "per_iops": [
+                {"above": 0, "price": 0.074},
+                {"above": 32_000, "price": 0.0518},
+                {"above": 64_000, "price": 0.03626},
+            ],
+        },
+        "aws/st1": {"per_gib": 0.054},
+        "aws/sc1": {"per_gib": 0.018},
+    }
+    text = prices.format_list(found, "USD", "ap-northeast-1", "2026-10-07", "a list")
+    rows = tier_catalog.with_prices(CATALOG, {"aws.yaml": text})
+    wanted = at("aws/gp3", "100GiB", iops=4000, throughput="225MiB/s")
+    assert price_of(rows, wanted).monthly == 9.60 + 6.00 + 4.80
+
+
+GP2 = "2KRSTFABXH77P2FQ"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"Location Type": "AWS Local Zone"},
+        {"TermType": "Reserved"},
+        {"Currency": "CNY"},
+        {"PricePerUnit": ""},
+        {"Unit": "GB-Hour"},
+        {"Product Family": "Storage Snapshot"},
+    ],
+)
+def test_a_row_that_is_not_a_disks_monthly_price_counts_for_nothing(change: dict[str, str]) -> None:
+    (gp2,) = [row for row in aws_answers.TOKYO if row["SKU"] == GP2]
+    assert of_aws(gp2) == {"aws/gp2": {"per_gib": 0.12}}
+    assert of_aws({**gp2, **change}) == {}
+
+
+def test_a_part_that_is_missing_or_has_two_prices_leaves_the_disk_out() -> None:
+    without = [row for row in aws_answers.TOKYO if not row["usageType"].endswith("Throughput.gp3")]
+    assert "aws/gp3" not in of_aws(*without)
+    (gp2,) = [row for row in aws_answers.TOKYO if row["SKU"] == GP2]
+    free = {**gp2, "PricePerUnit": "0.0000000000"}  # of an allowance, not of the disk
+    assert of_aws(free, gp2) == {"aws/gp2": {"per_gib": 0.12}}
+    assert of_aws({**gp2, "PricePerUnit": "0.13"}, gp2) == {}
+
+
+@pytest.mark.parametrize("text", ["", "<html>no</html>\n", "SKU,Unit\nA,GB-Mo\n"])
+def test_a_file_without_the_columns_is_told(text: str) -> None:
+    with pytest.raises(ValueError, match="column"):
+        aws_prices.components(text.splitlines(keepends=True), "USD", CATALOG)
