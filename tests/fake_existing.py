@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.existing import ExistingCluster
-from orchestrator.errors import RunError
+from orchestrator.errors import RunError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, NodeSize
 from orchestrator.powers import Network, World
 from orchestrator.system import sql
@@ -172,3 +172,10 @@ def running(server: Server, spec: ClusterSpec, progress: Any = None) -> Iterator
     network = Network("net", ())
     with database(server).running(spec, (), network, world(progress)) as cluster:
         yield cluster
+
+
+def mistakes_of(server: Server, spec: ClusterSpec) -> dict[str, str]:
+    """What it is refused for: place → text."""
+    with pytest.raises(UsageError) as raised:
+        database(server).check(spec, world())
+    return {mistake.where: mistake.what for mistake in raised.value.mistakes}
