@@ -17,7 +17,7 @@ from orchestrator.databases.yugabytedb.readiness import check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize
 from orchestrator.powers import World
-from orchestrator.yugabyte import counters, pages
+from orchestrator.yugabyte import counters, pages, queries, server_facts
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 
 SPEC = ClusterSpec("yugabytedb", 1, 1, NodeSize(2.0, 2 * 2**30, 2**30))
@@ -101,3 +101,47 @@ def test_counters_that_stay_unreadable_keep_nobody_waiting(monkeypatch: pytest.M
     begun_s = world.clock.monotonic()
     counters.await_quiet(NODES, world)
     assert 60.0 <= world.clock.monotonic() - begun_s < 120.0
+
+
+# ------------------------------------------------------------------ isolation and planner
+
+
+class Release:
+    """A session of a release that has the settings `known` and, if `tells`, the function that
+    tells the isolation level."""
+
+    def __init__(self, tells: bool, **known: str) -> None:
+        self._tells, self._known = tells, known
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        if "yb_get_effective" in sql and not self._tells:
+            raise RunError("function does not exist")
+        if "AS level" in sql:
+            name = "yb_effective_transaction_isolation_level"
+            return [{"level": self._known.get(name)}]
+        assert "current_setting(name, true)" in sql
+        return [{"name": name, "value": self._known.get(name)} for name in queries.SESSION_SETTINGS]
+
+    def copy(self, sql: str, text: str) -> None:
+        raise AssertionError(sql)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_what_decides_how_statements_run_is_read_back(tells: bool) -> None:
+    level = {"yb_effective_transaction_isolation_level": "read committed"}
+    session = Release(tells, **level, transaction_isolation="read committed", yb_enable_cbo="on")
+    servers = {
+        "node-1": {"ysql_enable_auto_analyze": "false", "enable_wait_queues": "true"},
+        "node-2": {"ysql_enable_auto_analyze": "true", "enable_wait_queues": "true"},
+    }
+    assert server_facts.execution(session, servers) == {
+        "isolation": "read committed",
+        "transaction_isolation": "read committed",
+        "yb_enable_cbo": "on",
+        "enable_wait_queues": "true",
+        "ysql_enable_auto_analyze": "false, true",
+    }
+
+
+def test_a_release_that_tells_nothing_of_it_is_no_error() -> None:
+    assert server_facts.execution(Release(False), {}) == {"isolation": None}

@@ -14,7 +14,8 @@ from orchestrator.platforms.common import marked
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets
 from orchestrator.tier import Tier
-from tests.fakes import FakeTier, Log, fake_world
+from tests.fake_parts import FakeTier
+from tests.fakes import Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.unit.run.conftest import Campaign, Failing, Make
 

@@ -13,7 +13,8 @@ import pytest
 
 from orchestrator.errors import LoadError, NodeError
 from orchestrator.model import ClusterSpec, Volume
-from tests.fakes import DOWN, Log
+from tests.fake_parts import DOWN
+from tests.fakes import Log
 from tests.unit.run.conftest import Failing, Make
 
 CHECKS = ["sweep", "check premium", "check database", "check point-select"]

@@ -22,7 +22,8 @@ from orchestrator.errors import (
 )
 from orchestrator.model import Record
 from orchestrator.system import store
-from tests.fakes import DOWN, FakeClock, Log
+from tests.fake_parts import DOWN
+from tests.fakes import FakeClock, Log
 from tests.plans import a_plan
 from tests.unit.run.conftest import Failing, Make
 

@@ -30,7 +30,8 @@ from orchestrator.tiers.common.real import removal
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
-from tests.fakes import FakePlatform, FakeTier, FarMachine, Log, fake_parts, fake_world
+from tests.fake_parts import FakeTier, fake_parts
+from tests.fakes import FakePlatform, FarMachine, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.tiers import a_tier, changed
 

@@ -32,7 +32,8 @@ from orchestrator.tiers import storage_class
 from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
-from tests.fakes import FakePlatform, Log, QuietProgress, fake_parts, fake_world
+from tests.fake_parts import fake_parts
+from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.plans import a_profile, a_workload
 from tests.tiers import a_tier, changed
 
