@@ -21,8 +21,6 @@ from orchestrator.system import sql
 from tests.fakes import QuietProgress, fake_world
 
 HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
-TSERVERS = " ".join(f"http://{host}:9000" for host in HOSTS)
-EXPORTERS = " ".join(f"http://{host}:9100" for host in HOSTS)
 # Released builds print -b0 whatever their build is (yugabyte/yugabyte-db issues 2447, 12323).
 YUGABYTEDB = "PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu"
 POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"

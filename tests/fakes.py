@@ -327,6 +327,13 @@ class FakePlatform:
         return f"sha256:{container}"
 
 
+class FarPlatform(FakePlatform):
+    """Its machine is not this computer."""
+
+    def folder(self, cache: Path) -> Path:
+        return Path("/var/lib/tierbench")
+
+
 def completed(out: str = "", exit_code: int = 0, err: str = "") -> Completed:
     """What a command left."""
     return Completed((), exit_code, out, err, 1.0)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import http.server
+import json
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any
+
+FLAGS = "/api/v1/varz"  # where a server of YugabyteDB says its flags
 
 
 class Server:
-    """Pages on 127.0.0.1; `paths`: those that were requested."""
+    """Pages on 127.0.0.1; `paths`: those that were requested; `otherwise`: what all others are."""
 
     def __init__(self) -> None:
         self.pages: dict[str, tuple[int, str]] = {}
         self.paths: list[str] = []
+        self.otherwise = (404, "no")
         outer = self
 
         class Answer(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 outer.paths.append(self.path)
-                code, text = outer.pages.get(self.path.split("?")[0], (404, "no"))
+                code, text = outer.pages.get(self.path.split("?")[0], outer.otherwise)
                 self.send_response(code)
                 if code == 307:
                     self.send_header("Location", text)
@@ -36,3 +42,16 @@ class Server:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def listed(flags: Mapping[str, str]) -> str:
+    """The page at FLAGS."""
+    return json.dumps({"flags": [{"name": name, "value": is_} for name, is_ in flags.items()]})
+
+
+@contextmanager
+def serving(pages: Mapping[str, str]) -> Iterator[str]:
+    """A server with these pages, by its address."""
+    with closing(Server()) as server:
+        server.pages |= {path: (200, text) for path, text in pages.items()}
+        yield server.url

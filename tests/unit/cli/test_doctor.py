@@ -287,7 +287,6 @@ class Rents(FakePlatform):
 class Silent:
     """A database whose nodes do not come up."""
 
-    def __init__(self, *_: Any, **__: Any) -> None: ...
     def check(self, *_: Any) -> None: ...
 
     def running(self, *_: Any) -> Any:
@@ -297,20 +296,23 @@ class Silent:
 DEFAULT = StorageClass("standard", "a.driver", {}, True, is_default=True)
 
 
-def test_each_nodes_disk_is_made_where_the_node_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checklist, "YugabyteDB", Silent)
+def first_run(platform: Rents) -> None:
+    database: Any = Silent()
+    list(checklist.first_run(checklist.spec(), fake_world(platform=platform), database=database))
+
+
+def test_each_nodes_disk_is_made_where_the_node_runs() -> None:
     platform = Rents(DEFAULT)
     with pytest.raises(UnavailableError, match="not here"):
-        list(checklist.first_run(checklist.spec(), fake_world(platform=platform)))
+        first_run(platform)
     assert platform.placed == [
         ("-1", "node-1"), ("-2", "node-2"), ("-3", "node-3"), ("-tls", "node-1"),
     ]  # fmt: skip
 
 
-def test_disks_that_end_with_their_pods_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disks_that_end_with_their_pods_are_refused() -> None:
     """Else a second start from them would be "not confirmed", which is not the database's doing."""
-    monkeypatch.setattr(checklist, "YugabyteDB", Silent)
     platform = Rents(replace(DEFAULT, is_default=False))
     with pytest.raises(UnavailableError, match="no default storage class"):
-        list(checklist.first_run(checklist.spec(), fake_world(platform=platform)))
+        first_run(platform)
     assert platform.placed == []

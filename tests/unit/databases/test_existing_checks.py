@@ -16,12 +16,11 @@ from orchestrator.model import ClusterSpec, Tls
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine
-from orchestrator.system import host, http_client, sql
+from orchestrator.system import host, sql
 from tests import ROOT
 from tests.fake_existing import (
     HOSTS,
     POSTGRESQL,
-    TSERVERS,
     Server,
     a_cache,
     database,
@@ -30,7 +29,8 @@ from tests.fake_existing import (
     spec,
     world,
 )
-from tests.fakes import FakePlatform, QuietProgress
+from tests.fakes import FakePlatform, FarPlatform, QuietProgress
+from tests.pages import serving
 
 __all__ = ["a_cache"]  # each test has one of its own
 
@@ -39,17 +39,15 @@ __all__ = ["a_cache"]  # each test has one of its own
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.2", "[::1]", "db.localhost"])
-def test_a_host_that_is_another_one_where_the_client_runs_is_refused(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_is_another_one_where_the_client_runs_is_refused(name: str) -> None:
     """The data would be looked at here, and the load sent to another server, or to none."""
     server, given = Server(known=1), spec(nodes=1, hosts=name)
     platform: Any = FakePlatform(images=[own_images.tag(ROOT, "client")])
     own = replace(world(), platform=platform)
     database(server).check(given, own)  # the client is here too
-    monkeypatch.setattr(FakePlatform, "folder", lambda _self, _cache: Path("/var/lib/tierbench"))
+    far: Any = FarPlatform(images=platform.images.here)
     with pytest.raises(UsageError) as raised:
-        database(server).check(given, own)
+        database(server).check(given, replace(own, platform=far))
     found = raised.value.mistakes[0].what
     assert f"write `hosts: {host.name()}:5433`" in found and "the load client runs on" in found
 
@@ -62,10 +60,9 @@ REFUSED = """\
 """
 
 
-def test_hosts_are_tried_from_where_the_client_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakePlatform, "folder", lambda _self, _cache: Path("/var/lib/tierbench"))
+def test_hosts_are_tried_from_where_the_client_runs() -> None:
     said = {"out": ""}
-    platform: Any = FakePlatform(
+    platform: Any = FarPlatform(
         images=[own_images.tag(ROOT, "client")], answer=lambda _container, _argv: said["out"]
     )
     there = replace(world(), platform=platform)
@@ -112,32 +109,26 @@ def test_the_banner_says_no_build_so_only_numbers_are_held_against_it(version: s
     database(Server()).check(spec(version=version), world())
 
 
-def version_page(build: str) -> str:
-    """The page `/api/v1/version` of a tablet server: texts, as in its version_metadata.json."""
-    return json.dumps({"version_number": "2.18.1.0", "build_number": build, "git_hash": "x"})
+def version_page(build: str) -> dict[str, str]:
+    """Of a tablet server: texts, as in its version_metadata.json."""
+    version = {"version_number": "2.18.1.0", "build_number": build, "git_hash": "x"}
+    return {"/api/v1/version": json.dumps(version)}
 
 
-def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(http_client, "get", lambda _url, timeout_s=0: version_page("85"))
+def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused() -> None:
     progress = QuietProgress()
-    cluster_spec = spec(version="2.18.1.0-b84", tservers=TSERVERS)
-    database(Server()).check(cluster_spec, world(progress))
+    with serving(version_page("85")) as url:
+        cluster_spec = spec(version="2.18.1.0-b84", tservers=f"{url} {url} {url}")
+        database(Server()).check(cluster_spec, world(progress))
+        declared, _ = declaration.read(cluster_spec.settings)
+        assert probe.look(declared, Server().connect).version == "2.18.1.0-b85"
     assert "it runs 2.18.1.0-b85; the profile says 2.18.1.0-b84" in progress.said
-    declared, _ = declaration.read(cluster_spec.settings)
-    assert probe.look(declared, Server().connect).version == "2.18.1.0-b85"
 
 
-def test_nodes_of_different_builds_are_all_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def page(url: str, timeout_s: float = 0) -> str:
-        if url.startswith("http://10.0.0.12"):
-            raise OSError("no answer")
-        return version_page("85" if url.startswith("http://10.0.0.13") else "84")
-
-    monkeypatch.setattr(http_client, "get", page)
-    declared, _ = declaration.read(spec(tservers=TSERVERS).settings)
-    observed = probe.look(declared, Server().connect)
+def test_nodes_of_different_builds_are_all_said() -> None:
+    with serving(version_page("84")) as first, serving(version_page("85")) as third:
+        given = spec(tservers=f"{first} http://127.0.0.1:9 {third}")  # nobody answers there
+        observed = probe.look(declaration.read(given.settings)[0], Server().connect)
     assert observed.version == "2.18.1.0-b84, 2.18.1.0-b85"
 
 
@@ -150,17 +141,14 @@ def test_a_major_version_stands_for_its_minor_ones() -> None:
     }
 
 
-def test_copies_and_health_are_the_masters_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_and_health_are_the_masters_word() -> None:
     pages = {
         "/api/v1/cluster-config": {"replication_info": {"live_replicas": {"num_replicas": 3}}},
         "/api/v1/health-check": {"dead_nodes": ["x"], "under_replicated_tablets": ["1", "2"]},
     }
-
-    def page(url: str, timeout_s: float = 0) -> str:
-        return json.dumps(pages[url.removeprefix("http://m:7000")])
-
-    monkeypatch.setattr(http_client, "get", page)
-    assert mistakes_of(Server(), spec(copies=1, masters="http://m:7000")) == {
+    with serving({path: json.dumps(page) for path, page in pages.items()}) as url:
+        found = mistakes_of(Server(), spec(copies=1, masters=url))
+    assert found == {
         "cluster.replication_factor": "the cluster keeps 3 copies, not 1",
         "cluster.existing.masters": "1 dead node(s), 2 tablet(s) short of copies: repair the "
         "cluster before measuring",

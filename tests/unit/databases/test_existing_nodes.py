@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from orchestrator.databases.existing import declaration, disks, probe
-from orchestrator.system import http_client
 from tests.fake_existing import (
-    EXPORTERS,
     POSTGRESQL,
-    TSERVERS,
     YUGABYTEDB,
     Server,
     a_cache,
@@ -22,6 +19,7 @@ from tests.fake_existing import (
     world,
 )
 from tests.fakes import QuietProgress
+from tests.pages import FLAGS, listed, serving
 
 __all__ = ["a_cache"]  # each test has one of its own
 
@@ -32,28 +30,27 @@ FILESYSTEMS = (
     'node_disk_reads_completed_total{device="nvme1n1"} 0\n'
     'node_disk_reads_completed_total{device="sda"} 0\n'
 )
+
+
+def of_each(url: str) -> str:
+    """The same address for each of three hosts."""
+    return f"{url} {url} {url}"
+
+
 CPUS = "".join(f'node_cpu_seconds_total{{cpu="{n}",mode="idle"}} 1\n' for n in range(8))
 
 
-def test_nodes_are_watched_through_their_own_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_are_watched_through_their_own_pages() -> None:
     """The device is found by where the tablet server says that its data are."""
-    flags = {"flags": [{"name": "fs_data_dirs", "value": "/mnt/d0"}]}
-
-    def page(url: str, timeout_s: float = 0) -> str:
-        if "varz" in url:
-            return json.dumps(flags)
-        return CPUS if "=cpu" in url else FILESYSTEMS
-
-    monkeypatch.setattr(http_client, "get", page)
-    with running(Server(), spec(tservers=TSERVERS, node_exporters=EXPORTERS)) as cluster:
+    flags = listed({"fs_data_dirs": "/mnt/d0"})
+    with (
+        serving({FLAGS: flags, "/metrics": CPUS + FILESYSTEMS}) as url,
+        running(Server(), spec(tservers=of_each(url), node_exporters=of_each(url))) as cluster,
+    ):
         node = cluster.nodes[1]
     assert (node.name, node.role, node.cpus) == ("node-2", "database", 8.0)
     assert (node.container, node.process_id, node.device) == (None, None, None)
-    assert node.sources == {
-        "yb-tserver": "http://10.0.0.12:9000",
-        "node-exporter": "http://10.0.0.12:9100",
-        "disk-device": "nvme1n1",
-    }
+    assert node.sources == {"yb-tserver": url, "node-exporter": url, "disk-device": "nvme1n1"}
 
 
 def test_facts_of_a_postgresql_say_whether_commits_are_durable() -> None:
@@ -139,22 +136,16 @@ def test_all_directories_count_or_are_doubted(
     assert disks.of_host(declared, 0, places, PAGE) == expected
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, **flags: str) -> None:
-    listed = [{"name": name, "value": value} for name, value in flags.items()]
-
-    def page(url: str, timeout_s: float = 0) -> str:
-        if "varz" in url:
-            return json.dumps({"flags": listed})
-        return CPUS + "node_memory_MemTotal_bytes 8192\n" if "=cpu" in url else PAGE
-
-    monkeypatch.setattr(http_client, "get", page)
+def shown(**flags: str) -> AbstractContextManager[str]:
+    metrics = f"{CPUS}node_memory_MemTotal_bytes 8192\n{PAGE}"
+    return serving({FLAGS: listed(flags), "/metrics": metrics})
 
 
-def test_directories_of_yugabytedb_and_its_log_are_those_of_its_flags(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shown(monkeypatch, fs_data_dirs="/mnt/d0,/mnt/d1", fs_wal_dirs="/mnt/log")
-    with running(Server(), spec(tservers=TSERVERS, node_exporters=EXPORTERS)) as cluster:
+def test_directories_of_yugabytedb_and_its_log_are_those_of_its_flags() -> None:
+    with (
+        shown(fs_data_dirs="/mnt/d0,/mnt/d1", fs_wal_dirs="/mnt/log") as url,
+        running(Server(), spec(tservers=of_each(url), node_exporters=of_each(url))) as cluster,
+    ):
         node = cluster.nodes[0]
     assert (node.sources["disk-device"], node.wal_device) == ("nvme1n1 sdb", "dm-0")
 
@@ -169,19 +160,15 @@ def test_directories_of_yugabytedb_and_its_log_are_those_of_its_flags(
     ],
 )
 def test_a_postgresql_is_on_the_disk_of_its_directory_or_table_space(
-    directory: str | None,
-    tables: str,
-    device: str | None,
-    wal: str | None,
-    monkeypatch: pytest.MonkeyPatch,
+    directory: str | None, tables: str, device: str | None, wal: str | None
 ) -> None:
-    shown(monkeypatch)
     server, progress = Server(POSTGRESQL, directory=directory, tables=tables), QuietProgress()
-    given = spec(1, 1, hosts="10.0.0.11", node_exporters="http://10.0.0.11:9100")
-    with running(server, given) as cluster:
-        (node,) = cluster.nodes
+    with shown() as url:
+        given = spec(1, 1, hosts="10.0.0.11", node_exporters=url)
+        with running(server, given) as cluster:
+            (node,) = cluster.nodes
+        database(server).check(given, world(progress))
     assert (node.sources.get("disk-device"), node.wal_device) == (device, wal)
-    database(server).check(given, world(progress))
     hint = "or let yugabyte see `data_directory` (GRANT pg_read_all_settings)"
     assert any(hint in text for text in progress.said) is (device is None)
 
@@ -189,36 +176,35 @@ def test_a_postgresql_is_on_the_disk_of_its_directory_or_table_space(
 # ------------------------------------------------------------------ what a PostgreSQL counts
 
 
+@pytest.mark.parametrize(("watched", "cache_bytes"), [(False, 2**27), (True, 8192)])
 def test_settings_cache_and_what_was_counted_since_measuring_began(
-    monkeypatch: pytest.MonkeyPatch,
+    watched: bool, cache_bytes: int
 ) -> None:
     readings: list[dict[str, Any]] = [
         {"blks_hit": 10, "blks_read": 10, "wal_bytes": 100, "wal_syncs": 1, "wal_sync_s": 0.5},
         {"blks_hit": 40, "blks_read": 20, "wal_bytes": 900, "wal_syncs": 5, "wal_sync_s": 2.5},
     ]
-    shown(monkeypatch)
-    for exporters, cache in (({}, 2**27), ({"node_exporters": "http://10.0.0.11:9100"}, 8192)):
-        server = Server(POSTGRESQL, counters=[dict(one) for one in readings])
+    server = Server(POSTGRESQL, counters=readings)
+    with shown() as url:
+        exporters = {"node_exporters": url} if watched else {}
         with running(server, spec(1, 1, None, hosts="10.0.0.11", **exporters)) as cluster:
             database(server).begin_measuring(cluster, world())
             facts = database(server).facts(cluster, world())
-        assert facts.settings == {"checkpoint_timeout": "5min", "shared_buffers": "128MB"}
-        assert facts.cache_bytes == cache
-        assert facts.since_reset == {
-            "blks_hit": 30,
-            "blks_read": 10,
-            "buffer_hit_ratio": 0.75,
-            "wal_bytes": 800,
-            "wal_syncs": 4,
-            "wal_sync_s": 2.0,
-            "wal_sync_avg_s": 0.5,
-            "wal_nodes": 1,
-        }
+    assert facts.settings == {"checkpoint_timeout": "5min", "shared_buffers": "128MB"}
+    assert facts.cache_bytes == cache_bytes
+    assert facts.since_reset == {
+        "blks_hit": 30,
+        "blks_read": 10,
+        "buffer_hit_ratio": 0.75,
+        "wal_bytes": 800,
+        "wal_syncs": 4,
+        "wal_sync_s": 2.0,
+        "wal_sync_avg_s": 0.5,
+        "wal_nodes": 1,
+    }
 
 
-def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag() -> None:
     """PgBouncer 1.18 gave a session process -429256030 while 15452 answered."""
     server, progress = Server(POSTGRESQL, given_process_id=-429256030), QuietProgress()
     given = spec(1, 1, hosts="10.0.0.11")
@@ -227,11 +213,12 @@ def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag(
     assert f"a connection pooler answers for the database: {evidence}" in progress.said
     with running(server, given) as cluster:
         assert database(server).facts(cluster, world()).pooler == evidence
-    shown(monkeypatch, enable_ysql_conn_mgr="true")
-    declared, _ = declaration.read(spec(tservers=TSERVERS).settings)
     managed = Server()
-    with running(managed, spec(tservers=TSERVERS)) as cluster:
-        observed = probe.look(declared, managed.connect)
-        facts = probe.facts(declared, observed, cluster.nodes, managed.connect)
+    with shown(enable_ysql_conn_mgr="true") as url:
+        given = spec(tservers=of_each(url))
+        declared, _ = declaration.read(given.settings)
+        with running(managed, given) as cluster:
+            observed = probe.look(declared, managed.connect)
+            facts = probe.facts(declared, observed, cluster.nodes, managed.connect)
     assert facts.pooler == "its tablet servers run with `enable_ysql_conn_mgr`"
     assert (facts.settings or {})["tserver.enable_ysql_conn_mgr"] == "true"

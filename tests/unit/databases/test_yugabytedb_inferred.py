@@ -7,6 +7,7 @@ that answer as told, made-up clock.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from orchestrator.model import ClusterSpec, Node, NodeSize
 from orchestrator.powers import World
 from orchestrator.yugabyte import counters, pages, queries, server_facts
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
+from tests.pages import FLAGS, listed, serving
 
 SPEC = ClusterSpec("yugabytedb", 1, 1, NodeSize(2.0, 2 * 2**30, 2**30))
 NODES = (Node("node-1", "database", sources={pages.TSERVER: "http://127.0.0.1:9"}),)
@@ -73,6 +75,10 @@ def test_a_command_that_fails_is_noted_and_a_death_is_not() -> None:
         unread.command("flushing", raising(NodeError("it died")))
 
 
+def served_at(url: str) -> Node:
+    return replace(NODES[0], sources={pages.TSERVER: url})
+
+
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
@@ -81,25 +87,27 @@ def test_a_command_that_fails_is_noted_and_a_death_is_not() -> None:
     ],
 )
 def test_durability_that_cannot_be_read_is_no_refusal(
-    flags: dict[str, str], text: str | None, monkeypatch: pytest.MonkeyPatch
+    flags: dict[str, str], text: str | None
 ) -> None:
-    monkeypatch.setattr(pages, "flags", lambda _: flags)
     unread = Unread(fake_world())
-    check_flags(NODES, settings.read(SPEC)[0], unread, 1)
+    with serving({FLAGS: listed(flags)}) as url:
+        check_flags([served_at(url)], settings.read(SPEC)[0], unread, 1)
     assert unread.text() == text
 
 
-def test_durability_that_is_read_and_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "flags", lambda _: {"durable_wal_write": "true"})
-    with pytest.raises(NodeError, match="durable_wal_write=true"):
-        check_flags(NODES, settings.read(SPEC)[0], Unread(fake_world()), 1)
+def test_durability_that_is_read_and_wrong_is_refused() -> None:
+    with (
+        serving({FLAGS: listed({"durable_wal_write": "true"})}) as url,
+        pytest.raises(NodeError, match="durable_wal_write=true"),
+    ):
+        check_flags([served_at(url)], settings.read(SPEC)[0], Unread(fake_world()), 1)
 
 
-def test_counters_that_stay_unreadable_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counters, "read", raising(ValueError("not a list of entities")))
+def test_counters_that_stay_unreadable_keep_nobody_waiting() -> None:
     world: World = fake_world()
     begun_s = world.clock.monotonic()
-    counters.await_quiet(NODES, world)
+    with serving({counters.PATH.split("?")[0]: '"not a list of entities"'}) as url:
+        counters.await_quiet([served_at(url)], world)
     assert 60.0 <= world.clock.monotonic() - begun_s < 120.0
 
 
