@@ -280,7 +280,7 @@ class _Load(FakeGenerator):
 
 
 def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = []
     for name, iops, monthly in (("a", 3000, 90), ("b", 9000, 190)):
