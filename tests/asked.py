@@ -62,6 +62,11 @@ def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
             yield before + name, command
 
 
+def options(command: Any) -> set[str]:
+    """Its options, as they are written."""
+    return {one.opts[0] for one in command.params if one.param_type_name == "option"}
+
+
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ask:
     """Gives words to `tierbench`, on a machine of eight cores without an engine."""

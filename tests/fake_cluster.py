@@ -19,9 +19,16 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 from orchestrator.platforms.kubernetes import examination
+from orchestrator.powers import ContainerSpec
 from tests import fake_exec
 
 Thing = dict[str, Any]
+IMAGE = "debian:trixie-slim"
+
+
+def spec(name: str = "runs", **more: Any) -> ContainerSpec:
+    """A pod that sleeps."""
+    return ContainerSpec(name, IMAGE, ("infinity",), "client", entrypoint=("sleep",), **more)
 
 
 class FakeCluster:

@@ -137,6 +137,7 @@ class Engine:
     errors: dict[str, list[Exception]] = field(default_factory=dict)
     lasts_s: float = 0.0
     ahead_s: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)  # what it says of itself
 
     def __post_init__(self) -> None:
         self.containers, self.volumes = Family(self, "container"), Family(self, "volume")
@@ -155,8 +156,8 @@ class Engine:
     def now(self) -> str:
         return f"2026-11-22T00:{self.ahead_s // 60:02d}:{self.ahead_s % 60:02d}Z"
 
-    def info(self) -> dict[str, str]:
-        return {"SystemTime": self.now().replace("Z", ".123456789Z")}
+    def info(self) -> dict[str, Any]:
+        return {"SystemTime": self.now().replace("Z", ".123456789Z"), **self.facts}
 
     def ping(self) -> bool:
         self.called("ping")

@@ -14,15 +14,13 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.existing import ExistingCluster
-from orchestrator.errors import RunError
+from orchestrator.errors import RunError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, NodeSize
 from orchestrator.powers import Network, World
 from orchestrator.system import sql
 from tests.fakes import QuietProgress, fake_world
 
 HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
-TSERVERS = " ".join(f"http://{host}:9000" for host in HOSTS)
-EXPORTERS = " ".join(f"http://{host}:9100" for host in HOSTS)
 # Released builds print -b0 whatever their build is (yugabyte/yugabyte-db issues 2447, 12323).
 YUGABYTEDB = "PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu"
 POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"
@@ -172,3 +170,10 @@ def running(server: Server, spec: ClusterSpec, progress: Any = None) -> Iterator
     network = Network("net", ())
     with database(server).running(spec, (), network, world(progress)) as cluster:
         yield cluster
+
+
+def mistakes_of(server: Server, spec: ClusterSpec) -> dict[str, str]:
+    """What it is refused for: place → text."""
+    with pytest.raises(UsageError) as raised:
+        database(server).check(spec, world())
+    return {mistake.where: mistake.what for mistake in raised.value.mistakes}

@@ -16,13 +16,7 @@ from typing import Any, NoReturn
 import pandas as pd
 import pytest
 
-from orchestrator.collectors.dry import DryCollector
-from orchestrator.databases.dry import DryDatabase
 from orchestrator.errors import RunError
-from orchestrator.load_generators.dry import DryGenerator
-from orchestrator.metrics import measured
-from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Volume, Workload
-from orchestrator.parts import Disks, Parts, Result
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.powers import (
@@ -38,8 +32,6 @@ from orchestrator.powers import (
     World,
 )
 from orchestrator.system.clock import MadeUpClock
-from orchestrator.tier import Gate, GateCheck, Tier
-from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 
 
@@ -88,8 +80,6 @@ class FakeClock(MadeUpClock):
         super().__init__(1_000.0)
 
 
-# The end of a run on the parts below, as it stands in their log.
-DOWN = ["client down", "logs of node-1", "database down", "network down", "disks of premium down"]
 Answer = Callable[[str, Sequence[str]], Completed | str]
 
 
@@ -337,6 +327,13 @@ class FakePlatform:
         return f"sha256:{container}"
 
 
+class FarPlatform(FakePlatform):
+    """Its machine is not this computer."""
+
+    def folder(self, cache: Path) -> Path:
+        return Path("/var/lib/tierbench")
+
+
 def completed(out: str = "", exit_code: int = 0, err: str = "") -> Completed:
     """What a command left."""
     return Completed((), exit_code, out, err, 1.0)
@@ -357,104 +354,6 @@ class QuietProgress:
 
     def warn(self, text: str) -> None:
         self.said.append(text)
-
-
-class FakeTier(DryTier):
-    """The do-nothing tier; `restores` and the word of its gate are as told."""
-
-    name = "emulated"
-
-    def __init__(self, log: Log, restores: bool, verdict: Any = "ok") -> None:
-        self._log, self._restores, self.verdict = log, restores, verdict
-
-    def check(self, tier: Tier, world: World) -> None:
-        self._log.say(f"check {tier.name}")
-
-    def restores(self, *_: Any) -> bool:
-        return self._restores
-
-    @contextmanager
-    def attached(self, tier: Tier, *rest: Any) -> Iterator[Disks]:
-        with self._log.bracket(f"disks of {tier.name}"), super().attached(tier, *rest) as disks:
-            yield disks
-
-    @contextmanager
-    def loading(self, *arguments: Any) -> Iterator[tuple[Volume, ...]]:
-        with self._log.bracket("unlimited disks"), super().loading(*arguments) as volumes:
-            yield volumes
-
-    def lift(self, *_: Any) -> None:
-        self._log.say("limits lifted")
-
-    def enforce(self, *_: Any) -> None:
-        self._log.say("limits set")
-
-    def require_enforced(self, *_: Any) -> None:
-        self._log.say("limits read back")
-
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        self._log.say(f"gate of {tier.name}")
-        check = GateCheck("IOPS", "1/s", 100.0, 100.0, 5.0, self.verdict)
-        return replace(super().gate(tier, world, thorough), checks=(check,))
-
-
-class FakeDatabase(DryDatabase):
-    """The do-nothing database."""
-
-    name = "postgresql"
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-
-    def check(self, spec: ClusterSpec, world: World) -> None:
-        self._log.say("check database")
-
-    @contextmanager
-    def running(self, *arguments: Any) -> Iterator[Cluster]:
-        with self._log.bracket("database"), super().running(*arguments) as cluster:
-            yield replace(cluster, database=self.name)
-
-    def settle(self, cluster: Cluster, world: World) -> None:
-        self._log.say("settle")
-
-    def warm(self, cluster: Cluster, world: World) -> None:
-        self._log.say("warm")
-
-    def begin_measuring(self, cluster: Cluster, world: World) -> None:
-        self._log.say("begin measuring")
-
-
-class FakeGenerator(DryGenerator):
-    """The do-nothing load generator, but for two figures that are always the same."""
-
-    name = "sysbench"
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-
-    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        self._log.say(f"check {workload.name}")
-
-    @contextmanager
-    def client(self, *arguments: Any) -> Iterator[Node]:
-        with self._log.bracket("client"), super().client(*arguments) as client:
-            yield client
-
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        self._log.say("load")
-
-    def run(self, workload: Workload, *rest: Any) -> tuple[Phase, Phase]:
-        self._log.say(f"run {workload.name}")
-        return super().run(workload, *rest)
-
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        self._log.say("verify")
-        return super().verify(workload, cluster, world)
-
-    def read(self, *arguments: Any) -> Result:
-        self._log.say("read")
-        figures = (measured("throughput_per_s", 42.0), measured("latency_avg_s", 0.1))
-        return replace(super().read(*arguments), measurements=figures)
 
 
 def transaction_table(rows: Sequence[tuple[float, float, str, int]]) -> pd.DataFrame:
@@ -483,12 +382,3 @@ def fake_world(
 ) -> World:
     platform = platform or FakePlatform(log)
     return World(clock or FakeClock(), shell, platform, QuietProgress(), cache, cache)
-
-
-def fake_parts(log: Log, *, restores: bool = True, gate: Any = "ok") -> Parts:
-    return Parts(
-        databases={"postgresql": FakeDatabase(log)},
-        load_generators={"sysbench": FakeGenerator(log)},
-        tiers={"emulated": FakeTier(log, restores, gate)},
-        collectors=(DryCollector(),),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,18 +94,21 @@ def _aws(region: str, currency: str, rows: Catalog) -> Components:
         raise _unanswered("AWS", error) from error
 
 
-def pages(question: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+def pages(
+    question: Mapping[str, str], get: Callable[..., Any] | None = None
+) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. UnavailableError if the service does not answer."""
     from orchestrator.system import http_client
     from orchestrator.tier_catalog import azure_prices
 
+    get = get or http_client.get_public_json
     try:
-        answer = http_client.get_public_json(azure_prices.URL, question)
+        answer = get(azure_prices.URL, question)
         for _ in range(MAX_PAGES):
             yield from answer["Items"]
             if not answer.get("NextPageLink"):
                 return
-            answer = http_client.get_public_json(answer["NextPageLink"])
+            answer = get(answer["NextPageLink"])
         raise OSError(f"more than {MAX_PAGES} pages")
     except (OSError, KeyError, TypeError) as error:
         raise _unanswered("Azure", error) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,13 @@ from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.units import format_bytes_per_s, format_number, format_seconds
 
 
-def put_up(disk: standing.StandingDisk, tier: Tier, gate: bool, world: World) -> Gate | None:
+def put_up(
+    disk: standing.StandingDisk,
+    tier: Tier,
+    gate: bool,
+    world: World,
+    take: Callable[..., Gate] = truth_gate.take,
+) -> Gate | None:
     """Puts the disk up. The gate measures base limits, so burst is set only after it."""
     if not gate:
         with standing.put_up(disk, emulated.limits_of(tier), world, tier.latency.model):
@@ -29,20 +36,22 @@ def put_up(disk: standing.StandingDisk, tier: Tier, gate: bool, world: World) ->
     base = emulated.limits_of(tier.without_burst())
     burst = {key: value for key, value in emulated.limits_of(tier).items() if key not in base}
     with standing.put_up(disk, base, world, tier.latency.model) as disks:
-        measured = _measured(disk, tier, disks, world)
+        measured = _measured(disk, tier, disks, world, take)
         if burst:
             changes = {key.replace("-", "_"): float(value) for key, value in burst.items()}
             emulated.change(disk.container, changes, world)
     return measured
 
 
-def _measured(disk: standing.StandingDisk, tier: Tier, disks: Disks, world: World) -> Gate:
+def _measured(
+    disk: standing.StandingDisk, tier: Tier, disks: Disks, world: World, take: Callable[..., Gate]
+) -> Gate:
     """The quick gate, in a directory that is removed."""
     (volume,) = disks.volumes
     folder = f"{disk.at}/tierbench-gate"
     try:
         inside = replace(disks, volumes=(replace(volume, name=folder),))
-        return truth_gate.take(tier, inside, world)
+        return take(tier, inside, world)
     finally:
         world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
 

@@ -41,15 +41,17 @@ class Readings:
     """What the sampler has gathered. `misses`: "collector: reason" → count. `clocks`: machine
     elsewhere → how much later its clock is than this computer's, by which samples are timed.
 
-    Samples beyond a part are in a file in `folder` that has no name and ends with this program.
-    One thread may add while another reads.
+    Samples beyond a `part` of so many are in a file in `folder` that has no name and ends with this
+    program. One thread may add while another reads.
     """
 
-    def __init__(self, samples: Iterable[Sample] = (), folder: Path | None = None) -> None:
+    def __init__(
+        self, samples: Iterable[Sample] = (), folder: Path | None = None, part: int = _PART
+    ) -> None:
         self.misses: Counter[str] = Counter()
         self.ticks, self.cost_s = 0, 0.0
         self.clocks: dict[str, ClockOffset] = {}
-        self._folder = folder
+        self._folder, self._part = folder, part
         self._numbers: dict[_Series, int] = {}
         self._times_s, self._values, self._series = array("d"), array("d"), array("I")
         self._file: IO[bytes] | None = None
@@ -62,7 +64,7 @@ class Readings:
         """OSError if memory is full and the file takes no more: then the sample is not kept."""
         series = (sample.node, sample.metric, sample.unit)
         with self._lock:
-            if len(self._series) == _PART:
+            if len(self._series) == self._part:
                 self._spill()
             self._times_s.append(sample.time_s)
             self._values.append(sample.value)
@@ -91,7 +93,7 @@ class Readings:
             last, whole, names = self._in_memory(), self._parts_in_file, list(self._numbers)
         for number in range(whole):
             assert self._file is not None
-            size = _PART * _ROW.itemsize
+            size = self._part * _ROW.itemsize
             yield names, np.frombuffer(os.pread(self._file.fileno(), size, number * size), _ROW)
         yield names, last
 

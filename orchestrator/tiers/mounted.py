@@ -7,7 +7,7 @@ run if the profile does not say otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,8 +31,12 @@ class MountedTier:
     name = "mounted"
     kind: DiskKind = "mounted"
 
-    def __init__(self, ask: cloud_metadata.Ask = cloud_metadata.ask) -> None:
-        self._ask = ask
+    def __init__(
+        self,
+        ask: cloud_metadata.Ask = cloud_metadata.ask,
+        take: Callable[..., Gate] = truth_gate.take,
+    ) -> None:
+        self._ask, self._take = ask, take
 
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
@@ -103,7 +107,7 @@ class MountedTier:
         """Measures each disk once, however many nodes are on it."""
 
         def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks, there: World) -> Gate:
-            gate = truth_gate.take(judged, disks, there, thorough=thorough, drained=drained)
+            gate = self._take(judged, disks, there, thorough=thorough, drained=drained)
             (volume,) = disks.volumes
             cache = host_cache(judged, volume, there) if thorough else _CACHE_NOT_TRIED
             return replace(gate, device={**gate.device, **cache})
@@ -119,7 +123,9 @@ _BLOCK_BYTES = 262_144
 _REGION = "256m"
 
 
-def host_cache(tier: Tier, volume: Volume, world: World) -> Mapping[str, Any]:
+def host_cache(
+    tier: Tier, volume: Volume, world: World, start: fio_jobs.StartFio = fio_jobs.fio_on
+) -> Mapping[str, Any]:
     """Whether reads come from a cache in front of the disk, such as a cloud host's: a guest does
     not see one, and direct I/O does not pass it by, but a region that was just read comes from it
     faster than the disk's own cap allows. Returns the fact `host_cache`: "shows", "does not show",
@@ -129,7 +135,7 @@ def host_cache(tier: Tier, volume: Volume, world: World) -> Mapping[str, Any]:
     if cap is None:
         return _CACHE_NOT_TRIED
     world.progress.step(f"truth gate of {tier.name}: the same region read twice")
-    with fio_jobs.fio_on(volume, world) as fio:
+    with start(volume, world) as fio:
         passes = fio.run("reread", {"SIZE": _REGION})
     first, second = (fio_jobs.bytes_per_s(one) for one in passes)
     most = cap * _BLOCK_BYTES * (1 + truth_gate.RATE_TOLERANCE_PCT / 100)

@@ -9,7 +9,7 @@ the campaign: as snapshots, or as claims that each run's claims are copies of.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +42,9 @@ _READ_ALL = ("sh", "-c", "find /tier -xdev -type f -exec cat {} + > /dev/null")
 class StorageClassTier:
     name = "storage-class"
     kind: DiskKind = "storage-class"
+
+    def __init__(self, take: Callable[..., Gate] = truth_gate.take) -> None:
+        self._take = take
 
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. A class that is named must exist; one of ours is made when needed,
@@ -152,7 +155,7 @@ class StorageClassTier:
                     volume = _volume(claim, number, restored=False, kept=False)
                     given = _given(tier, volume, found, world)
                     disks = Disks((volume,), _about(volume.placement, given))
-                    taken = truth_gate.take(tier, disks, world, thorough=thorough)
+                    taken = self._take(tier, disks, world, thorough=thorough)
                 gates[volume.placement] = taken
         checks = (
             replace(check, disk=f"{node} ({found.name})", nodes=(node,))

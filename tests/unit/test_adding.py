@@ -16,7 +16,17 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from orchestrator import collectors, databases, load_generators, report, tiers
+from orchestrator import (
+    collectors,
+    databases,
+    facts,
+    load_generators,
+    model,
+    parts,
+    powers,
+    report,
+    tiers,
+)
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import plans
@@ -27,15 +37,19 @@ from orchestrator.errors import UsageError
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.model import Node, Plan, Sample
 from orchestrator.parts import Parts
+from orchestrator.planning import profiles, project_files
+from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import store
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import Burst, DiskKind, Tier
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 from tests.apps import an_app, with_parts
-from tests.fakes import fake_world
+from tests.documented import examples
+from tests.fake_parts import fake_parts
+from tests.fakes import Log, fake_world
 from tests.plans import a_plan, profile_text
-from tests.tiers import changed
+from tests.tiers import a_tier, changed
 
 
 class Throwaway:
@@ -156,3 +170,154 @@ def test_a_member_that_does_nothing_is_one_file_and_one_registry_line(family: st
     assert naming == [folder / "__init__.py"]
     named = re.findall(r"\bDry\w+", naming[0].read_text())
     assert len(named) == 2  # its import and its entry
+
+
+# ------------------------------------------------------------------ examples of ADDING.md
+
+
+def member(heading: str) -> Any:
+    """What the example under `heading` defines, made from the example's own text."""
+    (source,) = examples("ADDING.md", heading, "python")
+    given: dict[str, Any] = {}
+    for module in (facts, model, parts, powers):
+        given |= vars(module)
+    exec(PREAMBLE, given)
+    before = set(given)
+    exec(compile(source, f"docs/ADDING.md: {heading}", "exec", dont_inherit=True), given)
+    (name,) = set(given) - before
+    return given[name]
+
+
+PREAMBLE = """
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+import altair as alt
+import pandas as pd
+from orchestrator.analysis.figures import transactions
+from orchestrator.errors import UsageError
+from orchestrator.report.charts import charts
+from orchestrator.report.blocks import Chart
+"""
+
+
+def test_the_example_of_a_chart_is_drawn_and_lives() -> None:
+    rows = [
+        {"tier": tier, "threads": threads, "per_s": 10.0 * threads}
+        for tier in ("premium", "ultra")
+        for threads in (1, 4)
+    ]
+    chart = member("A chart")(rows, ["premium", "ultra"])
+    assert chart.svg.count('aria-roledescription="line mark"') == 2
+    assert chart.live and "indexof(hidden, datum.tier)" in str(chart.live)
+
+
+def methods_of(protocol: type) -> set[str]:
+    return {name for name in vars(protocol) if not name.startswith("_")}
+
+
+def carry_out(folder: Path, made: Parts, world: World, **of_cluster: Any) -> Results:
+    """Carries out a plan of one run with these parts. `of_cluster`: what differs in the cluster,
+    and the tier's `enforcement`."""
+    plan = a_plan()
+    (profile,) = plan.profiles
+    enforcement = of_cluster.pop("enforcement", profile.tier.disk.enforcement)
+    profile = replace(
+        profile,
+        tier=changed(profile.tier, enforcement=enforcement),
+        cluster=replace(profile.cluster, **of_cluster),
+    )
+    *_, generator = made.load_generators
+    workload = replace(plan.workloads[0], generator=generator)
+    plan = replace(plan, profiles=(profile,), workloads=(workload,))
+    return store.load(experiment.execute(plan, made, world, folder / "results", {}))
+
+
+def done(campaign: Results) -> model.Record:
+    record = campaign.runs[0].record
+    assert (record.outcome, record.failure) == ("done", None)
+    return record
+
+
+def test_the_documented_tier_is_a_profile() -> None:
+    (text,) = examples("ADDING.md", "A disk tier")
+    cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
+    rows = project_files.catalog(ROOT)
+    profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
+    assert (profile.tier.limits.iops, profile.tier.limits.bytes_per_s) == (4000, 200_000_000)
+    assert profile.tier.latency.read_s == pytest.approx(0.0004)
+    assert profile.tier.disk.enforcement == "emulated"
+
+
+def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> None:
+    (text,) = examples("MACHINES.md", "Three machines with a disk each")
+    cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
+    rows = project_files.catalog(ROOT)
+    profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
+    assert profile.tier.disk.enforcement == "mounted"
+    assert profile.placing is not None
+    assert len(profile.placing.machines) == profile.cluster.nodes == 3
+
+
+def test_the_documented_workload_is_read_at_its_scales() -> None:
+    (text,) = examples("ADDING.md", "A workload")
+    workload = profiles.read_workload("update", text, "laptop")
+    assert (workload.generator, workload.script) == ("sysbench", "sysbench/update.lua")
+    assert workload.dataset.parameters == {"tables": 4, "table_size": 2_000_000}
+    (script,) = examples("ADDING.md", "A workload", "lua")
+    shipped = (ROOT / "workloads/sysbench/point_select.lua").read_text()
+    preamble = shipped[shipped.index("local here") : shipped.index("local function")]
+    assert preamble in script, "the example finds its libraries as the shipped scripts do"
+
+
+def test_the_documented_collector_is_sampled(tmp_path: Path) -> None:
+    log = Log()
+    made = replace(fake_parts(log), collectors=(member("A collector")(),))
+    campaign = carry_out(tmp_path, made, fake_world(log, tmp_path / "cache"))
+    done(campaign)
+    samples = campaign.runs[0].samples
+    assert set(samples["metric"]) == {"up"}
+    assert {"node-1", "client"} <= set(samples["node"])
+
+
+def test_the_documented_tier_mechanism_carries_a_campaign(tmp_path: Path) -> None:
+    log, tier = Log(), member("A tier mechanism")()
+    assert methods_of(parts.TierMechanism) <= set(dir(tier))
+    steady = {"steady": member("A load generator")()}
+    made = replace(fake_parts(log), tiers={"none": tier}, load_generators=steady)
+    world = fake_world(log, tmp_path / "cache")
+    record = done(carry_out(tmp_path, made, world, enforcement="none"))
+    assert record.facts["tier"]["mechanism"] == "names"
+    bursting = a_tier("x", "x", "none", 1, 1, burst=Burst(1, 1, 1.0, 0.0))
+    with pytest.raises(UsageError):
+        tier.check(bursting, world)
+
+
+def test_the_documented_database_carries_a_campaign(tmp_path: Path) -> None:
+    log, database = Log(), member("A database")()
+    assert methods_of(parts.Database) <= set(dir(database))
+    steady = {"steady": member("A load generator")()}
+    made = replace(fake_parts(log), databases={"patient": database}, load_generators=steady)
+    world = fake_world(log, tmp_path / "cache")
+    record = done(carry_out(tmp_path, made, world, database="patient"))
+    assert record.facts["database"]["version"] == "1"
+
+
+def test_the_documented_load_generator_is_measured(tmp_path: Path) -> None:
+    log, generator = Log(), member("A load generator")()
+    assert methods_of(parts.LoadGenerator) <= set(dir(generator))
+    made = replace(fake_parts(log), load_generators={"steady": generator})
+    record = done(carry_out(tmp_path, made, fake_world(log, tmp_path / "cache")))
+    figures = {(one.metric, one.scope): one.value for one in record.measurements}
+    assert figures["throughput_per_s", "all"] == pytest.approx(1.0)
+    assert figures["latency_avg_s", "all"] == pytest.approx(0.001)
+
+
+def test_the_documented_platform_carries_a_campaign(tmp_path: Path) -> None:
+    log = Log()
+    world = fake_world(log, tmp_path / "cache")
+    platform = member("A platform")(world.platform)
+    done(carry_out(tmp_path, fake_parts(log), replace(world, platform=platform)))
+    assert {"sweep", "network"} <= set(platform.calls)
+    assert methods_of(powers.Platform) >= {"running", "network"}

@@ -63,24 +63,6 @@ MAX_TOP_FILES = 10
 MAX_FUNCTION_LINES, MAX_MODULE_LINES = 70, 350
 LONGER = {"model.py": 400}  # all nouns in one file is the point of it
 MAX_TEST_LINES = 400
-TO_SPLIT = {  # files of tests that were longer when that became a rule
-    "tests/fakes.py": 500,
-    "tests/unit/analysis/test_bottlenecks.py": 500,
-    "tests/unit/analysis/test_doubts.py": 720,
-    "tests/unit/analysis/test_verdicts.py": 420,
-    "tests/unit/cli/test_effects.py": 550,
-    "tests/unit/cli/test_studies.py": 470,
-    "tests/unit/databases/test_existing.py": 880,
-    "tests/unit/databases/test_existing_profile.py": 600,
-    "tests/unit/databases/test_postgresql.py": 520,
-    "tests/unit/databases/test_yugabytedb_reading.py": 470,
-    "tests/unit/load_generators/test_several.py": 540,
-    "tests/unit/platforms/kubernetes/test_platform.py": 680,
-    "tests/unit/test_documents.py": 410,
-    "tests/unit/tiers/test_gates.py": 440,
-    "tests/unit/tiers/test_snapshots.py": 410,
-    "tests/unit/tiers/test_tiers.py": 410,
-}
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
 
 
@@ -275,8 +257,7 @@ def test_sizes_docstrings_and_names(file: Path) -> None:
 def test_files_of_tests_are_about_one_thing() -> None:
     for file in sorted((ROOT / "tests").rglob("*.py")):
         name, lines = str(file.relative_to(ROOT)), len(file.read_text().splitlines())
-        most = TO_SPLIT.get(name, MAX_TEST_LINES)
-        assert lines <= most, f"{name} has {lines} lines: split it by what it is about"
+        assert lines <= MAX_TEST_LINES, f"{name} has {lines} lines: split it by what it is about"
 
 
 def test_a_class_has_its_name_alone() -> None:

@@ -112,7 +112,10 @@ def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> Cl
 
 
 def first_run(
-    cluster_spec: ClusterSpec, world: World, connect: Connect = sql.session
+    cluster_spec: ClusterSpec,
+    world: World,
+    connect: Connect = sql.session,
+    database: YugabyteDB | None = None,
 ) -> Iterator[CheckedFact]:
     """Yields each finding as it is made. UnavailableError if the image is not here, or if a node's
     disk would not outlast the node.
@@ -120,7 +123,7 @@ def first_run(
     A release other than the expected one is a finding here, and so is a cluster that does not come
     up: then the other lines could not be looked at.
     """
-    database = YugabyteDB(connect, refuse_other_release=False)
+    database = database or YugabyteDB(connect, refuse_other_release=False)
     _need_lasting_disks(world.platform)
     database.check(cluster_spec, world)
     release = str(settings.read(cluster_spec)[0].version)

@@ -73,9 +73,14 @@ class AgentMachine:
     `told`: its facts, as the platform says them, in case that the agent cannot be asked."""
 
     def __init__(
-        self, name: str, converse: Converse, clock: Clock, told: MachineFacts | None = None
+        self,
+        name: str,
+        converse: Converse,
+        clock: Clock,
+        told: MachineFacts | None = None,
+        queue_s: float = QUEUE_S,
     ) -> None:
-        self.name = name
+        self.name, self._queue_s = name, queue_s
         self._converse, self._clock, self.told = converse, clock, told
         self._facts: MachineFacts | None = None
         self._asking = threading.Lock()
@@ -184,7 +189,7 @@ class AgentMachine:
         self._raise_if_silent()
         if self._asker == threading.get_ident():  # the platform asks while it starts the agent
             raise OSError(f"the agent of {self.name} is not up yet")
-        if not self._asking.acquire(timeout=QUEUE_S):
+        if not self._asking.acquire(timeout=self._queue_s):
             raise self._silent("another question is not answered yet")
         self._asker = threading.get_ident()
         try:

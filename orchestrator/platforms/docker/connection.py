@@ -78,8 +78,14 @@ class Tunnel:
 
     UsageError for another address, UnavailableError if ssh cannot connect."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        beside: Callable[[Sequence[str]], Beside] = Beside,
+        again_s: float = _AGAIN_S,
+    ) -> None:
         self._url, self._at = url, _parts(url)
+        self._start_beside, self._again_s = beside, again_s
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
         self.socket = self._folder / "docker.sock"
         self._closing = threading.Event()
@@ -112,7 +118,7 @@ class Tunnel:
         options = [part for option in _OPTIONS for part in ("-o", option)]
         forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
         says = f"echo '{_UP}' && exec cat"
-        beside = Beside([*self._command("-T", *options, "-L", forward), says])
+        beside = self._start_beside([*self._command("-T", *options, "-L", forward), says])
         said = []
         for line in beside.lines():
             if line == _UP:
@@ -132,7 +138,7 @@ class Tunnel:
             with suppress(Exception):
                 for _ in self._beside.lines():
                     pass
-            while not self._closing.wait(_AGAIN_S):
+            while not self._closing.wait(self._again_s):
                 with suppress(Exception):
                     self._beside = self._opened()
                     break

@@ -44,8 +44,13 @@ class DockerMachines:
 
     name = "docker"
 
-    def __init__(self, clock: Clock, placing: Placing) -> None:
-        self._clock = clock
+    def __init__(
+        self,
+        clock: Clock,
+        placing: Placing,
+        connect: Callable[..., DockerPlatform] = DockerPlatform,
+    ) -> None:
+        self._clock, self._connect = clock, connect
         self.campaign = secrets.token_hex(3)
         self._nodes = at_once.each(self._connected, placing.machines)
         _check_addresses(self._nodes)
@@ -53,11 +58,11 @@ class DockerMachines:
         self._engines = [*self._nodes, *([] if self._client in self._nodes else [self._client])]
         self._engine_by_container: dict[str, DockerPlatform] = {}
         self.images = _ImagesOfAll(self._engines)
-        self.guard = _GuardOfAll(self._engines, self._clock)
+        self.guard = _GuardOfAll(self._engines, lambda: connect(clock))
 
     def _connected(self, address: str | None) -> DockerPlatform:
         known_as = machines.known_as(address) if address else THIS_COMPUTER
-        return DockerPlatform(self._clock, address, self.campaign, known_as)
+        return self._connect(self._clock, address, self.campaign, known_as)
 
     def _client_of(self, placing: Placing) -> DockerPlatform:
         """The node's own engine where both are the same machine."""
@@ -200,10 +205,13 @@ class _ImagesOfAll:
 
 
 class _GuardOfAll:
-    """The `Guard` protocol: that of each engine. Who holds them all has our images on all."""
+    """The `Guard` protocol: that of each engine. Who holds them all has our images on all. `here`
+    connects to the engine of the environment."""
 
-    def __init__(self, engines: Sequence[DockerPlatform], clock: Clock) -> None:
-        self._engines, self._clock = engines, clock
+    def __init__(
+        self, engines: Sequence[DockerPlatform], here: Callable[[], DockerPlatform]
+    ) -> None:
+        self._engines, self._here = engines, here
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -232,7 +240,7 @@ class _GuardOfAll:
     def _builder(self, tag: str) -> DockerPlatform | None:
         """The engine of the environment, if it answers and has an image."""
         with suppress(TierbenchError):
-            here = DockerPlatform(self._clock)
+            here = self._here()
             return here if here.images.present(tag) else None
         return None
 

@@ -44,11 +44,16 @@ class Universe:
     `delay_s`: how long the balancer rests after the start."""
 
     def __init__(
-        self, keep: Path, activity: Activity, version: str, delay_s: float = 120.0
+        self,
+        keep: Path,
+        activity: Activity,
+        version: str,
+        delay_s: float = 120.0,
+        servers: Path = _SERVERS,
     ) -> None:
         self._delay_s, self.since, self._again = delay_s, time.monotonic(), keep.is_file()
         self._lock = threading.RLock()
-        self._keep, self._activity = keep, activity
+        self._keep, self._activity, self._servers = keep, activity, servers
         # Servers are listed by placement, which yugabyted names from 2.19 on.
         self._placement = str(uuid.UUID(int=0)) if series(version) >= (2, 19) else ""
         self._placement_says_one = series(version) >= (2024, 1)  # yugabyted sets it itself
@@ -104,9 +109,9 @@ class Universe:
         rows = [asdict(member) for member in self.members.values()]
         self._keep.parent.mkdir(parents=True, exist_ok=True)
         self._keep.write_text(json.dumps({"copies": self.copies, "members": rows}))
-        fresh = _SERVERS.with_suffix(".new")
+        fresh = self._servers.with_suffix(".new")
         fresh.write_text(json.dumps(rows))
-        fresh.replace(_SERVERS)
+        fresh.replace(self._servers)
 
     # -------------------------------------------------------------- pages of the leader
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from orchestrator.analysis import verdicts
@@ -15,9 +14,9 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes, disk_demand, resources
 from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.counters import Samples
-from orchestrator.tier import Burst, Gate, GateCheck, Tier
+from orchestrator.tier import Tier
 from tests.campaign_tables import Shape
-from tests.campaigns import START_S, build_campaign, build_tier
+from tests.campaigns import build_campaign, build_tier
 from tests.tiers import changed
 
 QUIET: Mapping[str, float] = {
@@ -368,112 +367,6 @@ def test_large_ios_count_as_several() -> None:
 
 
 # ------------------------------------------------------------------ burst
-
-
-def disk_samples(iops: list[float]) -> pd.DataFrame:
-    total, rows = 0.0, []
-    for second, rate in enumerate([0.0, *iops]):
-        total += rate
-        for metric, value in (
-            ("disk_reads_total", total),
-            ("disk_writes_total", 0.0),
-            ("disk_read_bytes_total", total * 8_192),
-            ("disk_written_bytes_total", 0.0),
-        ):
-            rows.append((START_S + second, "node-1", metric, "", value, "measure"))
-    return pd.DataFrame(rows, columns=["time_s", "node", "metric", "unit", "value", "phase"])
-
-
-def bursting(start_pct: float) -> Tier:
-    burst = Burst(iops=3_000, bytes_per_s=None, duration_s=10.0, start_pct=start_pct)
-    return changed(TIER, iops=1_000, burst=burst)
-
-
-def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> None:
-    # a bucket of (3,000 − 1,000) × 10 s = 20,000; at 3,000/s it lasts 10 s
-    samples = disk_samples([3_000.0] * 10 + [1_000.0] * 5)
-    found = disk_demand.demand(bursting(100.0), samples, "node-1")
-    assert found is not None
-    assert found["iops_cap"].tolist() == [3_000.0] * 10 + [1_000.0] * 5
-    assert found["credit_pct"][:3].tolist() == [90.0, 80.0, 70.0]
-    assert found["credit_pct"].iloc[-1] == 0.0
-
-
-def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
-    """A second 1 % below the base leaves a drop of credit, which lifts no cap to the peak."""
-    wobble = [1_000.0 * (1 + 0.01 * sign) for sign in (-1, 1, -1, -1, 1, 1, 0) * 8]
-    found = disk_demand.demand(bursting(100.0), disk_samples([3_000.0] * 10 + wobble), "node-1")
-    assert found is not None
-    shares_pct = (100 * found["iops"] / found["iops_cap"])[10:]
-    assert shares_pct.tolist() == pytest.approx([100.0] * len(wobble), abs=2.0)
-
-
-def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
-    samples = disk_samples([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
-    found = disk_demand.demand(bursting(100.0), samples, "node-1")
-    assert found is not None
-    assert found["iops_cap"][29:].tolist() == [3_000.0] * 3  # 19,000 of 20,000 were earned again
-    assert found["iops_cap"][10:20].tolist() == [1_000.0] * 10
-
-
-def test_credit_fills_below_the_base() -> None:
-    found = disk_demand.demand(bursting(50.0), disk_samples([0.0] * 4), "node-1")
-    assert found is not None and found["credit_pct"] is not None
-    assert found["credit_pct"].tolist() == [55.0, 60.0, 65.0, 70.0]
-
-
-def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
-    """How full its bucket is nobody says; "empty" is what an emulated one is asked to be."""
-    real = changed(bursting(0.0), enforcement="mounted")
-    found = disk_demand.demand(real, disk_samples([3_000.0] * 3 + [1_000.0, 400.0]), "node-1")
-    assert found is not None
-    assert found["iops_cap"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
-    assert "credit_pct" not in found
-
-
-def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> None:
-    check = GateCheck("reading", "s", 2e-3, 9e-4, None, "ok", "latency_read")
-    gate = Gate("premium", 0.0, (check,))
-    real = changed(TIER, enforcement="mounted", read_latency_s=2e-3)
-    assert resources.idle_latency_s(real, gate, 100.0, 0.0) == 2e-3
-    assumed = changed(real, latency_assumed=("read", "write"))
-    assert resources.idle_latency_s(assumed, gate, 100.0, 0.0) == 9e-4
-    emulated = changed(assumed, enforcement="emulated")
-    assert resources.idle_latency_s(emulated, gate, 100.0, 0.0) == 2e-3
-
-
-def test_an_empty_bucket_stays_empty() -> None:
-    found = disk_demand.demand(bursting(0.0), disk_samples([10.0] * 4), "node-1")
-    assert found is not None
-    assert found["iops_cap"].tolist() == [1_000.0] * 4
-    assert "credit_pct" not in found
-
-
-def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:
-    wobble = np.tile([1.0, -1.0], 15) * 20
-    fall = np.where(np.arange(30) < 18, 3_500.0, 1_100.0) + wobble
-    assert disk_demand.fall_to(fall, 1_100.0) == pytest.approx((3_500.0, 1_100.0), rel=0.01)
-    assert disk_demand.fall_to(fall, 2_000.0) is None  # not to its base
-    assert disk_demand.fall_to(fall[::-1], 1_100.0) is None  # a rise
-    assert disk_demand.fall_to(np.full(30, 1_100.0) + wobble, 1_100.0) is None
-    assert disk_demand.fall_to(fall[:8], 1_100.0) is None  # too short
-
-
-# ------------------------------------------------------------------ the idle disk's latency
-
-
-def gate(read_s: float) -> Gate:
-    check = GateCheck("reading", "s", None, read_s, None, "not declared", "latency_read")
-    return Gate("premium", START_S, (check,))
-
-
-def test_idle_latency_is_declared_or_as_the_gate_measured() -> None:
-    bare = changed(TIER, read_latency_s=None, write_latency_s=0.004)
-    assert resources.idle_latency_s(TIER, None, 10, 10) == pytest.approx(0.002)
-    assert resources.idle_latency_s(bare, gate(0.001), 30, 10) == pytest.approx(0.00175)
-    assert resources.idle_latency_s(bare, None, 30, 10) is None
-    assert resources.idle_latency_s(bare, None, 0, 10) == pytest.approx(0.004)
-    assert resources.idle_latency_s(TIER, None, 0, 0) is None
 
 
 # ------------------------------------------------------------------ sessions

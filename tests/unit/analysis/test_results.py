@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import results
+from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.telemetry import counters, resources
 from orchestrator.analysis.telemetry.counters import Samples
@@ -296,3 +296,37 @@ def test_the_average_of_an_slo_is_of_the_transactions_that_percentiles_are_of() 
     assert results.whole(runs, ("latency_avg_s", "all")) == pytest.approx([np.mean(latency_s)] * 2)
     own = Objective("latency_avg_s", "delivery", 0.1)
     assert results.objective_values(runs, own) == pytest.approx([0.2] * 2)
+
+
+# ------------------------------------------------------------------ what is missing
+
+
+def test_a_missing_cell_is_missing_and_never_zero() -> None:
+    campaign = build_campaign(
+        missing=[("premium", "insert")], failed=[2, 8], repetitions=2, frames=False
+    )
+    found = verdicts.judge(campaign)
+    assert not [d for d in found.deltas if d.workload == "insert"]
+    assert not [c for c in found.cells if (c.profile, c.workload) == ("premium", "insert")]
+    assert "premium × insert: no finished run" in found.missing[0]
+    assert "was not carried out" in found.missing[0]
+    assert {d.contender for d in found.deltas if d.workload == "point-select"} == {
+        "premium-v2",
+        "ultra",
+    }
+
+
+def test_a_cell_whose_runs_all_failed_says_why() -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=2,
+        failed=[2],
+        interrupted=[4],
+        frames=False,
+    )
+    assert verdicts.missing(campaign) == (
+        "ultra × insert: no finished run (run 2 failed: node-1 stopped answering; "
+        "run 4 interrupted: node-1 stopped answering)",
+    )
+    assert verdicts.deltas(campaign) == ()

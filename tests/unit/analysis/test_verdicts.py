@@ -279,37 +279,6 @@ def test_without_a_repetition_that_both_sides_finished_there_is_no_interval() ->
     assert "no repetition that both sides finished" in delta.reason
 
 
-def test_a_missing_cell_is_missing_and_never_zero() -> None:
-    campaign = build_campaign(
-        missing=[("premium", "insert")], failed=[2, 8], repetitions=2, frames=False
-    )
-    found = verdicts.judge(campaign)
-    assert not [d for d in found.deltas if d.workload == "insert"]
-    assert not [c for c in found.cells if (c.profile, c.workload) == ("premium", "insert")]
-    assert "premium × insert: no finished run" in found.missing[0]
-    assert "was not carried out" in found.missing[0]
-    assert {d.contender for d in found.deltas if d.workload == "point-select"} == {
-        "premium-v2",
-        "ultra",
-    }
-
-
-def test_a_cell_whose_runs_all_failed_says_why() -> None:
-    campaign = build_campaign(
-        profiles=["premium", "ultra"],
-        workloads=["insert"],
-        repetitions=2,
-        failed=[2],
-        interrupted=[4],
-        frames=False,
-    )
-    assert verdicts.missing(campaign) == (
-        "ultra × insert: no finished run (run 2 failed: node-1 stopped answering; "
-        "run 4 interrupted: node-1 stopped answering)",
-    )
-    assert verdicts.deltas(campaign) == ()
-
-
 def with_change(campaign: Results, number: int, **changes: object) -> Results:
     runs = tuple(
         replace(run, record=replace(run.record, **changes))  # type: ignore[arg-type]

@@ -17,7 +17,8 @@ from orchestrator.planning import costs
 from orchestrator.system import store
 from orchestrator.tier import Price
 from tests.apps import an_app, with_parts
-from tests.fakes import FakeClock, FakePlatform, Log, fake_parts
+from tests.fake_parts import fake_parts
+from tests.fakes import FakeClock, FakePlatform, Log
 from tests.plans import a_plan
 from tests.unit.run.conftest import real
 

@@ -25,7 +25,8 @@ from orchestrator.model import Plan
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine, MachineFacts
 from tests.apps import an_app, said_by, with_parts
-from tests.fakes import FakeClock, FakeDatabase, FakePlatform, Log, fake_parts, this_machine_has
+from tests.fake_parts import FakeDatabase, fake_parts
+from tests.fakes import FakeClock, FakePlatform, Log, this_machine_has
 
 OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
 NAMES = [fact.name for fact in checklist.lines()]

@@ -15,7 +15,6 @@ from orchestrator.powers import World
 from orchestrator.tier import Burst, Gate, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import standing
-from orchestrator.tiers.common.gate import truth_gate
 from tests import ROOT
 from tests.apps import tierbench
 from tests.fakes import this_machine_has
@@ -124,9 +123,7 @@ def test_only_root_may(place: Place, capsys: pytest.CaptureFixture[str], words: 
     assert "only root can" in capsys.readouterr().err
 
 
-def test_the_gate_measures_the_base_and_burst_comes_after(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_gate_measures_the_base_and_burst_comes_after(place: Place) -> None:
     seen: list[float] = []
 
     def take(tier: Tier, measured: Disks, world: World) -> Gate:
@@ -134,9 +131,8 @@ def test_the_gate_measures_the_base_and_burst_comes_after(
         seen.append(place.engine.limits.get("iops_burst", 0))
         return Gate(tier.name, 0.0, ())
 
-    monkeypatch.setattr(truth_gate, "take", take)
     disk = standing.prepared("p15", place.at, "A tier", None, 2**30, None, place.world)
-    standing_disks.put_up(disk, BURSTING, True, place.world)
+    standing_disks.put_up(disk, BURSTING, True, place.world, take)
     assert (seen, place.engine.limits["iops_burst"]) == ([0], 3500)
 
 

@@ -22,7 +22,7 @@ from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import StorageClass
 from orchestrator.platforms.common.machines import Finding, LocalMachine
-from orchestrator.platforms.docker import many
+from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import World
 from tests.apps import an_app, tierbench
 from tests.documented import existing_profiles
@@ -91,9 +91,9 @@ def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
 
 
 @pytest.fixture
-def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str | None, Engine]:
-    """The engines of `machines`, by the word that the profile has for each. The first has our
-    images."""
+def engines(app: App, monkeypatch: pytest.MonkeyPatch) -> tuple[App, dict[str | None, Engine]]:
+    """The program with engines of `machines`, and these by the word that the profile has for each.
+    The first has our images."""
     made: dict[str | None, Engine] = {}
 
     def engine(clock: Any, name: str | None, *more: Any) -> Engine:
@@ -102,9 +102,12 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str | None, Engine]:
             made[name].here = {f"tierbench/{one}:1" for one in own_images.OURS}
         return made[name]
 
-    monkeypatch.setattr(many, "DockerPlatform", engine)
+    def connect(clock: Any, placing: Placing) -> Any:
+        connected: Any = engine
+        return DockerMachines(clock, placing, connected)
+
     monkeypatch.setattr(own_images, "tag", lambda _root, name: f"tierbench/{name}:1")
-    return made
+    return replace(app, platforms=lambda: {"docker": connect}), made
 
 
 @pytest.fixture
@@ -140,13 +143,14 @@ def test_without_a_profile_it_is_the_current_context(
 
 
 def test_each_engine_of_a_profile_is_examined(
-    app: App, engines: dict[str | None, Engine], profile: Any, capsys: pytest.CaptureFixture[str]
+    engines: tuple[App, dict[str | None, Engine]], profile: Any, capsys: Any
 ) -> None:
     """A campaign brings images of ours to those that lack them."""
+    app, by_name = engines
     assert tierbench(app, "doctor", "--profile", profile(MACHINES)) == 0
     said = capsys.readouterr().out
     for name in ("vm1", "vm2", "tcp://vm3:2376"):
-        assert f"Docker engine of {engines[name].known_as}: version 29.1" in said
+        assert f"Docker engine of {by_name[name].known_as}: version 29.1" in said
     assert "open    image tierbench/disk:1" in said
     assert "missing" not in said and "processors" not in said and "None" not in said
 
@@ -287,7 +291,6 @@ class Rents(FakePlatform):
 class Silent:
     """A database whose nodes do not come up."""
 
-    def __init__(self, *_: Any, **__: Any) -> None: ...
     def check(self, *_: Any) -> None: ...
 
     def running(self, *_: Any) -> Any:
@@ -297,20 +300,23 @@ class Silent:
 DEFAULT = StorageClass("standard", "a.driver", {}, True, is_default=True)
 
 
-def test_each_nodes_disk_is_made_where_the_node_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checklist, "YugabyteDB", Silent)
+def first_run(platform: Rents) -> None:
+    database: Any = Silent()
+    list(checklist.first_run(checklist.spec(), fake_world(platform=platform), database=database))
+
+
+def test_each_nodes_disk_is_made_where_the_node_runs() -> None:
     platform = Rents(DEFAULT)
     with pytest.raises(UnavailableError, match="not here"):
-        list(checklist.first_run(checklist.spec(), fake_world(platform=platform)))
+        first_run(platform)
     assert platform.placed == [
         ("-1", "node-1"), ("-2", "node-2"), ("-3", "node-3"), ("-tls", "node-1"),
     ]  # fmt: skip
 
 
-def test_disks_that_end_with_their_pods_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disks_that_end_with_their_pods_are_refused() -> None:
     """Else a second start from them would be "not confirmed", which is not the database's doing."""
-    monkeypatch.setattr(checklist, "YugabyteDB", Silent)
     platform = Rents(replace(DEFAULT, is_default=False))
     with pytest.raises(UnavailableError, match="no default storage class"):
-        list(checklist.first_run(checklist.spec(), fake_world(platform=platform)))
+        first_run(platform)
     assert platform.placed == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from orchestrator import units
 from orchestrator.analysis.campaigns import published_deltas
@@ -27,7 +26,7 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import DoubtKind
 from orchestrator.planning import published_study
-from orchestrator.planning.published_study import STATEMENT, Study
+from orchestrator.planning.published_study import STATEMENT
 from orchestrator.report import campaign_tables
 from orchestrator.report.rendering import markdown
 from orchestrator.system import store
@@ -270,76 +269,6 @@ def test_causes_are_named_only_where_means_carry_them(imported: Imported) -> Non
 # ------------------------------------------------------------------ the file
 
 
-def refused(change: Callable[[dict[str, Any]], object]) -> str:
-    content = yaml.safe_load(TEXT)
-    change(content)
-    with pytest.raises(UsageError) as error:
-        published_study.read("mine.yaml", "mine", yaml.safe_dump(content))
-    return "\n".join(f"{one.where}: {one.what}" for one in error.value.mistakes)
-
-
-MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "unknown key": (
-        lambda c: c["workloads"]["tpcc"]["results"]["ultra"].update(tpm=3),
-        "mine.yaml: workloads.tpcc.results.ultra.tpm: unknown key",
-    ),
-    "no unit": (
-        lambda c: c["workloads"]["tpcc"]["results"]["ultra"].update(new_order_latency=3),
-        "mine.yaml: workloads.tpcc.results.ultra.new_order_latency: expected a time",
-    ),
-    "unknown tier": (
-        lambda c: c["workloads"]["tpcc"]["results"].update(silver=None),
-        "mine.yaml: workloads.tpcc.results: unknown tier 'silver'; known: premium, premium-v2",
-    ),
-    "tier left out": (
-        lambda c: c["workloads"]["insert"]["results"].pop("premium"),
-        "mine.yaml: workloads.insert.results: premium is missing; null says",
-    ),
-    "no name of a folder": (
-        lambda c: c["tiers"].update({"../silver": c["tiers"]["ultra"]}),
-        "mine.yaml: tiers.../silver: a name has letters",
-    ),
-    "unknown baseline": (
-        lambda c: c.update(baseline="gold"),
-        "mine.yaml: baseline: unknown tier 'gold'",
-    ),
-    "no nodes": (
-        lambda c: c["cluster"].pop("nodes"),
-        "mine.yaml: cluster.nodes: this key is missing",
-    ),
-    "no change": (
-        lambda c: c["deltas"]["tpcc"]["nopm"].update(ultra="about 2"),
-        "mine.yaml: deltas.tpcc.nopm.ultra: expected a change in percent such as -6.4",
-    ),
-    "unknown figure": (
-        lambda c: c["deltas"]["tpcc"].update(joy={"ultra": 1}),
-        "mine.yaml: deltas.tpcc.joy: unknown figure 'joy'",
-    ),
-    "unknown workload": (
-        lambda c: c["doubts"][0].update(workload="scan"),
-        "mine.yaml: doubts.0.workload: unknown workload 'scan'",
-    ),
-    "unknown kind": (
-        lambda c: c["doubts"][0].update(kind="a hunch"),
-        "mine.yaml: doubts.0.kind: Input should be",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_refused_at_its_place(name: str) -> None:
-    change, message = MISTAKES[name]
-    assert message in refused(change)
-
-
-def test_all_mistakes_come_at_once() -> None:
-    def two(content: dict[str, Any]) -> None:
-        content["baseline"] = "gold"
-        content["cluster"].pop("nodes")
-
-    assert len(refused(two).splitlines()) == 2
-
-
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         studies.carry_in(App(), tmp_path / "none.yaml", tmp_path / "results")
@@ -444,24 +373,3 @@ def _within(cells: list[dict[str, Any]], workload: str) -> list[str]:
 
 def _block(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in ("", *lines, ""))
-
-
-def test_every_key_of_a_study_is_documented() -> None:
-    documented = set(re.findall(r"`([a-z_0-9]+)`", DOCUMENT.read_text()))
-    models: list[type[BaseModel]] = [
-        published_study.StudyYaml,
-        published_study.StudyTierYaml,
-        published_study.StudyWorkloadYaml,
-        published_study.FiguresYaml,
-        published_study.StudyDoubtYaml,
-    ]
-    for model in models:
-        assert set(model.model_fields) <= documented
-    assert set(published_study.FIGURES) == set(published_study.FiguresYaml.model_fields)
-
-
-def test_the_study_has_no_part_that_is_never_read() -> None:
-    """Every workload, tier and reading of the file is in the plan."""
-    assert isinstance(STUDY, Study)
-    assert [w.name for w in STUDY.plan.workloads] == list(yaml.safe_load(TEXT)["workloads"])
-    assert len([note for note in STUDY.plan.notes if note.kind == "reading"]) == 3

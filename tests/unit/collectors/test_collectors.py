@@ -260,14 +260,11 @@ def test_every_sample_carries_its_phase() -> None:
     assert table["phase"].tolist() == ["", "warm-up", "measure"]
 
 
-def test_samples_beyond_a_part_are_in_a_file_until_the_run_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(telemetry, "_PART", 4)
+def test_samples_beyond_a_part_are_in_a_file_until_the_run_ends(tmp_path: Path) -> None:
     added = [
         Sample(float(t), f"node-{t % 3}", "m" if t % 2 else "g", "s", t / 7) for t in range(11)
     ]
-    readings = Readings(added, folder=tmp_path)
+    readings = Readings(added, folder=tmp_path, part=4)
     assert list(tmp_path.iterdir()) == []  # it has no name: nothing stays of a killed program
     assert list(readings.samples()) == added
     assert list(readings.samples({"g"})) == added[::2]
@@ -288,11 +285,10 @@ def full_at() -> Iterator[Callable[[int], None]]:
 
 
 def test_samples_that_the_disk_has_no_room_for_are_missed_and_memory_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full_at: Callable[[int], None]
+    tmp_path: Path, full_at: Callable[[int], None]
 ) -> None:
     part = 1000
-    monkeypatch.setattr(telemetry, "_PART", part)
-    readings = Readings(folder=tmp_path)
+    readings = Readings(folder=tmp_path, part=part)
     kept: list[Sample] = []
 
     def add(count: int) -> int:

@@ -25,7 +25,8 @@ from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import host
 from tests.fake_existing import CACHE, HOSTS, Server, a_cache, database, running, spec, world
-from tests.fakes import FakeDatabase, Log, QuietProgress, fake_parts, fake_world
+from tests.fake_parts import FakeDatabase, fake_parts
+from tests.fakes import Log, QuietProgress, fake_world
 from tests.plans import a_plan
 
 __all__ = ["a_cache"]  # each test has one of its own

@@ -18,6 +18,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Mount, Network, World
 from orchestrator.yugabyte import pages
 from tests.fakes import FakePlatform, fake_world
+from tests.pages import FLAGS, listed, serving
 
 NETWORK = Network("net", ("10.1.2.11", "10.1.2.12"))
 SIZE = NodeSize(cpus=2.0, memory_bytes=2**31, disk_bytes=2**31)
@@ -94,14 +95,16 @@ def test_both_servers_of_yugabytedb_are_told_of_it() -> None:
 
 
 @pytest.mark.parametrize("directory", ["", flags.WAL_DIR])
-def test_a_server_that_keeps_it_elsewhere_is_refused(
-    monkeypatch: pytest.MonkeyPatch, directory: str
-) -> None:
+def test_a_server_that_keeps_it_elsewhere_is_refused(directory: str) -> None:
     own = {"durable_wal_write": "false", "fs_wal_dirs": directory}
-    monkeypatch.setattr(pages, "flags", lambda _url: own)
-    node = replace(NODE, sources={pages.TSERVER: "http://x"})
     chosen, _ = settings.read(ClusterSpec("yugabytedb", 1, 1, SIZE))
-    with pytest.raises(NodeError, match=f"not on its own disk, which is at {flags.WAL_DISK_DIR}"):
-        readiness.check_flags([node], chosen, Unread(fake_world()), 1)
+    with serving({FLAGS: listed(own)}) as url:
+        node = replace(NODE, sources={pages.TSERVER: url})
+        with pytest.raises(
+            NodeError, match=f"not on its own disk, which is at {flags.WAL_DISK_DIR}"
+        ):
+            readiness.check_flags([node], chosen, Unread(fake_world()), 1)
     own["fs_wal_dirs"] = flags.WAL_DISK_DIR
-    assert readiness.check_flags([node], chosen, Unread(fake_world()), 1) == {"node-1": own}
+    with serving({FLAGS: listed(own)}) as url:
+        node = replace(NODE, sources={pages.TSERVER: url})
+        assert readiness.check_flags([node], chosen, Unread(fake_world()), 1) == {"node-1": own}

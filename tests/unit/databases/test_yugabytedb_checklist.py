@@ -7,7 +7,7 @@ a made-up cluster whose answers are given.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.system import sql
 from orchestrator.yugabyte import pages, versions
 from tests.fakes import FakePlatform, QuietProgress, fake_world
+from tests.pages import FLAGS, Server, listed
 
 PASSWORD = "0123abcd"
 HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
@@ -79,39 +80,40 @@ def test_the_isolation_expected_is_the_releases_own(release: str, level: str, st
 @pytest.mark.parametrize(
     ("value", "state"), [(str(flags.HISTORY_S), "confirmed"), ("900", "not confirmed")]
 )
-def test_history_that_is_kept_is_looked_at(
-    value: str, state: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = {"timestamp_history_retention_interval_sec": value}
-    monkeypatch.setattr(Probe, "flag", lambda _, name: given.get(name))
-    assert looked_at("history", probe()).state == state
+def test_history_that_is_kept_is_looked_at(value: str, state: str) -> None:
+    with closing(Server()) as servers:
+        servers.otherwise = (200, listed({"timestamp_history_retention_interval_sec": value}))
+        assert looked_at("history", served_at(f"{servers.url}/")).state == state
 
 
 @pytest.mark.parametrize(
     ("server", "flag", "value", "state"),
     [
-        ("node-1 yb-tserver", "another_flag", "true", "confirmed"),
-        ("node-1 yb-tserver", "ysql_enable_auto_analyze", "false", "confirmed"),
-        ("node-1 yb-tserver", "ysql_enable_auto_analyze", "true", "not confirmed"),
-        ("node-3 yb-tserver", "ysql_enable_auto_analyze", "true", "not confirmed"),
-        ("node-1 yb-master", "ysql_enable_auto_analyze_service", "true", "not confirmed"),
-        ("node-3 yb-master", "ysql_enable_auto_analyze_service", "true", "not confirmed"),
+        ("node-1/yb-tserver", "another_flag", "true", "confirmed"),
+        ("node-1/yb-tserver", "ysql_enable_auto_analyze", "false", "confirmed"),
+        ("node-1/yb-tserver", "ysql_enable_auto_analyze", "true", "not confirmed"),
+        ("node-3/yb-tserver", "ysql_enable_auto_analyze", "true", "not confirmed"),
+        ("node-1/yb-master", "ysql_enable_auto_analyze_service", "true", "not confirmed"),
+        ("node-3/yb-master", "ysql_enable_auto_analyze_service", "true", "not confirmed"),
     ],
 )
-def test_background_analysis_is_looked_at(
-    server: str, flag: str, value: str, state: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_analysis_is_looked_at(server: str, flag: str, value: str, state: str) -> None:
     """Of masters too: in 2.18 it is theirs; any may come to lead. The others have it off."""
-    monkeypatch.setattr(pages, "flags", lambda url: {flag: value} if url == server else {})
+    with closing(Server()) as servers:
+        servers.otherwise = (200, listed({}))
+        servers.pages[f"/{server}{FLAGS}"] = (200, listed({flag: value}))
+        assert looked_at("auto-analyze", served_at(f"{servers.url}/")).state == state
+
+
+def served_at(url: str) -> Probe:
+    """The probe of a cluster each of whose servers is at a path of `url` by node and kind."""
     cluster = probe()
+    kinds = (pages.TSERVER, pages.MASTER)
     nodes = tuple(
-        replace(
-            node, sources={kind: f"{node.name} {kind}" for kind in (pages.TSERVER, pages.MASTER)}
-        )
+        replace(node, sources={kind: f"{url}{node.name}/{kind}" for kind in kinds})
         for node in cluster.nodes
     )
-    cluster = replace(cluster, cluster=replace(cluster.cluster, nodes=nodes))
-    assert looked_at("auto-analyze", cluster).state == state
+    return replace(cluster, cluster=replace(cluster.cluster, nodes=nodes))
 
 
 @pytest.mark.parametrize(
@@ -149,11 +151,8 @@ class Platform(FakePlatform):
         return {"ID": "this-machine"}
 
 
-def test_a_cluster_that_does_not_come_up_leaves_a_whole_list(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_cluster_that_does_not_come_up_leaves_a_whole_list() -> None:
     class Broken:
-        def __init__(self, *_: Any, **__: Any) -> None: ...
         def check(self, *_: Any) -> None: ...
 
         @contextmanager
@@ -161,8 +160,9 @@ def test_a_cluster_that_does_not_come_up_leaves_a_whole_list(
             raise NodeError("not ready within 300 s", evidence="the last lines")
             yield
 
-    monkeypatch.setattr(checklist, "YugabyteDB", Broken)
-    found = list(checklist.first_run(checklist.spec(), fake_world(platform=Platform())))
+    database: Any = Broken()
+    world = fake_world(platform=Platform())
+    found = list(checklist.first_run(checklist.spec(), world, database=database))
     assert [line.name for line in found] == [fact.name for fact in checklist.lines()]
     assert found[0].state == "not confirmed" and "the last lines" in found[0].seen
     assert {line.state for line in found[1:-3]} == {"could not be looked at"}
@@ -177,7 +177,6 @@ def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls(
     starts: list[tuple[int, bool, str]] = []
 
     class Noting:
-        def __init__(self, *_: Any, **__: Any) -> None: ...
         def check(self, *_: Any) -> None: ...
 
         @contextmanager
@@ -186,9 +185,10 @@ def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls(
             starts.append((len(volumes), restored, asked.settings.get("tls", "off")))
             yield probe().cluster
 
-    monkeypatch.setattr(checklist, "YugabyteDB", Noting)
+    database: Any = Noting()
     monkeypatch.setattr(checklist, "FACTS", ())
-    list(checklist.first_run(checklist.spec(), fake_world(platform=Platform())))
+    world = fake_world(platform=Platform())
+    list(checklist.first_run(checklist.spec(), world, database=database))
     three = [(3, restored, "off") for restored in (False, True, True)]
     assert starts == [*three, (1, False, "on")]
 

@@ -6,7 +6,9 @@ Method: pure functions, pages that answer as told, made-up clock. Facts: docs/YU
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import pages
 from tests.fakes import FakePlatform, Log, fake_world
 from tests.name_space import in_a_name_space
+from tests.pages import FLAGS, Server, listed, serving
 
 MIB, GIB = 2**20, 2**30
 THREE = ClusterSpec("yugabytedb", 3, 3, NodeSize(8.0, 32 * GIB, 250 * 10**9))
@@ -109,20 +112,18 @@ def test_masters_are_not_given_what_yugabyted_sets_behind_it() -> None:
 
 
 IMAGE = "yugabytedb/yugabyte:2.18.1.0-b84"
-VARZ = "http://10.0.0.1"
 
 
 @pytest.fixture
-def masters(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, str]]:
-    """Address → the flags that the servers there say they run with; of the rest, the defaults."""
-    said: dict[str, dict[str, str]] = {}
-    otherwise = {"durable_wal_write": "false"}
-    monkeypatch.setattr(pages, "flags", lambda url: said.get(url, otherwise))
-    return said
+def servers() -> Iterator[Server]:
+    """Of all nodes; they run with the defaults."""
+    with closing(Server()) as servers:
+        servers.otherwise = (200, listed({"durable_wal_write": "false"}))
+        yield servers
 
 
-def node(number: int) -> Node:
-    urls = {pages.MASTER: f"{VARZ}{number}:7000", pages.TSERVER: f"{VARZ}{number}:9000"}
+def node(number: int, at: str = "http://10.0.0.1") -> Node:
+    urls = {pages.MASTER: f"{at}{number}:7000", pages.TSERVER: f"{at}{number}:9000"}
     return Node(f"node-{number}", "database", sources=urls)
 
 
@@ -137,12 +138,13 @@ def node(number: int) -> Node:
     ],
 )
 def test_a_masters_flag_of_the_profile_that_is_not_in_force_is_refused(
-    asked: str, said: str, refused: bool, masters: dict[str, dict[str, str]]
+    asked: str, said: str, refused: bool, servers: Server
 ) -> None:
     """yugabyted's own come behind it: nobody else would say that it was given in vain."""
     chosen = replace(settings.read(THREE)[0], master_flags={"a_flag": asked})
-    up = [node(number) for number in (1, 2, 3, 4)]
-    masters |= {f"{VARZ}{number}:7000": {"a_flag": said} for number in (1, 2, 3)}
+    up = [node(number, f"{servers.url}/") for number in (1, 2, 3, 4)]
+    for number in (1, 2, 3):
+        servers.pages[f"/{number}:7000{FLAGS}"] = (200, listed({"a_flag": said}))
     unread = Unread(fake_world())
     if not refused:
         check_flags(up, chosen, unread, 3)
@@ -156,12 +158,10 @@ def test_a_masters_flag_of_the_profile_that_is_not_in_force_is_refused(
     assert "yugabyted sets some flags of masters itself" in raised.value.advice
 
 
-def test_a_masters_flag_that_is_on_no_page_is_only_noted(
-    masters: dict[str, dict[str, str]],
-) -> None:
+def test_a_masters_flag_that_is_on_no_page_is_only_noted(servers: Server) -> None:
     chosen = replace(settings.read(THREE)[0], master_flags={"a_flag": "1"})
     unread = Unread(fake_world())
-    check_flags([node(1)], chosen, unread, 1)
+    check_flags([node(1, f"{servers.url}/")], chosen, unread, 1)
     assert unread.text() == "a_flag: it is not among the flags of the master of node-1"
 
 
@@ -227,7 +227,7 @@ def test_leaders_that_stay_uneven_end_no_run_but_are_told(monkeypatch: pytest.Mo
     assert "a is led by {'10.0.0.11': 0, '10.0.0.12': 2" in str(told())
 
 
-def test_leaders_are_read_of_one_database_by_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaders_are_read_of_one_database_by_table() -> None:
     def row(table: str, tablet: str, leader: str) -> dict[str, object]:
         copies = [{"server_uuid": f"u{n}", "addr": f"{h}:9100"} for n, h in enumerate(HOSTS)]
         return {"table_id": table, "tablet_id": tablet, "replicas": copies, "leader": leader}
@@ -239,8 +239,9 @@ def test_leaders_are_read_of_one_database_by_table(monkeypatch: pytest.MonkeyPat
                    {"table_id": "s", "keyspace_id": "2", "table_name": "peers"}],
         "tablets": [row("t", "x", "u1"), row("t", "y", ""), row("s", "z", "u0")],
     }  # fmt: skip
-    monkeypatch.setattr(pages, "ask_leader", lambda *_: content)
-    assert pages.tablet_leaders([], "bench") == {"x": ("stock", HOSTS[1]), "y": ("stock", "")}
+    with serving({"/dump-entities": json.dumps(content)}) as url:
+        leaders = pages.tablet_leaders([url], "bench")
+    assert leaders == {"x": ("stock", HOSTS[1]), "y": ("stock", "")}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ that answer as told, made-up clock.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from orchestrator.databases.yugabytedb.readiness import check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize
 from orchestrator.powers import World
-from orchestrator.yugabyte import counters, pages
+from orchestrator.yugabyte import counters, pages, queries, server_facts
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
+from tests.pages import FLAGS, listed, serving
 
 SPEC = ClusterSpec("yugabytedb", 1, 1, NodeSize(2.0, 2 * 2**30, 2**30))
 NODES = (Node("node-1", "database", sources={pages.TSERVER: "http://127.0.0.1:9"}),)
@@ -73,6 +75,10 @@ def test_a_command_that_fails_is_noted_and_a_death_is_not() -> None:
         unread.command("flushing", raising(NodeError("it died")))
 
 
+def served_at(url: str) -> Node:
+    return replace(NODES[0], sources={pages.TSERVER: url})
+
+
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
@@ -81,23 +87,69 @@ def test_a_command_that_fails_is_noted_and_a_death_is_not() -> None:
     ],
 )
 def test_durability_that_cannot_be_read_is_no_refusal(
-    flags: dict[str, str], text: str | None, monkeypatch: pytest.MonkeyPatch
+    flags: dict[str, str], text: str | None
 ) -> None:
-    monkeypatch.setattr(pages, "flags", lambda _: flags)
     unread = Unread(fake_world())
-    check_flags(NODES, settings.read(SPEC)[0], unread, 1)
+    with serving({FLAGS: listed(flags)}) as url:
+        check_flags([served_at(url)], settings.read(SPEC)[0], unread, 1)
     assert unread.text() == text
 
 
-def test_durability_that_is_read_and_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "flags", lambda _: {"durable_wal_write": "true"})
-    with pytest.raises(NodeError, match="durable_wal_write=true"):
-        check_flags(NODES, settings.read(SPEC)[0], Unread(fake_world()), 1)
+def test_durability_that_is_read_and_wrong_is_refused() -> None:
+    with (
+        serving({FLAGS: listed({"durable_wal_write": "true"})}) as url,
+        pytest.raises(NodeError, match="durable_wal_write=true"),
+    ):
+        check_flags([served_at(url)], settings.read(SPEC)[0], Unread(fake_world()), 1)
 
 
-def test_counters_that_stay_unreadable_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counters, "read", raising(ValueError("not a list of entities")))
+def test_counters_that_stay_unreadable_keep_nobody_waiting() -> None:
     world: World = fake_world()
     begun_s = world.clock.monotonic()
-    counters.await_quiet(NODES, world)
+    with serving({counters.PATH.split("?")[0]: '"not a list of entities"'}) as url:
+        counters.await_quiet([served_at(url)], world)
     assert 60.0 <= world.clock.monotonic() - begun_s < 120.0
+
+
+# ------------------------------------------------------------------ isolation and planner
+
+
+class Release:
+    """A session of a release that has the settings `known` and, if `tells`, the function that
+    tells the isolation level."""
+
+    def __init__(self, tells: bool, **known: str) -> None:
+        self._tells, self._known = tells, known
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        if "yb_get_effective" in sql and not self._tells:
+            raise RunError("function does not exist")
+        if "AS level" in sql:
+            name = "yb_effective_transaction_isolation_level"
+            return [{"level": self._known.get(name)}]
+        assert "current_setting(name, true)" in sql
+        return [{"name": name, "value": self._known.get(name)} for name in queries.SESSION_SETTINGS]
+
+    def copy(self, sql: str, text: str) -> None:
+        raise AssertionError(sql)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_what_decides_how_statements_run_is_read_back(tells: bool) -> None:
+    level = {"yb_effective_transaction_isolation_level": "read committed"}
+    session = Release(tells, **level, transaction_isolation="read committed", yb_enable_cbo="on")
+    servers = {
+        "node-1": {"ysql_enable_auto_analyze": "false", "enable_wait_queues": "true"},
+        "node-2": {"ysql_enable_auto_analyze": "true", "enable_wait_queues": "true"},
+    }
+    assert server_facts.execution(session, servers) == {
+        "isolation": "read committed",
+        "transaction_isolation": "read committed",
+        "yb_enable_cbo": "on",
+        "enable_wait_queues": "true",
+        "ysql_enable_auto_analyze": "false, true",
+    }
+
+
+def test_a_release_that_tells_nothing_of_it_is_no_error() -> None:
+    assert server_facts.execution(Release(False), {}) == {"isolation": None}

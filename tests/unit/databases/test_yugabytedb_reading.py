@@ -6,10 +6,8 @@ Method: literal answers; a web server on 127.0.0.1 if the requests matter, too.
 
 from __future__ import annotations
 
-import http.server
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,15 +16,15 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
+from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
-from orchestrator.databases.existing.disks import device_of, processors
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.errors import RunError
-from orchestrator.model import Node, Sample
+from orchestrator.model import Node
 from orchestrator.system import http_client
-from orchestrator.yugabyte import counters, pages, queries, server_facts
+from orchestrator.yugabyte import counters, pages, server_facts
 from tests.fakes import fake_world
+from tests.pages import Server
 
 
 def entity(kind: str, *metrics: dict[str, Any]) -> dict[str, Any]:
@@ -131,37 +129,6 @@ def test_what_happened_since_leaves_resets_out() -> None:
 # ------------------------------------------------------------------ the servers' pages
 
 
-class Server:
-    """Pages on 127.0.0.1; `paths`: those that were requested."""
-
-    def __init__(self) -> None:
-        self.pages: dict[str, tuple[int, str]] = {}
-        self.paths: list[str] = []
-        outer = self
-
-        class Answer(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.paths.append(self.path)
-                code, text = outer.pages.get(self.path.split("?")[0], (404, "no"))
-                self.send_response(code)
-                if code == 307:
-                    self.send_header("Location", text)
-                self.send_header("Content-Length", str(len(text.encode())))
-                self.end_headers()
-                self.wfile.write(text.encode())
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
     with closing(Server()) as server:
@@ -255,47 +222,6 @@ def test_nodes_that_differ_show_all_values() -> None:
 # ------------------------------------------------------------------ isolation and planner
 
 
-class Release:
-    """A session of a release that has the settings `known` and, if `tells`, the function that
-    tells the isolation level."""
-
-    def __init__(self, tells: bool, **known: str) -> None:
-        self._tells, self._known = tells, known
-
-    def rows(self, sql: str) -> list[dict[str, Any]]:
-        if "yb_get_effective" in sql and not self._tells:
-            raise RunError("function does not exist")
-        if "AS level" in sql:
-            name = "yb_effective_transaction_isolation_level"
-            return [{"level": self._known.get(name)}]
-        assert "current_setting(name, true)" in sql
-        return [{"name": name, "value": self._known.get(name)} for name in queries.SESSION_SETTINGS]
-
-    def copy(self, sql: str, text: str) -> None:
-        raise AssertionError(sql)
-
-
-@pytest.mark.parametrize("tells", [True, False])
-def test_what_decides_how_statements_run_is_read_back(tells: bool) -> None:
-    level = {"yb_effective_transaction_isolation_level": "read committed"}
-    session = Release(tells, **level, transaction_isolation="read committed", yb_enable_cbo="on")
-    servers = {
-        "node-1": {"ysql_enable_auto_analyze": "false", "enable_wait_queues": "true"},
-        "node-2": {"ysql_enable_auto_analyze": "true", "enable_wait_queues": "true"},
-    }
-    assert server_facts.execution(session, servers) == {
-        "isolation": "read committed",
-        "transaction_isolation": "read committed",
-        "yb_enable_cbo": "on",
-        "enable_wait_queues": "true",
-        "ysql_enable_auto_analyze": "false, true",
-    }
-
-
-def test_a_release_that_tells_nothing_of_it_is_no_error() -> None:
-    assert server_facts.execution(Release(False), {}) == {"isolation": None}
-
-
 # ------------------------------------------------------------------ quiet
 
 
@@ -367,73 +293,6 @@ def test_nodes_without_such_servers_are_left_alone() -> None:
     node = Node(name="client", role="client")
     assert list(YugabyteDBCollector().read([node], 0.0)) == []
     assert list(NodeExporterCollector().read([node], 0.0)) == []
-
-
-EXPORTED = """\
-# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
-# TYPE node_cpu_seconds_total counter
-node_cpu_seconds_total{cpu="0",mode="idle"} 1000
-node_cpu_seconds_total{cpu="0",mode="iowait"} 30
-node_cpu_seconds_total{cpu="0",mode="steal"} 2
-node_cpu_seconds_total{cpu="0",mode="system"} 20.5
-node_cpu_seconds_total{cpu="1",mode="user"} 40
-# TYPE node_disk_reads_completed_total counter
-node_disk_reads_completed_total{device="nvme0n1"} 7
-node_disk_reads_completed_total{device="nvme1n1"} 11
-# TYPE node_disk_written_bytes_total counter
-node_disk_written_bytes_total{device="nvme1n1"} 4.096e+06
-# TYPE node_disk_io_time_weighted_seconds_total counter
-node_disk_io_time_weighted_seconds_total{device="nvme1n1"} 1.25
-# TYPE node_network_receive_bytes_total counter
-node_network_receive_bytes_total{device="lo"} 999
-node_network_receive_bytes_total{device="eth0"} 100
-node_network_receive_bytes_total{device="eth1"} 1
-# TYPE node_memory_MemTotal_bytes gauge
-node_memory_MemTotal_bytes 8e+09
-node_memory_MemAvailable_bytes 5e+09
-node_memory_Cached_bytes 4e+09
-# TYPE node_filesystem_size_bytes gauge
-node_filesystem_size_bytes{device="/dev/nvme0n1p1",fstype="ext4",mountpoint="/"} 1e+10
-node_filesystem_size_bytes{device="/dev/nvme1n1",fstype="xfs",mountpoint="/mnt/d0"} 1e+12
-"""
-
-
-def test_node_exporter_says_the_same_things_under_our_names() -> None:
-    assert {name: (unit, value) for name, unit, value in readings(EXPORTED, ["nvme1n1"])} == {
-        "cpu_seconds_total": ("s", 60.5),
-        "cpu_steal_seconds_total": ("s", 2.0),
-        "disk_reads_total": ("", 11.0),
-        "disk_written_bytes_total": ("bytes", 4096000.0),
-        "disk_queue_seconds_total": ("s", 1.25),
-        "network_received_bytes_total": ("bytes", 101.0),
-        "memory_used_bytes": ("bytes", 3e9),
-        "memory_cache_bytes": ("bytes", 4e9),
-    }
-
-
-def test_an_unknown_device_is_an_error_and_none_leaves_the_disk_out() -> None:
-    with pytest.raises(KeyError, match="sda"):
-        list(readings(EXPORTED, ["sda"]))
-    assert not [name for name, _, _ in readings(EXPORTED, []) if name.startswith("disk_")]
-
-
-def test_node_exporter_tells_processors_and_the_device_below_a_path() -> None:
-    assert processors(EXPORTED) == 2
-    assert device_of(EXPORTED, "/mnt/d0/yb-data") == "nvme1n1"
-    assert device_of(EXPORTED, "/mnt/d00") == "nvme0n1"
-
-
-def test_a_machine_is_sampled_under_its_nodes_name(server: Server) -> None:
-    server.pages["/metrics"] = (200, EXPORTED)
-    nodes = [
-        watched("db-1", node_exporter=server.url, disk_device="sdz"),
-        watched("db-2", node_exporter=server.url, disk_device="nvme1n1"),
-    ]
-    samples: list[Sample] = []
-    with pytest.raises(OSError, match=r"db-1: KeyError.*no device 'sdz'"):
-        samples.extend(NodeExporterCollector().read(nodes, 5.0))
-    assert {sample.node for sample in samples} == {"db-2"}
-    assert ("disk_reads_total", 11.0) in {(sample.metric, sample.value) for sample in samples}
 
 
 # ------------------------------------------------------------------ certificates

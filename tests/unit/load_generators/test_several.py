@@ -12,8 +12,8 @@ import shlex
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,18 +28,16 @@ from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.common import several
-from orchestrator.load_generators.common.client import client_container, compare_clocks
 from orchestrator.load_generators.sysbench_stock import SysbenchStock
-from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
+from orchestrator.model import Cluster, Node, Phase, Workload
 from orchestrator.parts import Result, Share
 from orchestrator.powers import World
 from tests import benchbase
-from tests.fakes import FakeClock, FakePlatform, Talk, fake_world
+from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
+from tests.fakes import FakePlatform, Talk, fake_world
 from tests.plans import a_profile, a_workload
 
 SYSBENCH = sysbench.Sysbench()
-CLUSTER = Cluster("postgresql", "17", (), (Endpoint("h", 1, 1, "u", "secret", "d"),), "net")
-CLIENTS = tuple(Node(f"client-{k}", "client", f"t-client-{k}") for k in (1, 2, 3))
 TYPES = ["new_order", "payment", "delivery"]
 SQLSTATES = (0, int("40001", 36), int("57014", 36))
 
@@ -195,73 +193,6 @@ def test_a_load_that_several_clients_cannot_carry_is_refused() -> None:
 # ------------------------------------------------------------------ clocks
 
 
-@dataclass
-class Answers:
-    """A shell in a client whose clock is ahead, as `date +%s.%N` answers. `trip_s`: of each
-    question, half before and half after the answer is made."""
-
-    clock: FakeClock
-    ahead_s: float
-    trips_s: Iterator[float]
-    _said: str = ""
-
-    def send(self, _: str) -> None:
-        trip_s = next(self.trips_s)
-        self.clock.sleep(trip_s / 2)
-        self._said = f"{self.clock.now() + self.ahead_s:.9f}"
-        self.clock.sleep(trip_s / 2)
-
-    def receive(self, _: float) -> str:
-        return self._said
-
-
-@dataclass
-class Elsewhere(FakePlatform):
-    """Clients on machines of their own, whose clocks are ahead by so much."""
-
-    clock: FakeClock = field(default_factory=FakeClock)
-    ahead_s: dict[str, float] = field(default_factory=dict)
-    stopped: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    @contextmanager
-    def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Any]:
-        yield Answers(self.clock, self.ahead_s.get(container, 0.0), iter([0.05, 0.002] * 5))
-
-    def stop(self, container: str, timeout_s: float) -> None:
-        self.stopped.append(container)
-
-
-def test_the_clock_of_a_client_is_known_to_half_the_shortest_round_trip() -> None:
-    platform = Elsewhere(ahead_s={"t-client-1": 2.5})
-    world = fake_world(platform=platform, clock=platform.clock)
-    offset = compare_clocks(CLIENTS[0], world)
-    assert offset is not None
-    assert offset.offset_s == pytest.approx(2.5, abs=1e-6)
-    assert offset.uncertainty_s == pytest.approx(0.001)
-    assert offset.shift_s == offset.offset_s
-    same = compare_clocks(CLIENTS[1], world)
-    assert same is not None and same.shift_s == 0.0
-
-
-def test_a_client_without_a_usable_date_has_no_known_clock() -> None:
-    class Short(Elsewhere):
-        @contextmanager
-        def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Any]:
-            yield Said()
-
-    class Said:
-        def send(self, line: str) -> None: ...
-
-        def receive(self, timeout_s: float) -> str:
-            return "1763827200.%N"
-
-    assert compare_clocks(CLIENTS[0], fake_world(platform=Short())) is None
-    assert compare_clocks(CLIENTS[0], fake_world()) is None  # does not answer at all
-
-
 # ------------------------------------------------------------------ one run
 
 
@@ -395,95 +326,6 @@ def test_clients_that_never_measured_together_measured_nothing(tmp_path: Path) -
 # ------------------------------------------------------------------ one client on another machine
 
 
-class Far(Elsewhere):
-    def folder(self, cache: Path) -> Path:
-        return Path("/var/lib/tierbench")
-
-
-class Alone:
-    """A load generator with one client, which measures for 5 s by the clock it is given."""
-
-    name = "sysbench"
-    recorded = pd.DataFrame({"start_s": [1101.5, 1102.0]})
-
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
-        now_s = world.clock.now()
-        world.window_begins(now_s + 1)
-        return Phase("warm-up", now_s, now_s + 1), Phase("measure", now_s + 1, now_s + 6)
-
-    def read(
-        self, workload: Workload, out: Path, start_s: float, end_s: float
-    ) -> tuple[str, float]:
-        return "read as it is", start_s
-
-    def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
-        return self.recorded, GeneratorFacts(recorded_transactions=2, began_s=1101.0)
-
-    def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
-        return pd.concat([one - shift_s for one, shift_s in zip(several, shifts_s, strict=True)])
-
-    def result(
-        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
-    ) -> Result:
-        return Result((), None, [records], facts)
-
-    def run_share(self, *_: Any) -> tuple[Phase, Phase]:
-        raise NotImplementedError
-
-
-def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(tmp_path: Path) -> None:
-    platform, windows = Far(ahead_s={"t-client": 100.0}), list[float]()
-    world = fake_world(platform=platform, clock=platform.clock)
-    world = replace(world, window_begins=windows.append)
-    generator: Any = Alone()
-    client = Node("client", "client", "t-client")
-    warmup, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
-    began_s = warmup.start_s
-    assert began_s == pytest.approx(platform.clock.now(), abs=1.0), "by this computer's clock"
-    assert windows == [measure.start_s] and measure.duration_s == pytest.approx(5.0)
-    result = several.read(
-        generator, a_workload(), [client], tmp_path, measure.start_s, measure.end_s
-    )
-    (table,) = result.latencies or ()
-    assert table["start_s"].tolist() == [pytest.approx(1001.5), pytest.approx(1002.0)]
-    (note,) = result.facts.clients.values()
-    for when in ("clock_offset_s", "clock_offset_after_s", "shifted_s"):
-        assert note[when] == pytest.approx(100.0)
-    assert note["recorded_transactions"] == 2 and note["began_s"] == pytest.approx(1001.0)
-
-
-def test_a_client_here_has_the_clock_of_this_computer(tmp_path: Path) -> None:
-    platform = Elsewhere(ahead_s={"t-client": 100.0})
-    world = fake_world(platform=platform, clock=platform.clock)
-    generator: Any = Alone()
-    client = Node("client", "client", "t-client")
-    before_s = platform.clock.now()
-    warmup, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
-    assert warmup.start_s == before_s == platform.clock.now(), "nothing was asked"
-    assert not list(tmp_path.iterdir())
-    read: Any = several.read(generator, a_workload(), [client], tmp_path, measure.start_s, 9.0)
-    assert read == ("read as it is", measure.start_s)
-
-
-def test_a_generator_that_keeps_no_records_is_read_as_it_is(tmp_path: Path) -> None:
-    class Totals:
-        name, run = "sysbench-stock", Alone.run
-
-        def read(self, *_: Any) -> Result:
-            return Result((), None, None, GeneratorFacts(version="1.0.20"))
-
-    platform = Far(ahead_s={"t-client": 100.0})
-    world = fake_world(platform=platform, clock=platform.clock)
-    generator: Any = Totals()
-    client = Node("client", "client", "t-client")
-    _, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
-    facts = several.read(generator, a_workload(), [client], tmp_path, measure.start_s, 9e9).facts
-    assert facts.version == "1.0.20" and facts.clients["client"]["shifted_s"] == 0.0
-    assert facts.clients["client"]["clock_offset_s"] == pytest.approx(100.0)
-
-
 class Writes(FakePlatform):
     """Clients whose shell writes what it is sent, and says so."""
 
@@ -510,29 +352,3 @@ def test_sysbench_tells_its_threads_when_all_begin_and_end(tmp_path: Path) -> No
     assert (talk.container, talk.argv[-1]) == ("t-client-2", "/tmp/tierbench-begins")
     assert talk.sent == ["2000.000000 2005.000000"]
     assert re.search(r"--time=125\b", " ".join(command))  # at most, if the others keep it waiting
-
-
-def test_each_client_has_a_placement_and_a_folder_of_its_own(tmp_path: Path) -> None:
-    platform = FakePlatform()
-    generator: Any = Startable()
-    world = fake_world(platform=platform)
-    with several.running(generator, 2, "net", tmp_path, world, TLS_IF_OFFERED) as clients:
-        assert [client.name for client in clients] == ["client-1", "client-2"]
-    for name in ("client-1", "client-2"):
-        spec = platform.specs[f"tierbench-{name}"]
-        assert spec.placement == name
-        assert str(tmp_path / name) in {mount.source for mount in spec.mounts}
-    with several.running(generator, 1, "net", tmp_path, world, TLS_IF_OFFERED) as (only,):
-        assert only.name == "client"
-    assert platform.specs["tierbench-client"].placement == "client-1"
-
-
-class Startable:
-    """A load generator whose image is there."""
-
-    name = "sysbench"
-
-    def client(
-        self, network: str, out: Path, world: World, tls: Tls, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
-        return client_container("image", network, out, world, tls, name=name)

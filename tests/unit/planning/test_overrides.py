@@ -20,7 +20,8 @@ from orchestrator.run import datasets
 from orchestrator.system import store
 from tests import ROOT, report_verdicts
 from tests.apps import an_app
-from tests.fakes import Log, fake_parts, fake_world
+from tests.fake_parts import fake_parts
+from tests.fakes import Log, fake_world
 from tests.plans import a_profile, profile_text
 
 

@@ -8,6 +8,7 @@ it. A key has effect if the tier is another than without it.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -16,11 +17,13 @@ from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
 from orchestrator.keys.schema import TierYaml
 from orchestrator.keys.tier_keys import RealDiskYaml
+from orchestrator.model import Note
+from orchestrator.planning import notes
 from orchestrator.planning.profiles import read_profile
-from orchestrator.tier import DiskKind, NodeDisks, Tier
+from orchestrator.tier import DiskKind, NodeDisks, RealDisks, Tier
 from orchestrator.tier_catalog.choosing import Reference
 from tests import ROOT
-from tests.plans import CLUSTER
+from tests.plans import CLUSTER, a_profile
 from tests.tiers import a_tier
 
 CATALOG = tier_catalog.read(
@@ -212,3 +215,77 @@ def test_disks_are_real_that_tierbench_does_not_make(
     tier = a_tier("a", "a", kind, 1, 1, **places)
     assert tier.disk.is_real is real
     assert tier.disk.is_as_bought is (real and kind != "cgroup")
+
+
+# ------------------------------------------------------------------ bursts, caps and real disks
+
+
+PROFILE = """\
+question: q
+title: t
+tier: {TIER}
+cluster:
+  nodes: 1
+  replication_factor: 1
+  node: {smoke: {cpus: 1, memory: 1GiB, disk: 1GiB}}
+"""
+BURSTING = "{iops: 1100, throughput: 125MB/s, burst: {iops: 3500, duration: 30min, start: 50 %}"
+
+
+def profile_tier(text: str) -> Tier:
+    return read_profile("p", PROFILE.replace("{TIER}", text), {}, "smoke").tier
+
+
+def test_a_bucket_is_scaled_down_with_the_run() -> None:
+    tier = profile_tier(BURSTING + ", burst_time_scale: 60}")
+    assert tier.limits.burst is not None
+    assert (tier.limits.burst.duration_s, tier.limits.burst.start_pct, tier.limits.burst.iops) == (
+        30.0,
+        50.0,
+        3500,
+    )
+    assert tier.disk.burst_time_scale == 60
+    assert "a full bucket lasts 30 s here" in tier.origin.notes
+    profile = replace(a_profile(), tier=tier)
+    assert tuple(notes.of_tiers([profile])) == (
+        Note("burst scaled", "burst times are divided by 60", "premium"),
+    )
+    whole = profile_tier(BURSTING + "}")
+    assert whole.limits.burst is not None and whole.limits.burst.duration_s == 1800
+    assert not list(notes.of_tiers([replace(profile, tier=whole)]))
+
+
+def test_control_groups_are_stamped_as_approximate() -> None:
+    tier = profile_tier("{enforcement: cgroup, iops: 500}")
+    (note,) = notes.of_tiers([replace(a_profile(), tier=tier)])
+    assert note.kind == "approximate limits"
+    assert str(note).startswith("premium: limits by control group, approximate")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{iops: 1100, throughput: 125MB/s, burst_time_scale: 60}", "no burst whose time"),
+        (BURSTING + ", burst_time_scale: 0.5}", "burst_time_scale"),
+        ("{iops: -5, throughput: 125MB/s}", "tier.iops"),
+        ("{iops: 500, throughput: -1MB/s}", "tier.throughput"),
+        ("{enforcement: cgroup}", "needs `iops` or `throughput`"),
+        ("{enforcement: mounted}", "needs `disks`"),
+        (BURSTING.replace("50 %", "150 %") + "}", "tier.burst.start"),
+        ("{enforcement: mounted, path: /a, disks: {node-1: /mnt/b}}", "not both"),
+        ("{iops: 500, throughput: 60MB/s, disks: {node-1: /b}}", "here it is `emulated`"),
+    ],
+)
+def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        profile_tier(text)
+    mistakes = [f"{mistake.where}: {mistake.what}" for mistake in refused.value.mistakes]
+    assert any(words in mistake for mistake in mistakes), mistakes
+
+
+def test_where_a_real_disk_is() -> None:
+    """Each node may have one of its own; one may be the root disk if told so."""
+    tier = profile_tier("{enforcement: mounted, disks: {node-1: /mnt/a}}")
+    assert (tier.disk.path, tier.disk.of_nodes) == (None, {"node-1": NodeDisks("/mnt/a")})
+    tier = profile_tier("{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}")
+    assert tier.disk == RealDisks(path="/mnt/disk", allow_root_disk=True)

@@ -252,9 +252,8 @@ def test_what_is_asked_while_the_agent_starts_is_an_error_and_stops_nothing() ->
     far.close()
 
 
-def test_a_question_does_not_wait_for_another_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_does_not_wait_for_another_without_end() -> None:
     """As when the way to a machine hangs: the sampler goes on with the others."""
-    monkeypatch.setattr(agent, "QUEUE_S", 0.05)
     hang, hanging = threading.Event(), threading.Event()
 
     @contextmanager
@@ -264,7 +263,7 @@ def test_a_question_does_not_wait_for_another_without_end(monkeypatch: pytest.Mo
         raise RunError("too late")
         yield
 
-    far = AgentMachine("far", slow, FakeClock())
+    far = AgentMachine("far", slow, FakeClock(), queue_s=0.05)
     thread = threading.Thread(target=lambda: _too_late(far))
     thread.start()
     hanging.wait(30)

@@ -252,11 +252,16 @@ def test_used_addresses_are_replaced(engine: Engine, ours: DockerPlatform) -> No
 
 @pytest.mark.parametrize("other", [{}, {"KernelVersion": "5.15-linuxkit"}, {"MemTotal": 2**33}])
 def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
-    engine: Engine, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    engine: Engine, other: dict[str, Any]
 ) -> None:
     here = LocalMachine().facts()
-    info = {"KernelVersion": here.kernel, "MemTotal": here.memory_bytes, "Name": "vm", "NCPU": 3}
-    monkeypatch.setattr(engine, "info", lambda: {**info, **other})
+    engine.facts = {
+        "KernelVersion": here.kernel,
+        "MemTotal": here.memory_bytes,
+        "Name": "vm",
+        "NCPU": 3,
+    }
+    engine.facts |= other
     ours = DockerPlatform(engine.clock)
     machine = ours.container("tierbench-x").find_machine()
     engine.calls.clear()
@@ -269,10 +274,8 @@ def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
         machine.read("/proc/stat")
 
 
-def test_the_record_says_which_engine_it_was(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "info", lambda: {"Name": "vm1", "ID": "f3a1", "NCPU": 3})
+def test_the_record_says_which_engine_it_was(engine: Engine) -> None:
+    engine.facts = {"Name": "vm1", "ID": "f3a1", "NCPU": 3}
     facts = DockerPlatform(engine.clock, "tcp://192.0.2.7:2376").facts()
     assert (facts["Name"], facts["Host"], facts["ID"]) == ("vm1", "tcp://192.0.2.7:2376", "f3a1")
 

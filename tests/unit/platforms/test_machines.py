@@ -27,7 +27,8 @@ from orchestrator.run.telemetry import Readings, read_once
 from orchestrator.system import store
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from tests.apps import an_app
-from tests.fakes import FakeClock, FakePlatform, FarMachine, Log, fake_parts, fake_world
+from tests.fake_parts import fake_parts
+from tests.fakes import FakeClock, FakePlatform, FarMachine, Log, fake_world
 from tests.plans import a_plan
 
 FAR = FarMachine(MachineFacts("far", "6.1", "Debian", 4, "", 2**34))

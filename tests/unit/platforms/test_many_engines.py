@@ -17,16 +17,16 @@ from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes
-from orchestrator.platforms.docker import many
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import HOST_NETWORK, ContainerSpec
 from orchestrator.run.telemetry import Readings, read_once, watched
 from orchestrator.system import at_once
+from tests import ROOT
 from tests.fake_engines import Engine
 from tests.fakes import FakeClock
 
 
-def platform(monkeypatch: pytest.MonkeyPatch, *machines: str, **more: Any) -> tuple[Any, Any]:
+def platform(*machines: str, **more: Any) -> tuple[Any, Any]:
     """The platform of these machines, and its engines by name."""
     made: dict[str | None, Engine] = {}
 
@@ -34,8 +34,8 @@ def platform(monkeypatch: pytest.MonkeyPatch, *machines: str, **more: Any) -> tu
         made[name] = Engine(clock, name, *more)
         return made[name]
 
-    monkeypatch.setattr(many, "DockerPlatform", engine)
-    return DockerMachines(FakeClock(), Placing(machines=machines, **more)), made
+    connect: Any = engine
+    return DockerMachines(FakeClock(), Placing(machines=machines, **more), connect), made
 
 
 def spec(name: str, placement: str, address: str | None = None) -> ContainerSpec:
@@ -51,8 +51,8 @@ def spec(name: str, placement: str, address: str | None = None) -> ContainerSpec
     )
 
 
-def test_a_node_is_in_its_machines_own_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    together, engines = platform(monkeypatch, "vm1", "vm2")
+def test_a_node_is_in_its_machines_own_network() -> None:
+    together, engines = platform("vm1", "vm2")
     with (
         together.network("cluster", 2, ("10.201.77.11", "10.201.77.12")) as network,
         together.running(spec("second", "node-2", network.addresses[1])) as node,
@@ -65,8 +65,8 @@ def test_a_node_is_in_its_machines_own_network(monkeypatch: pytest.MonkeyPatch) 
     assert [one.campaign for one in engines.values()] == [together.campaign] * 3
 
 
-def test_what_is_in_no_network_is_as_its_engine_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    together, engines = platform(monkeypatch, "vm1", "vm2")
+def test_what_is_in_no_network_is_as_its_engine_has_it() -> None:
+    together, engines = platform("vm1", "vm2")
     with together.running(spec("disk", "")) as disk, together.volume("data", "", "", "node-2"):
         assert (disk.host, disk.ports) == ("0", {5432: 49152})
     assert [one.name for one in engines["vm1"].asked] == ["disk"]
@@ -75,7 +75,7 @@ def test_what_is_in_no_network_is_as_its_engine_has_it(monkeypatch: pytest.Monke
 
 def test_no_tick_asks_an_engine_or_starts_threads_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading counters of three machines on this computer, by what the engines are asked."""
-    together, engines = platform(monkeypatch, "vm1", "vm2")
+    together, engines = platform("vm1", "vm2")
     asked: list[str] = []
 
     def counted(engine: Engine, *_: str) -> Any:
@@ -110,26 +110,22 @@ def test_no_tick_asks_an_engine_or_starts_threads_for_one(monkeypatch: pytest.Mo
     ("client_machine", "expected"),
     [(None, None), ("vm2", "vm2"), ("tcp://vm3:2376", "tcp://vm3:2376"), ("ssh://vm1", "vm1")],
 )
-def test_clients_run_on_their_own_machine(
-    client_machine: str | None, expected: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    together, engines = platform(monkeypatch, "vm1", "vm2", client_machine=client_machine)
+def test_clients_run_on_their_own_machine(client_machine: str | None, expected: str | None) -> None:
+    together, engines = platform("vm1", "vm2", client_machine=client_machine)
     for name in ("client-1", "client-2"):
         with together.running(spec(name, name)):
             pass
     assert [one.name for one in engines[expected].asked] == ["client-1", "client-2"]
 
 
-def test_the_machine_of_clients_only_is_asked_for_nothing_that_nodes_need(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    together, _ = platform(monkeypatch, "vm1", "vm2")
+def test_the_machine_of_clients_only_is_asked_for_nothing_that_nodes_need() -> None:
+    together, _ = platform("vm1", "vm2")
     assert together.machines() == ("machine of vm1", "machine of vm2", "machine of None")
     assert list(map(str, of_nodes(together))) == ["machine of vm1", "machine of vm2"]
 
 
-def test_the_record_names_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    together, engines = platform(monkeypatch, "vm1", "vm2")
+def test_the_record_names_every_engine() -> None:
+    together, engines = platform("vm1", "vm2")
     engines["vm1"].groups = None
     facts = together.facts()
     assert (facts["CgroupVersion"], facts["OperatingSystem"]) == ("unknown, 2", None)
@@ -138,31 +134,26 @@ def test_the_record_names_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (facts["ServerVersion"], facts["Machines"]) == ("29.1", 3)
 
 
-def test_containers_of_another_program_are_known_when_they_are_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    together, _ = platform(monkeypatch, "vm1", "vm2")
+def test_containers_of_another_program_are_known_when_they_are_found() -> None:
+    together, _ = platform("vm1", "vm2")
     with pytest.raises(RunError, match="old-vm2: no machine is known"):
         together.container("old-vm2").find_machine()
     assert "old-vm2" in [entry.name for entry in together.find_containers()]
     assert together.container("old-vm2").logs() == "old-vm2 on vm2"
 
 
-def test_images_of_ours_are_brought_to_where_they_are_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(own_images, "OURS", ("disk",))
-    monkeypatch.setattr(own_images, "tag", lambda _root, name: f"tierbench/{name}:1")
-    together, engines = platform(monkeypatch, "vm1", "vm2")
-    engines[None].here.add("tierbench/disk:1")
-    engines["vm2"].here.add("tierbench/disk:1")
+def test_images_of_ours_are_brought_to_where_they_are_missing() -> None:
+    tags = [own_images.tag(ROOT, name) for name in own_images.OURS]
+    together, engines = platform("vm1", "vm2")
+    engines[None].here.update(tags)
+    engines["vm2"].here.update(tags)
     with together.guard.held():
-        assert engines["vm1"].asked == [("tierbench/disk:1", "vm2")]
+        assert engines["vm1"].asked == [(tag, "vm2") for tag in tags]
     assert not engines["vm2"].asked and not engines[None].asked
 
 
-def test_an_engine_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    together, engines = platform(monkeypatch, "vm1", "vm2")
+def test_an_engine_that_fails_is_named() -> None:
+    together, engines = platform("vm1", "vm2")
     engines["vm2"].fails = UnavailableError("vm2: another campaign is running on this engine")
     with pytest.raises(UnavailableError, match=r"^vm2: another campaign"), together.guard.held():
         pass
@@ -180,7 +171,7 @@ def test_an_engine_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     [(("vm1", "default"), "default is reached over a socket"), (("vm1", "ssh://vm1"), "one mach")],
 )
 def test_machines_that_cannot_be_one_cluster_are_refused(
-    machines: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
+    machines: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        platform(monkeypatch, *machines)
+        platform(*machines)

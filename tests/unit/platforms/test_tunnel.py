@@ -7,6 +7,7 @@ configuration, and a session prints what its command prints (ssh(1), seen of Ope
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -62,9 +63,8 @@ def test_the_socket_of_the_other_side_is_forwarded(log: Path) -> None:
     assert not Path("/proc", call[0]).exists(), "ssh has ended"
 
 
-def test_a_tunnel_that_breaks_is_made_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_AGAIN_S", 0.01)
-    forwarded = Tunnel("ssh://vm1")
+def test_a_tunnel_that_breaks_is_made_again(log: Path) -> None:
+    forwarded = Tunnel("ssh://vm1", again_s=0.01)
     try:
         forwarded._beside.close()
         until(2, log)
@@ -74,18 +74,18 @@ def test_a_tunnel_that_breaks_is_made_again(log: Path, monkeypatch: pytest.Monke
         forwarded.close()
 
 
-def test_no_error_ends_the_keeper(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_error_ends_the_keeper(log: Path) -> None:
     """No process may be made for a moment (EAGAIN of fork): the tunnel is made a moment later."""
-    monkeypatch.setattr(connection, "_AGAIN_S", 0.01)
-    forwarded = Tunnel("ssh://vm1")
     errors = [BlockingIOError(11, "Resource temporarily unavailable"), RuntimeError("odd")]
+    begun: list[Beside] = []
 
-    def beside(argv: list[str]) -> Beside:
-        if errors:
+    def beside(argv: Sequence[str]) -> Beside:
+        if begun and errors:
             raise errors.pop()
-        return Beside(argv)
+        begun.append(Beside(argv))
+        return begun[-1]
 
-    monkeypatch.setattr(connection, "Beside", beside)
+    forwarded = Tunnel("ssh://vm1", beside, again_s=0.01)
     try:
         forwarded._beside.close()
         until(2, log)

@@ -14,7 +14,8 @@ from orchestrator.run import experiment
 from orchestrator.run.schedule import Following, nothing
 from orchestrator.system import store
 from orchestrator.tier import Gate
-from tests.fakes import FakeClock, Log, fake_parts, fake_world
+from tests.fake_parts import fake_parts
+from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
 from tests.tiers import changed
 

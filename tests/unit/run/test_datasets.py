@@ -14,7 +14,8 @@ from orchestrator.platforms.common import marked
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets
 from orchestrator.tier import Tier
-from tests.fakes import FakeTier, Log, fake_world
+from tests.fake_parts import FakeTier
+from tests.fakes import Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.unit.run.conftest import Campaign, Failing, Make
 
@@ -201,8 +202,14 @@ def test_an_unfinished_load_waits_for_its_addresses(make: Make) -> None:
     assert file.is_file(), "hours of loading are not lost for an address"
 
 
-def test_clean_removes_an_unfinished_load(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mounts, "mount_points", lambda _: ())  # this machine's own are not asked
+@pytest.fixture
+def nothing_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine's own mounts are not asked."""
+    monkeypatch.setattr(mounts, "mount_points", lambda _: ())
+
+
+@pytest.mark.usefixtures("nothing_mounted")
+def test_clean_removes_an_unfinished_load(make: Make) -> None:
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
     with pytest.raises(UnfinishedError):
         ensure(campaign, nodes=1)
@@ -211,10 +218,8 @@ def test_clean_removes_an_unfinished_load(make: Make, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("name", ["dataset.json", "loading.json", "places.json"])
-def test_a_small_file_that_was_cut_stops_nothing(
-    make: Make, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mounts, "mount_points", lambda _: ())
+@pytest.mark.usefixtures("nothing_mounted")
+def test_a_small_file_that_was_cut_stops_nothing(make: Make, name: str) -> None:
     for cut in range(0, 200, 20):
         campaign = make()
         file = ensure(campaign, nodes=1)[0].parent / name
@@ -226,10 +231,8 @@ def test_a_small_file_that_was_cut_stops_nothing(
         assert list(datasets.forget(campaign.world))
 
 
-def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mounts, "mount_points", lambda _: ())
+@pytest.mark.usefixtures("nothing_mounted")
+def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(make: Make) -> None:
     campaign = make()
     cache = campaign.world.cache
     theirs = [cache / one for one in ("datasets/a.bin", "datasets/mine/b", "disks/c", "gates/d")]
@@ -254,10 +257,8 @@ def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(
     assert [file.read_text() for file in theirs] == ["theirs"] * 4
 
 
-def test_data_sets_may_be_a_link_to_a_larger_disk(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mounts, "mount_points", lambda _: ())
+@pytest.mark.usefixtures("nothing_mounted")
+def test_data_sets_may_be_a_link_to_a_larger_disk(make: Make, tmp_path: Path) -> None:
     campaign, larger = make(), tmp_path / "larger"
     larger.mkdir()
     (larger / "theirs").touch()

@@ -36,7 +36,8 @@ from orchestrator.powers import Network
 from orchestrator.tiers.common.real import node_places
 from tests import ROOT
 from tests.apps import an_app
-from tests.fakes import FakeDatabase, FakeGenerator, FakePlatform, fake_world
+from tests.fake_parts import FakeDatabase, FakeGenerator
+from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_profile, a_workload, disk
 from tests.unit.run.conftest import Make
 

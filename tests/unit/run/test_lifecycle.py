@@ -6,6 +6,7 @@ Method: fake parts write what happens to one log; the log is compared whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 
 from orchestrator.errors import LoadError, NodeError
 from orchestrator.model import ClusterSpec, Volume
-from tests.fakes import DOWN, Log
+from tests.fake_parts import DOWN, FakeDatabase
+from tests.fakes import Log
 from tests.unit.run.conftest import Failing, Make
 
 CHECKS = ["sweep", "check premium", "check database", "check point-select"]
@@ -113,18 +115,16 @@ def test_finished_runs_survive_an_interrupt(make: Make) -> None:
     assert campaign.outcomes() == ["done", "interrupted"]
 
 
-def test_the_database_is_told_what_its_disks_declare(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_database_is_told_what_its_disks_declare(make: Make) -> None:
     """Restored nodes of YugabyteDB may take as long as their log takes to read on such disks."""
     campaign, told = make(), []
-    database = campaign.parts.databases["postgresql"]
-    running = database.running
 
-    def asked(spec: ClusterSpec, volumes: Sequence[Volume], *rest: Any) -> Any:
-        told.append([volume.bytes_per_s for volume in volumes])
-        return running(spec, volumes, *rest)
+    class Noting(FakeDatabase):
+        def running(self, spec: ClusterSpec, volumes: Sequence[Volume], *rest: Any) -> Any:
+            told.append([volume.bytes_per_s for volume in volumes])
+            return super().running(spec, volumes, *rest)
 
-    monkeypatch.setattr(database, "running", asked)
+    noting = {"postgresql": Noting(campaign.log)}
+    campaign.parts = replace(campaign.parts, databases=noting)
     campaign.execute()
     assert told == [[None], [10_000_000]], "loading is not limited"

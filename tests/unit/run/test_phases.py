@@ -12,7 +12,8 @@ import pytest
 from orchestrator.errors import GateError, NodeError, RunError
 from orchestrator.model import Record
 from orchestrator.system import store
-from tests.fakes import DOWN, FakeClock, Log
+from tests.fake_parts import DOWN
+from tests.fakes import FakeClock, Log
 from tests.unit.run.conftest import Make
 
 CHECKED = 4  # words before the first run

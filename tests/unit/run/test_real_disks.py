@@ -19,7 +19,8 @@ from orchestrator.planning.plan import make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.tier import Burst, Gate, NodeDisks, Tier
-from tests.fakes import FakePlatform, FakeTier, Log, fake_world
+from tests.fake_parts import FakeTier
+from tests.fakes import FakePlatform, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.tiers import changed
 from tests.unit.run.conftest import Failing, Make, kept, real

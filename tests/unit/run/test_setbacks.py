@@ -22,7 +22,8 @@ from orchestrator.errors import (
 )
 from orchestrator.model import Record
 from orchestrator.system import store
-from tests.fakes import DOWN, FakeClock, Log
+from tests.fake_parts import DOWN, FakeGenerator
+from tests.fakes import FakeClock, Log
 from tests.plans import a_plan
 from tests.unit.run.conftest import Failing, Make
 
@@ -292,7 +293,7 @@ def test_names_carry_the_run(make: Make) -> None:
 
 @pytest.mark.parametrize(("step_s", "doubted"), [(-30.0, True), (7200.0, True), (0.2, False)])
 def test_a_clock_that_was_set_while_measuring_is_a_doubt(
-    make: Make, monkeypatch: pytest.MonkeyPatch, step_s: float, doubted: bool
+    make: Make, step_s: float, doubted: bool
 ) -> None:
     class Stepped(FakeClock):
         ahead_s = 0.0
@@ -302,15 +303,15 @@ def test_a_clock_that_was_set_while_measuring_is_a_doubt(
 
     clock = Stepped()
     campaign = make(Log(), clock)
-    generator = campaign.parts.load_generators["sysbench"]
-    inner = generator.run
 
-    def run(*arguments: Any) -> Any:
-        phases = inner(*arguments)
-        clock.ahead_s = step_s
-        return phases
+    class Setting(FakeGenerator):
+        def run(self, *arguments: Any) -> Any:
+            phases = super().run(*arguments)
+            clock.ahead_s = step_s
+            return phases
 
-    monkeypatch.setattr(generator, "run", run)
+    setting = {"sysbench": Setting(campaign.log)}
+    campaign.parts = replace(campaign.parts, load_generators=setting)
     (record,) = campaign.execute()
     assert kinds(record) == (["clock set"] if doubted else [])
 

@@ -25,7 +25,8 @@ from orchestrator.planning.plan import grown as grown_by_one
 from orchestrator.run import schedule
 from orchestrator.system import store
 from tests.apps import an_app
-from tests.fakes import FakeGenerator, Log, QuietProgress
+from tests.fake_parts import FakeGenerator
+from tests.fakes import Log, QuietProgress
 from tests.plans import a_plan
 from tests.unit.run.conftest import Campaign, Failing, Make
 

@@ -30,7 +30,8 @@ from orchestrator.tiers.common.real import removal
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
-from tests.fakes import FakePlatform, FakeTier, FarMachine, Log, fake_parts, fake_world
+from tests.fake_parts import FakeTier, fake_parts
+from tests.fakes import FakePlatform, FarMachine, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.tiers import a_tier, changed
 
@@ -223,14 +224,14 @@ def test_snapshots_of_a_failed_load_go_only_if_they_are_ours(far: Far, world: Wo
     assert not first.exists() and second.exists()
 
 
-def test_a_machine_that_cannot_be_asked_is_said(
-    far: Far, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def once(spec: ContainerSpec, _timeout_s: float) -> Completed:
-        code = int(spec.placement == "node-1")
-        return Completed((), code, "no such program" if code else "", "", 0.0)
+def test_a_machine_that_cannot_be_asked_is_said(tmp_path: Path, world: World) -> None:
+    class Bare(Far):
+        def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+            code = int(spec.placement == "node-1")
+            return Completed((), code, "no such program" if code else "", "", 0.0)
 
-    monkeypatch.setattr(far, "once", once)
+    bare: Any = Bare(tmp_path)
+    world = replace(world, platform=bare)
     world.cache.joinpath("datasets").mkdir(parents=True)
     (found,) = disk_files.forget(world)
     assert str(found).startswith(f"{FOLDER} of vm1") and "no such program" in str(found)

@@ -84,14 +84,13 @@ Take = Callable[..., Gate]
 
 
 @pytest.fixture
-def take(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Take:
+def take(tmp_path: Path) -> Take:
     """Takes the gate that a declared tier gets on an honest disk of another."""
 
     def taken(declared: Tier, disk: Tier, **more: Any) -> Gate:
-        fio = nullcontext(HonestDisk(disk))
-        monkeypatch.setattr(truth_gate, "fio_on", lambda _volume, _world: fio)
-        disks = Disks((Volume("v", "", False),), {})
-        return truth_gate.take(declared, disks, fake_world(Log(), tmp_path), **more)
+        fio: Any = nullcontext(HonestDisk(disk))
+        disks, world = Disks((Volume("v", "", False),), {}), fake_world(Log(), tmp_path)
+        return truth_gate.take(declared, disks, world, start=lambda *_: fio, **more)
 
     return taken
 
@@ -246,17 +245,18 @@ class BurstDisk(HonestDisk):
         return own["base"].run(job, settings) if at_base else super().run(job, settings)
 
 
-def drained(tier: Tier, lasts_s: float, monkeypatch: pytest.MonkeyPatch) -> tuple[Gate, list[str]]:
+def drained(tier: Tier, lasts_s: float) -> tuple[Gate, list[str]]:
     world = fake_world(Log(), ROOT)
     disk = BurstDisk(tier, lasts_s, world.clock)  # type: ignore[arg-type]
-    monkeypatch.setattr(truth_gate, "fio_on", lambda *_: nullcontext(disk))
-    volume = Volume("v", "", restored=False)
-    return truth_gate.take(tier, Disks((volume,), {}), world, drained=True), disk.__dict__["loads"]
+    fio: Any = nullcontext(disk)
+    disks = Disks((Volume("v", "", restored=False),), {})
+    gate = truth_gate.take(tier, disks, world, drained=True, start=lambda *_: fio)
+    return gate, disk.__dict__["loads"]
 
 
-def test_a_drained_disk_is_held_to_its_base(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drained_disk_is_held_to_its_base() -> None:
     tier = mounted()
-    gate, loads = drained(tier, 1_700.0, monkeypatch)
+    gate, loads = drained(tier, 1_700.0)
     assert gate.passed, gate
     assert of(gate, IOPS).verdict == "ok"
     assert of(gate, IOPS).measured == pytest.approx(tier.limits.iops)
@@ -268,9 +268,9 @@ def test_a_drained_disk_is_held_to_its_base(monkeypatch: pytest.MonkeyPatch) -> 
     assert loads[-2:] == ["4k", "256k"]
 
 
-def test_a_disk_that_never_falls_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_never_falls_fails() -> None:
     """Its burst or its base is not what was declared; it is loaded once only."""
-    gate, loads = drained(mounted(), float("inf"), monkeypatch)
+    gate, loads = drained(mounted(), float("inf"))
     assert not gate.passed and set(loads) == {"44k"}
     assert of(gate, "rate after ").verdict == FASTER
     assert of(gate, IOPS).verdict == FASTER, "its burst does not excuse it now"
@@ -296,12 +296,12 @@ class TimedDisk(HonestDisk):
 
 @pytest.mark.parametrize(("iops", "carried"), [(1_100, True), (120, False)])
 def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
-    monkeypatch: pytest.MonkeyPatch, iops: int, carried: bool
+    iops: int, carried: bool
 ) -> None:
     tier = changed(mounted(burst="off"), iops=iops)
-    monkeypatch.setattr(truth_gate, "fio_on", lambda *_: nullcontext(TimedDisk(tier)))
-    volume = Disks((Volume("v", "", restored=False),), {})
-    gate = truth_gate.take(tier, volume, fake_world(Log(), ROOT))
+    fio: Any = nullcontext(TimedDisk(tier))
+    disks = Disks((Volume("v", "", restored=False),), {})
+    gate = truth_gate.take(tier, disks, fake_world(Log(), ROOT), start=lambda *_: fio)
     found = {check.quantity: check for check in gate.checks}
     assert ("latency_p99_read" in found) is ("latency_p99_write" in found) is carried
     if carried:

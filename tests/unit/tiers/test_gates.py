@@ -11,22 +11,20 @@ from unittest.mock import patch
 import pytest
 from docker.errors import APIError
 
-from orchestrator.errors import GateError, UnavailableError, UsageError
+from orchestrator.errors import GateError, UsageError
 from orchestrator.facts import GateWord
 from orchestrator.kernel import mounts
-from orchestrator.model import DeviceCap, Note, Run
-from orchestrator.planning import notes
-from orchestrator.planning.profiles import read_profile
+from orchestrator.model import Run
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import limits
 from orchestrator.powers import Machine, MachineFacts, World
 from orchestrator.run import datasets
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
-from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
+from orchestrator.tier import Gate, GateCheck, Tier
 from tests import ROOT
-from tests.fakes import FakeClock, FakePlatform, FakeTier, FarMachine, Log, fake_world
+from tests.fake_parts import FakeTier
+from tests.fakes import FakeClock, FakePlatform, FarMachine, Log, fake_world
 from tests.plans import a_plan, a_profile
 from tests.tiers import changed
 
@@ -236,65 +234,6 @@ def test_a_busy_machine_is_named_as_the_likely_cause() -> None:
     assert "stop what else runs" in raised.value.advice
 
 
-# ------------------------------------------------------------------ control groups
-
-CAP = DeviceCap("/dev/loop3", 500, 400, None, 10_000_000)
-
-
-def test_limits_as_docker_takes_them() -> None:
-    assert limits.io_limits([CAP]) == {
-        "device_read_iops": [{"Path": "/dev/loop3", "Rate": 500}],
-        "device_write_iops": [{"Path": "/dev/loop3", "Rate": 400}],
-        "device_write_bps": [{"Path": "/dev/loop3", "Rate": 10_000_000}],
-    }
-    assert limits.io_limits([]) == {}
-
-
-def kernel(root: Path, groups: str, group: str) -> Path:
-    """/proc and /sys of a machine whose process 77 is in `groups`; the folder of its `group`."""
-    for name, text in (("sys/class/block/loop3/dev", "7:3\n"), ("proc/77/cgroup", groups)):
-        (root / name).parent.mkdir(parents=True)
-        (root / name).write_text(text)
-    folder = root / "sys/fs/cgroup" / group
-    folder.mkdir(parents=True)
-    return folder
-
-
-def read_back(root: Path, **changes: Any) -> None:
-    limits.read_back([replace(CAP, **changes)], 77, "node-1", LocalMachine(root))
-
-
-def test_read_back_of_version_1(tmp_path: Path) -> None:
-    group = kernel(tmp_path, "7:blkio:/docker/abc\n0::/docker/abc\n", "blkio/docker/abc")
-    for file, text in (
-        ("read_iops", "7:0 9\n7:3 500\n"),
-        ("write_iops", "7:3 400\n"),
-        ("read_bps", ""),
-        ("write_bps", "7:3 10000000\n"),
-    ):
-        (group / f"blkio.throttle.{file}_device").write_text(text)
-    read_back(tmp_path)
-    with pytest.raises(GateError, match="limits read_bytes_per_s of /dev/loop3 to nothing"):
-        read_back(tmp_path, read_bytes_per_s=5)
-
-
-def test_read_back_of_version_2(tmp_path: Path) -> None:
-    file = kernel(tmp_path, "0::/docker/abc\n", "docker/abc") / "io.max"
-    file.write_text("7:3 rbps=max wbps=10000000 riops=500 wiops=400\n")
-    read_back(tmp_path)
-    file.write_text("7:0 rbps=max wbps=max riops=500 wiops=400\n")
-    with pytest.raises(GateError, match="limits read_iops of /dev/loop3 to nothing, expected 500"):
-        read_back(tmp_path)
-    file.unlink()
-    with pytest.raises(GateError, match="cannot be read back"):
-        read_back(tmp_path)
-
-
-def test_a_capped_device_that_is_gone(tmp_path: Path) -> None:
-    with pytest.raises(UnavailableError, match="/dev/none is not there"):
-        read_back(tmp_path, device="/dev/none")
-
-
 # ------------------------------------------------------------------ rights of the disk's container
 
 
@@ -336,76 +275,6 @@ def test_a_container_that_cannot_start_for_another_reason_fails() -> None:
 
 
 # ------------------------------------------------------------------ profiles
-
-PROFILE = """\
-question: q
-title: t
-tier: {TIER}
-cluster:
-  nodes: 1
-  replication_factor: 1
-  node: {smoke: {cpus: 1, memory: 1GiB, disk: 1GiB}}
-"""
-BURST = "{iops: 1100, throughput: 125MB/s, burst: {iops: 3500, duration: 30min, start: 50 %}"
-
-
-def profile_tier(text: str) -> Tier:
-    return read_profile("p", PROFILE.replace("{TIER}", text), {}, "smoke").tier
-
-
-def test_a_bucket_is_scaled_down_with_the_run() -> None:
-    tier = profile_tier(BURST + ", burst_time_scale: 60}")
-    assert tier.limits.burst is not None
-    assert (tier.limits.burst.duration_s, tier.limits.burst.start_pct, tier.limits.burst.iops) == (
-        30.0,
-        50.0,
-        3500,
-    )
-    assert tier.disk.burst_time_scale == 60
-    assert "a full bucket lasts 30 s here" in tier.origin.notes
-    profile = replace(a_profile(), tier=tier)
-    assert tuple(notes.of_tiers([profile])) == (
-        Note("burst scaled", "burst times are divided by 60", "premium"),
-    )
-    whole = profile_tier(BURST + "}")
-    assert whole.limits.burst is not None and whole.limits.burst.duration_s == 1800
-    assert not list(notes.of_tiers([replace(profile, tier=whole)]))
-
-
-def test_control_groups_are_stamped_as_approximate() -> None:
-    tier = profile_tier("{enforcement: cgroup, iops: 500}")
-    (note,) = notes.of_tiers([replace(a_profile(), tier=tier)])
-    assert note.kind == "approximate limits"
-    assert str(note).startswith("premium: limits by control group, approximate")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{iops: 1100, throughput: 125MB/s, burst_time_scale: 60}", "no burst whose time"),
-        (BURST + ", burst_time_scale: 0.5}", "burst_time_scale"),
-        ("{iops: -5, throughput: 125MB/s}", "tier.iops"),
-        ("{iops: 500, throughput: -1MB/s}", "tier.throughput"),
-        ("{enforcement: cgroup}", "needs `iops` or `throughput`"),
-        ("{enforcement: mounted}", "needs `disks`"),
-        (BURST.replace("50 %", "150 %") + "}", "tier.burst.start"),
-        ("{enforcement: mounted, path: /a, disks: {node-1: /mnt/b}}", "not both"),
-        ("{iops: 500, throughput: 60MB/s, disks: {node-1: /b}}", "here it is `emulated`"),
-    ],
-)
-def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        profile_tier(text)
-    mistakes = [f"{mistake.where}: {mistake.what}" for mistake in refused.value.mistakes]
-    assert any(words in mistake for mistake in mistakes), mistakes
-
-
-def test_where_a_real_disk_is() -> None:
-    """Each node may have one of its own; one may be the root disk if told so."""
-    tier = profile_tier("{enforcement: mounted, disks: {node-1: /mnt/a}}")
-    assert (tier.disk.path, tier.disk.of_nodes) == (None, {"node-1": NodeDisks("/mnt/a")})
-    tier = profile_tier("{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}")
-    assert tier.disk == RealDisks(path="/mnt/disk", allow_root_disk=True)
 
 
 # ------------------------------------------------------------------ a run that is going on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,13 @@ from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import HOST_NETWORK, Completed, ContainerSpec, World
+from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common.gate import fio_jobs, truth_gate
 from orchestrator.tiers.common.real import real_disk
 from orchestrator.tiers.common.real.cloud_metadata import AZURE_URL
 from tests.disk_scripts import Engine
-from tests.fakes import completed, fake_world
+from tests.fakes import FakePlatform, FarPlatform, completed, fake_world
 from tests.tiers import a_tier, changed
 
 LINES = """\
@@ -199,7 +199,7 @@ def test_a_node_with_a_disk_for_its_wal(root: Path, world: World) -> None:
 
 
 def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
-    root: Path, world: World, monkeypatch: pytest.MonkeyPatch
+    root: Path, world: World
 ) -> None:
     judged = {}
 
@@ -207,27 +207,25 @@ def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
         judged[disks.volumes[0].device] = tier.limits.iops
         return Gate("real", 0.0, ())
 
-    monkeypatch.setattr(truth_gate, "take", take)
     disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "with space"))}
-    mounted.MountedTier().gate(tier(None, disks=disks, iops=500), world)
+    mounted.MountedTier(take=take).gate(tier(None, disks=disks, iops=500), world)
     assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": None}
 
 
 @pytest.mark.parametrize(
     ("seconds", "word"), [(130e6, "does not show"), (132e6, "shows"), (None, "not tried")]
 )
-def test_a_second_pass_that_no_disk_can_be_as_fast_as(
-    monkeypatch: pytest.MonkeyPatch, seconds: float | None, word: str
-) -> None:
+def test_a_second_pass_that_no_disk_can_be_as_fast_as(seconds: float | None, word: str) -> None:
     class Passes:
         def run(self, job: str, settings: dict[str, str]) -> list[dict[str, Any]]:
             assert job == "reread"
             rates = (90e6, seconds)
             return [{"read": {"bw_bytes": rate}, "write": {"bw_bytes": 0}} for rate in rates]
 
-    monkeypatch.setattr(fio_jobs, "fio_on", lambda volume, world: nullcontext(Passes()))
-    declared = {"iops": 10_000, "bytes_per_s": 125_000_000} if seconds else {}
-    found = mounted.host_cache(tier("/a", **declared), Volume("/a", "/dev/x", False), fake_world())
+    passes: Any = nullcontext(Passes())
+    declared = tier("/a", **({"iops": 10_000, "bytes_per_s": 125_000_000} if seconds else {}))
+    volume = Volume("/a", "/dev/x", False)
+    found = mounted.host_cache(declared, volume, fake_world(), lambda *_: passes)
     assert found["host_cache"] == word
 
 
@@ -285,29 +283,28 @@ def test_the_cloud_is_asked_before_anything_starts_and_in_each_run(
 
 
 def test_the_cloud_is_asked_about_disks_elsewhere_on_their_machine(
-    root: Path, world: World, monkeypatch: pytest.MonkeyPatch
+    root: Path, world: World
 ) -> None:
-    specs: list[ContainerSpec] = []
 
     def ask(method: str, url: str, headers: Any) -> str:
         raise AssertionError("asked here")
 
-    def once(spec: ContainerSpec, timeout_s: float) -> Completed:
-        specs.append(spec)
-        return completed("urllib.error.URLError: <urlopen error timed out>", exit_code=1)
+    class Far(Engine):
+        folder = FarPlatform.folder
+        once = FakePlatform.once
 
-    monkeypatch.setattr(world.platform, "folder", lambda _cache: Path("/var/lib/tierbench"))
-    monkeypatch.setattr(world.platform, "once", once)
+    far = Far(root)
+    refused = "urllib.error.URLError: <urlopen error timed out>"
+    far.answer = lambda *_: completed(refused, exit_code=1)
+    world = replace(world, platform=far)
     mounted.MountedTier(ask).check(tier(root / "disk", cloud="azure"), world)
     said = world.progress.said[0]  # type: ignore[attr-defined]
     assert said.endswith("told nothing: urllib.error.URLError: <urlopen error timed out>")
-    (spec,) = specs
+    (spec,) = far.specs.values()
     assert spec.network == HOST_NETWORK and AZURE_URL in spec.command
 
 
-def test_the_gate_measures_every_disk_once(
-    root: Path, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_gate_measures_every_disk_once(root: Path, world: World) -> None:
     measured = []
 
     def take(tier: Tier, disks: Disks, world: World, thorough: bool, drained: bool) -> Gate:
@@ -315,14 +312,13 @@ def test_the_gate_measures_every_disk_once(
         check = GateCheck("IOPS", "1/s", None, 1.0, None, "not declared")
         return Gate("real", 0.0, (check,), disks.facts)
 
-    monkeypatch.setattr(truth_gate, "take", take)
     disk, volume = str(root / "disk"), str(root / "with space")
     disks = {
         "node-1": NodeDisks(disk, wal=volume),
         "node-2": NodeDisks(volume),
         "node-3": NodeDisks(disk),
     }
-    taken = mounted.MountedTier().gate(tier(None, disks=disks), world)
+    taken = mounted.MountedTier(take=take).gate(tier(None, disks=disks), world)
     assert measured == [("/dev/nvme0n1p1", "nvme0n1p1"), ("/dev/dm-0", "dm-0")]
     assert [(check.disk, check.nodes) for check in taken.checks] == [
         (f"node-1 and node-3 ({disk})", ("node-1", "node-3")),

@@ -50,21 +50,19 @@ def test_slow_epochs_are_limits_of_the_device() -> None:
     assert not {"slow-factor", "slow-dwell-s"} & set(limits_of(TIER))
 
 
-def test_the_server_gets_both_tables_and_a_seed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    platform = FakePlatform(images=[own_images.tag(ROOT, "disk")])
+def test_the_server_gets_both_tables_and_a_seed(tmp_path: Path) -> None:
     seen: list[str] = []
 
-    def logs(name: str, tail: int | None = None) -> str:
-        (mount,) = [one for one in platform.specs[name].mounts if one.read_only]
-        seen.extend(sorted(str(file) for file in Path(mount.source).iterdir()))
-        assert (mount.target, mount.on_machine) == ("/latencies", False)
-        limits = {"latency_seed": latency_tables.seed_of("node-1", world)}
-        ready = {"device": "/dev/loop0", "latency_table_points": points, "limits": limits}
-        return json.dumps(ready)
+    class Ready(FakePlatform):
+        def logs(self, name: str, tail: int | None = None) -> str:
+            (mount,) = [one for one in self.specs[name].mounts if one.read_only]
+            seen.extend(sorted(str(file) for file in Path(mount.source).iterdir()))
+            assert (mount.target, mount.on_machine) == ("/latencies", False)
+            limits = {"latency_seed": latency_tables.seed_of("node-1", world)}
+            ready = {"device": "/dev/loop0", "latency_table_points": points, "limits": limits}
+            return json.dumps(ready)
 
-    monkeypatch.setattr(platform, "logs", logs)
+    platform = Ready(images=[own_images.tag(ROOT, "disk")])
     world = replace(fake_world(platform=platform), seed=5, cache=tmp_path)
     points = [len(READS), len(WRITES)]
     with serving(tmp_path, world):

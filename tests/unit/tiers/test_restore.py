@@ -256,10 +256,6 @@ def files_of(root: Path) -> list[Path]:
     return [one for one in sorted(root.rglob("*")) if one.is_file() and not one.is_symlink()]
 
 
-def folders_of(root: Path) -> list[Path]:
-    return [one for one in sorted(root.rglob("*")) if one.is_dir() and not one.is_symlink()]
-
-
 def overwrite(one: Path, _other: Path, number: int) -> None:
     with one.open("r+b") as file:
         file.seek(number % max(1, one.stat().st_size))

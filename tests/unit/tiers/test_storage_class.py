@@ -29,10 +29,10 @@ from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import ClassWanted, Gate, GateCheck, Snapshots, Tier
 from orchestrator.tiers import storage_class
-from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
-from tests.fakes import FakePlatform, Log, QuietProgress, fake_parts, fake_world
+from tests.fake_parts import fake_parts
+from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.plans import a_profile, a_workload
 from tests.tiers import a_tier, changed
 
@@ -353,9 +353,7 @@ def test_what_was_allowed_to_stay_is_named_at_the_end(world: World) -> None:
     assert said.endswith("at a cost, until removed: pv-1, pv-2")
 
 
-def test_the_gate_measures_a_volume_for_each_node(
-    world: World, platform: ClaimsPlatform, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_gate_measures_a_volume_for_each_node(world: World, platform: ClaimsPlatform) -> None:
     measured: list[str] = []
 
     def take(tier: Tier, disks: Disks, world: World, *, thorough: bool) -> Gate:
@@ -365,8 +363,7 @@ def test_the_gate_measures_a_volume_for_each_node(
         check = GateCheck("IOPS", "1/s", 1100, 1090.0, 5.0, "ok", "iops_read")
         return Gate(tier.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 9.0 * len(measured)})
 
-    monkeypatch.setattr(truth_gate, "take", take)
-    gate = MECHANISM.gate(NAMED, world)
+    gate = storage_class.StorageClassTier(take).gate(NAMED, world)
     assert measured == ["node-1", "node-2", "node-3"]
     assert [check.nodes for check in gate.checks] == [("node-1",), ("node-2",), ("node-3",)]
     assert gate.device["host_cpu_pct"] == 27.0 and len(gate.device["disks"]) == 3

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
-from orchestrator.model import DeviceCap, Node, Volume
+from orchestrator.model import Node, Volume
 from orchestrator.parts import KeepsGate, Restorable, TakesSpace
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerEntry
 from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks
 from orchestrator.tiers import emulated, mounted, tier_mechanisms
-from orchestrator.tiers.cgroup import CgroupTier, cap, described, version
+from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.tiers.common.gate import expected, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
@@ -319,27 +319,6 @@ def test_a_calm_machine_has_no_excuse() -> None:
 
 
 # ------------------------------------------------------------------ control groups
-
-
-def test_a_cap_is_put_on_each_way_in_full() -> None:
-    expected_cap = DeviceCap("/dev/loop3", 1100, 1100, 125_000_000, 125_000_000)
-    assert cap(PREMIUM, "/dev/loop3") == expected_cap
-
-
-def test_which_hierarchy_limits_devices(tmp_path: Path) -> None:
-    groups = tmp_path / "sys/fs/cgroup"
-    groups.mkdir(parents=True)
-    with pytest.raises(UnavailableError, match=r"no control group of .* limits block devices"):
-        version(LocalMachine(tmp_path))
-    (groups / "cgroup.controllers").write_text("cpu memory\n")
-    with pytest.raises(UnavailableError):
-        version(LocalMachine(tmp_path))
-    (groups / "cgroup.controllers").write_text("cpu io memory\n")
-    assert version(LocalMachine(tmp_path)) == 2
-    assert any("version 2" in blind for blind in described(LocalMachine(tmp_path))["blind_spots"])
-    (groups / "blkio").mkdir()
-    (groups / "blkio/blkio.throttle.read_iops_device").touch()
-    assert version(LocalMachine(tmp_path)) == 1
 
 
 def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:

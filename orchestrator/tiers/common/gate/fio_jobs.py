@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,9 @@ class FioContainer:
             env={"DIR": "/tier", **settings},
             timeout_s=_JOB_TIMEOUT_S,
         )
+
+
+StartFio = Callable[[Volume, World], AbstractContextManager["FioContainer"]]
 
 
 @contextmanager

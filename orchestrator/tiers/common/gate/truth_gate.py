@@ -25,6 +25,7 @@ from orchestrator.tiers.common.gate.drain import Credit
 from orchestrator.tiers.common.gate.fio_jobs import (
     FioContainer,
     Jobs,
+    StartFio,
     bytes_per_s,
     fio_on,
     median_s,
@@ -78,6 +79,7 @@ def take(
     quick: Effort = QUICK,
     caps_total: bool = True,
     drained: bool = False,
+    start: StartFio = fio_on,
 ) -> Gate:
     """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
 
@@ -88,7 +90,7 @@ def take(
     (volume,) = disks.volumes
     before = host_load.read(volume, world)
     credit = Credit(tier, world) if drained else None
-    with fio_on(volume, world) as fio:
+    with start(volume, world) as fio:
         effort = THOROUGH if thorough else quick
         checks, checked_s = [], {}
         for check in _checks(tier, fio, effort, caps_total, world, credit):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster
 
 
@@ -16,3 +18,12 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClu
     monkeypatch.setenv("KUBECONFIG", str(fake.kubeconfig()))
     yield fake
     fake.close()
+
+
+@pytest.fixture
+def platform(cluster: FakeCluster) -> Iterator[KubernetesPlatform]:
+    """Connected to it, with a campaign's namespace; nothing may be left of that."""
+    connected = KubernetesPlatform(SystemClock())
+    with connected.guard.held():
+        yield connected
+    assert cluster.names("namespaces") == [] and cluster.names("pods") == []

@@ -1,0 +1,89 @@
+"""What makes two runs unlike, and what may differ between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis import comparability
+from orchestrator.model import ClusterSpec, NodeSize, Record
+from tests.campaign_tables import GIB
+from tests.campaigns import build_campaign, build_tier
+from tests.doubted import facts
+
+
+def record() -> Record:
+    return build_campaign(repetitions=1, frames=False).runs[0].record
+
+
+def clustered(**changes: Any) -> Record:
+    cluster: ClusterSpec = replace(record().profile.cluster, **changes)
+    return replace(record(), profile=replace(record().profile, cluster=cluster))
+
+
+@pytest.mark.parametrize(
+    ("other", "phrase"),
+    [
+        (lambda: clustered(database="yugabytedb"), "database postgresql against yugabytedb"),
+        (lambda: clustered(nodes=1), "number of nodes 3 against 1"),
+        (lambda: clustered(clients=2), "number of load clients 1 against 2"),
+        (lambda: clustered(replication_factor=1), "replication factor 3 against 1"),
+        (lambda: clustered(node=NodeSize(4.0, GIB, 250 * GIB)), "CPUs per node 8.0 against 4.0"),
+        (
+            lambda: clustered(node=NodeSize(8.0, 2 * GIB, 250 * GIB)),
+            "memory per node 1 GiB against 2 GiB",
+        ),
+        (lambda: clustered(settings={"jit": "on"}), "setting jit not given against on"),
+        (
+            lambda: replace(record(), workload=replace(record().workload, threads=8)),
+            "workload's threads 60 against 8",
+        ),
+        (
+            lambda: facts(durability={"fsync": "off", "synchronous_commit": "on"})(record()),
+            "running database's durability.fsync on against off",
+        ),
+        (
+            lambda: replace(
+                record(), facts={**record().facts, "database_before": {"data_bytes": 5 * GIB}}
+            ),
+            "data before the run 6 GiB against 5 GiB",
+        ),
+    ],
+)
+def test_what_makes_runs_unlike(other: Callable[[], Record], phrase: str) -> None:
+    assert phrase in comparability.differences(record(), other())
+
+
+def test_runs_of_another_isolation_or_planner_are_unlike() -> None:
+    left = facts(execution={"isolation": "repeatable read", "yb_enable_cbo": "off"})(record())
+    right = facts(execution={"isolation": "read committed", "yb_enable_cbo": "off"})(record())
+    phrase = "running database's execution.isolation repeatable read against read committed"
+    assert comparability.differences(left, right) == (phrase,)
+    assert comparability.differences(record(), right) == ()  # of records that do not hold it
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "differ"), [(True, False, True), (True, True, False), (None, False, False)]
+)
+def test_statements_that_travelled_otherwise_make_runs_unlike(
+    left: bool | None, right: bool | None, differ: bool
+) -> None:
+    """A generator that does not say it is not held against one that does."""
+    one, two = (
+        replace(record(), facts={**record().facts, "generator": {"statements_batched": batched}})
+        for batched in (left, right)
+    )
+    phrase = "load generator's batching of statements True against False"
+    assert comparability.differences(one, two) == ((phrase,) if differ else ())
+
+
+def test_the_tier_and_the_size_of_its_disk_may_differ() -> None:
+    tier = build_tier("ultra")
+    disk = NodeSize(8.0, GIB, 1_000 * GIB)
+    other = clustered(node=disk)
+    other = replace(other, profile=replace(other.profile, name="ultra", tier=tier))
+    grown = facts(data_bytes=7 * GIB, since_reset={"xact_commit": 5})(other)
+    assert comparability.differences(record(), grown) == ()

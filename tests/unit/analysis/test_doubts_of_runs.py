@@ -1,0 +1,356 @@
+"""Each kind of doubt about a run: raised by what it is about, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.telemetry.counters import Samples
+from orchestrator.metrics import measured
+from orchestrator.model import Dataset, Record
+from orchestrator.tier import Burst
+from tests.campaign_tables import GIB, Shape
+from tests.campaigns import START_S, build_gate, build_tier
+from tests.doubted import facts, figures, kinds, small, the
+from tests.tiers import changed
+
+
+def test_unsteady_throughput_names_run_and_warm_up() -> None:
+    found = the("unsteady throughput", small(drift_pct=-30.0, repetitions=2))
+    assert found.run == 1
+    assert found.text.startswith("throughput drifted by −31.2 % over the measured window")
+    assert found.advice == "warm up for longer than 10 s, or measure for longer"
+
+
+def test_a_short_window() -> None:
+    found = the("short window", small(measure_s=20.0))
+    assert found.text.startswith("20 s were measured")
+    assert "than laptop" in found.advice
+    assert "short window" not in kinds(small(measure_s=30.0))
+
+
+def test_few_checkpoints_matter_to_writing_runs_only() -> None:
+    settings = facts(settings={"checkpoint_timeout": "5min"})
+    found = the("few checkpoints", small("insert", settings))
+    assert "60 s are less than 2 checkpoint intervals of 5 min" in found.text
+    assert "few checkpoints" not in kinds(small("point-select", settings))
+    assert "few checkpoints" not in kinds(
+        small("insert", facts(settings={"checkpoint_timeout": "30s"}))
+    )
+
+
+@pytest.mark.parametrize(
+    ("after_s", "text"),
+    [
+        ([-5.0, 5.0, 65.0, 71.0], "only one checkpoint was completed in the window of 60 s"),
+        ([-5.0, 75.0], "no checkpoint was completed"),
+        ([-5.0, 5.0, 20.0, 60.0], ""),  # by volume, sooner than by time
+    ],
+)
+def test_checkpoints_that_were_seen_tell_more_than_the_interval(
+    after_s: list[float], text: str
+) -> None:
+    begin_s = START_S + 10.0  # of the window
+    times = [begin_s + after for after in after_s]
+    seen = facts(settings={"checkpoint_timeout": "5min"}, checkpoints_s=times)
+    campaign = small("insert", seen, repetitions=1)
+    if text:
+        assert text in the("few checkpoints", campaign).text
+    assert ("few checkpoints" in kinds(campaign)) is bool(text)
+
+
+@pytest.mark.parametrize(
+    ("flushed", "text"),
+    [
+        ([0.0] * 60, "at no time"),
+        ([0.0] * 30 + [5.0, 5.0] + [0.0] * 28, "only once"),
+        ([0.0] * 20 + [5.0] + [0.0] * 20 + [7.0] + [0.0] * 18, ""),
+    ],
+)
+def test_flushes_of_memory_tables_in_the_window(flushed: list[float], text: str) -> None:
+    campaign = small("insert", repetitions=1)
+    (run,) = campaign.runs
+    times = run.samples.loc[run.samples["phase"] == "measure", "time_s"].unique()[: len(flushed)]
+    rows = pd.DataFrame({"time_s": times, "value": np.cumsum(flushed)})
+    rows = rows.assign(
+        node="node-1", metric="flush_written_bytes_total", unit="bytes", phase="measure"
+    )
+    samples = pd.concat([run.samples, rows], ignore_index=True)
+    campaign = replace(campaign, runs=(replace(run, sampled=Samples.held(samples)),))
+    if text:
+        assert f"flushed {text}" in the("few checkpoints", campaign).text
+    assert ("few checkpoints" in kinds(campaign)) is bool(text)
+
+
+def test_a_warm_up_that_was_given_up() -> None:
+    gave_up = {"warmup_s": 150.0, "warmup_steady": False}
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": gave_up}))
+    assert "after 2.50 min of warm-up" in the("warm-up given up", campaign).text
+    steady = {**gave_up, "warmup_steady": True}
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": steady}))
+    assert "warm-up given up" not in kinds(campaign)
+
+
+@pytest.mark.parametrize(("data", "raised"), [(GIB, True), (GIB + 1, False), (0, False)])
+def test_data_that_fits_in_the_cache(data: int, raised: bool) -> None:
+    campaign = small("point-select", facts(data_bytes=data, cache_bytes=GIB))
+    assert ("data fits in the cache" in kinds(campaign)) is raised
+
+
+@pytest.mark.parametrize(
+    ("client_cpu_pct", "cpu_pct", "host_cpu_pct", "expected"),
+    [
+        (79.0, 20.0, 89.0, set()),
+        (81.0, 20.0, 89.0, {"client busy"}),
+        (70.0, 60.0, 91.0, {"host saturated"}),
+        (10.0, 40.0, 44.0, set()),  # 10 + 40 % of 8 of 32 cores, and 24 of others
+        (10.0, 40.0, 46.0, {"machine shared"}),
+    ],
+)
+def test_a_busy_machine(
+    client_cpu_pct: float, cpu_pct: float, host_cpu_pct: float, expected: set[str]
+) -> None:
+    cpu = {"client_cpu_pct": client_cpu_pct, "host_cpu_pct": host_cpu_pct}
+    shape = Shape(1574.0, read_iops=900.0, write_iops=2.0, await_s=0.01, cpu_pct=cpu_pct, **cpu)
+    assert kinds(small(shapes={("premium", "point-select"): shape})) == expected
+
+
+def test_each_client_is_named_where_several_are_the_limit() -> None:
+    shape = Shape(
+        1574.0, 900.0, 2.0, await_s=0.01, cpu_pct=20.0, client_cpu_pct=45.0, host_cpu_pct=80.0
+    )
+    campaign = small(shapes={("premium", "point-select"): shape})
+    first = campaign.runs[0]
+    (client,) = (node for node in first.record.nodes if node.role == "client")
+    others = tuple(node for node in first.record.nodes if node is not client)
+    two = tuple(replace(client, name=name) for name in ("client-1", "client-2"))
+    own = first.samples[first.samples["node"] == client.name]
+    rest = first.samples[first.samples["node"] != client.name]
+    samples = pd.concat([rest, *(own.assign(node=one.name) for one in two)])
+    run = replace(
+        first, record=replace(first.record, nodes=(*others, *two)), sampled=Samples.held(samples)
+    )
+    found = the("client busy", replace(campaign, runs=(run, *campaign.runs[1:])))
+    assert found.run == 1
+    assert "90 % of the machine's CPU (client-1 45 %, client-2 45 %)" in found.text
+    assert "client busy" not in kinds(campaign)
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({}, ""),
+        ({"clock_offset_after_s": 2.009}, ""),
+        ({"clock_offset_after_s": 2.02}, "the clock of client-1 moved by 20.0 ms"),
+        ({"clock_uncertainty_s": 0.08}, "the clock of client-1 is known to 80 ms only"),
+        ({"clock_offset_s": None}, "the clock of client-1 could not be read"),
+    ],
+)
+def test_clients_whose_clocks_cannot_be_brought_together(
+    changed: dict[str, float | None], text: str
+) -> None:
+    clock = {"clock_offset_s": 2.0, "clock_offset_after_s": 2.0, "clock_uncertainty_s": 0.001}
+    clients = {"client-1": {**clock, **changed}, "client-2": clock}
+    facts = {"clients": clients, "start_skew_s": 0.1}
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": facts}))
+    if text:
+        assert the("clients apart", campaign).text.startswith(text)
+    else:
+        assert "clients apart" not in kinds(campaign)
+
+
+def test_clients_that_measured_together_for_a_part_of_the_window() -> None:
+    clock = {"clock_offset_s": 0.0, "clock_offset_after_s": 0.0, "clock_uncertainty_s": 0.001}
+    facts = {"clients": {"client-1": clock, "client-2": clock}, "start_skew_s": 20.0}
+
+    def shorter(record: Record) -> Record:
+        longer = replace(record.workload, measure_s=record.workload.measure_s * 1.2)
+        return replace(record, workload=longer, facts={**record.facts, "generator": facts})
+
+    assert "they began 20" in the("clients apart", small(change=shorter)).text
+
+
+def test_telemetry_gaps() -> None:
+    campaign = small(repetitions=2)
+    first = campaign.runs[0]
+    table = first.samples[first.samples["metric"] != "cpu_busy_seconds_total"]
+    runs = (replace(first, sampled=Samples.held(table)), *campaign.runs[1:])
+    found = the("telemetry gaps", replace(campaign, runs=runs))
+    assert (found.run, found.text) == (1, "not sampled over the measured window: host_cpu_pct")
+
+
+def test_failures_and_retries() -> None:
+    some = figures(measured("transactions", 1_980), measured("failures", 20))
+    assert "20 failures beside 1,980 transactions" in the("failures", small(change=some)).text
+    few = figures(measured("transactions", 1_990), measured("failures", 10))
+    assert "failures" not in kinds(small(change=few))
+    again = figures(measured("transactions", 2_000), measured("retries", 100))
+    assert "retries" in kinds(small(change=again))
+    none_done = figures(measured("transactions", 0), measured("failures", 3))
+    assert "failures" in kinds(small(change=none_done))
+
+
+def test_few_transactions_carry_no_p99() -> None:
+    few = figures(measured("transactions", 999))
+    assert "(1,000 needed)" in the("few transactions", small(change=few)).text
+
+
+def test_gates_missing_failed_and_old() -> None:
+    tier = build_tier("premium")
+    assert "no truth gate" in kinds(small(change=lambda r: replace(r, gate=None)))
+    failed = build_gate(tier, measured_iops=3_000.0)
+    found = the("gate not passed", small(change=lambda r: replace(r, gate=failed)))
+    assert "read IOPS slow" in found.text
+    old = replace(build_gate(tier), taken_s=build_gate(tier).taken_s - 2 * 86_400)
+    found = the("old truth gate", small(change=lambda r: replace(r, gate=old)))
+    assert "48.2 h before" in found.text
+    assert found.advice == "run `make calibrate PROFILE=premium` first"
+
+
+@pytest.mark.parametrize(("start_pct", "raised"), [(100.0, True), (0.0, False)])
+def test_burst_credit_left(start_pct: float, raised: bool) -> None:
+    def change(record: Record) -> Record:
+        burst = Burst(iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=start_pct)
+        tier = changed(record.profile.tier, burst=burst)
+        return replace(record, profile=replace(record.profile, tier=tier))
+
+    assert ("burst credit left" in kinds(small(change=change))) is raised
+
+
+def test_little_s_law() -> None:
+    off = figures(measured("throughput_per_s", 1_000.0), measured("latency_avg_s", 0.05))
+    found = the("Little's law", small(change=off))
+    assert found.text == (
+        "throughput × latency = 50.0 transactions in flight, with 60 threads (−16.7 %)"
+    )
+
+
+@pytest.mark.parametrize(("measure_s", "raised"), [(7.0, False), (60.0, True)])
+def test_little_s_law_allows_for_the_transactions_that_a_short_window_cuts(
+    measure_s: float, raised: bool
+) -> None:
+    """453 transactions of 8 threads in 7 s, Stock-Levels of up to 2 s: 7.3 in flight, truly 8.0."""
+
+    def change(record: Record) -> Record:
+        workload = replace(record.workload, threads=8, measure_s=measure_s)
+        values = {"throughput_per_s": 64.7, "latency_avg_s": 0.113, "latency_max_s": 2.0}
+        of_run = figures(*(measured(name, value) for name, value in values.items()))
+        return of_run(replace(record, workload=workload))
+
+    assert ("Little's law" in kinds(small(change=change))) is raised
+
+
+@pytest.mark.parametrize("options", [{"think": "spec"}, {"arrival_rate": 100}])
+def test_little_s_law_is_not_asked_of_threads_that_pause(options: Mapping[str, Any]) -> None:
+    def change(record: Record) -> Record:
+        off = figures(measured("latency_avg_s", 0.001))(record)
+        return replace(off, workload=replace(off.workload, options=options))
+
+    assert "Little's law" not in kinds(small(change=change))
+
+
+def test_think_time_s_ceiling() -> None:
+    def change(record: Record) -> Record:
+        thinking = replace(record.workload, options={"think": "spec"})
+        return figures(measured("nopm", 250.0))(replace(record, workload=thinking))
+
+    found = the("think time's ceiling", small("tpcc", change))  # 20 warehouses: 254.6
+    assert "98.2 % of the 255 New-Orders a minute" in found.text
+
+
+@pytest.mark.parametrize(
+    ("own", "failures", "raised"),
+    [
+        (100_000, 0, False),
+        (99_000, 0, True),
+        (99_950, 0, False),
+        (99_600, 0, False),
+        (90_000, 10_000, False),  # totals may leave out failures
+    ],
+)
+def test_totals_that_differ(own: int, failures: int, raised: bool) -> None:
+    generator = {
+        "sysbench_transactions": own,
+        "recorded_transactions": 100_000,
+        "recorded_failures": failures,
+    }
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": generator}))
+    assert ("totals differ" in kinds(campaign)) is raised
+
+
+@pytest.mark.parametrize(
+    ("asked", "running", "doubted"),
+    [
+        ("2.18.1.0-b84", "2.18.1.0-b84", False),
+        ("2.18.1.0-b84", "2.18.1.0-b85", True),
+        ("2.18.1.0-b84", "2.18.1.0", True),  # no page said the build
+        ("2.18.1.0", "2.18.1.0-b84", False),
+        (None, "16.4", False),
+    ],
+)
+def test_another_build_than_asked(asked: str | None, running: str, doubted: bool) -> None:
+    changed = facts(version_asked=asked, version=running)
+    assert ("another build" in kinds(small(change=changed))) is doubted
+
+
+def test_facts_not_read() -> None:
+    reason = "the flags of the tablet servers: KeyError: 'flags'"
+    doubt = the("facts not read", small(change=facts(not_read=reason)))
+    assert reason in doubt.text
+    assert "facts not read" not in kinds(small())
+
+
+def test_leaders_that_moved_while_it_was_measured() -> None:
+    doubt = the("leaders moved", small(change=facts(leaders_moved="2 of 6 tablets")))
+    assert "2 of 6 tablets" in doubt.text
+    assert "leaders moved" not in kinds(small())
+
+
+BY_HASH = {"yb_use_hash_splitting_by_default": "on"}
+BY_RANGE = {"yb_use_hash_splitting_by_default": "off"}
+
+
+@pytest.mark.parametrize(
+    ("script", "database", "execution", "options", "parameters", "doubted"),
+    [
+        ("oltp_read_only", "yugabytedb", {}, {}, {}, True),  # 2.18 shards by hash alone
+        ("oltp_read_write", "yugabytedb", BY_HASH, {}, {}, True),
+        ("select_random_ranges", "yugabytedb", BY_HASH, {}, {}, True),
+        ("oltp_read_write", "yugabytedb", BY_RANGE, {}, {}, False),
+        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": 1}, {}, True),
+        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": 0}, {}, False),  # `off`
+        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": "off"}, {}, False),
+        ("oltp_read_write", "yugabytedb", {}, {}, {"range_key_partitioning": 1}, False),
+        ("oltp_read_write", "yugabytedb", {}, {}, {"range_key_partitioning": "on"}, False),
+        ("select_random_ranges", "yugabytedb", {}, {}, {"range_key_partitioning": 1}, True),
+        ("select_random_points", "yugabytedb", {}, {}, {}, False),
+        ("oltp_write_only", "yugabytedb", {}, {}, {}, False),
+        ("oltp_read_write", "postgresql", {}, {}, {}, False),
+    ],
+)
+def test_ranges_of_keys_that_are_hashed(
+    script: str,
+    database: str,
+    execution: dict[str, str],
+    options: dict[str, Any],
+    parameters: dict[str, Any],
+    doubted: bool,
+) -> None:
+    """The fork's option orders the primary key alone; select_random_ranges reads the index."""
+
+    def change(record: Record) -> Record:
+        record = facts(flavour=database, execution=execution)(record)
+        own = replace(record.workload, generator="sysbench-stock", script=script, options=options)
+        own = replace(own, dataset=Dataset("x", parameters))
+        return replace(record, workload=own)
+
+    assert ("whole tables read" in kinds(small(change=change))) is doubted
+
+
+def test_commits_that_are_not_durable() -> None:
+    assert "commits not durable" in kinds(small(change=facts(durable=False)))

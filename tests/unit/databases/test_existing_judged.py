@@ -1,0 +1,278 @@
+"""What is compared, doubted and reported of clusters that others run: only what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orchestrator import report
+from orchestrator.analysis import comparability, results
+from orchestrator.analysis.doubts.kinds import find, of_run
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry.counters import Samples
+from orchestrator.analysis.verdicts import judge
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, NodeSize, Profile, Record, Sample
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import caveats
+from orchestrator.tier import Gate
+from orchestrator.tiers import tier_mechanisms
+from tests.campaigns import build_campaign, with_tier
+from tests.tiers import changed
+
+
+def attached(profile: Profile, **cluster: Any) -> Profile:
+    tier = changed(profile.tier, enforcement="existing")
+    shape = replace(profile.cluster, database="existing", node=None, **cluster)
+    return replace(profile, tier=tier, cluster=shape)
+
+
+def theirs(**cluster: Any) -> Results:
+    """A finished campaign on a cluster that others run, as the flow leaves it."""
+
+    def change(record: Record) -> Record:
+        gate = Gate("premium", 1.0, ())
+        return replace(record, gate=gate, profile=attached(record.profile, **cluster))
+
+    results = one_cell(change)
+    profiles = tuple(attached(profile, **cluster) for profile in results.plan.profiles)
+    return replace(results, plan=replace(results.plan, profiles=profiles))
+
+
+def one_cell(change: Callable[[Record], Record] = lambda record: record) -> Results:
+    return build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, change=change)
+
+
+def test_the_report_says_what_was_only_declared(tmp_path: Path) -> None:
+    finished = theirs(nodes=1, replication_factor=1)
+    paths = report.write(finished, judge(finished), tmp_path)
+    text = paths.markdown.read_text()
+    assert "not held to it: another's disk" in text
+    assert "premium: not measured; its limits are only declared" in text
+    assert "premium: passed" not in text
+    assert "Nothing is replicated" not in text
+    (row,) = [line for line in text.splitlines() if line.startswith("| premium | existing")]
+    assert row.count("not declared") == 3
+    assert paths.html.read_text().count("not declared") >= 3
+
+
+def test_nodes_of_unknown_size_are_alike_only_as_far_as_they_were_seen() -> None:
+    def record(cpus: float | None, size: NodeSize | None = None) -> Record:
+        node = Node("node-1", "database", cpus=cpus)
+        theirs_record = theirs().runs[0].record
+        profile = theirs_record.profile
+        profile = replace(profile, cluster=replace(profile.cluster, node=size))
+        return replace(theirs_record, nodes=(node,), profile=profile)
+
+    assert comparability.differences(record(8.0), record(8.0)) == ()
+    assert comparability.differences(record(None), record(8.0)) == ()
+    assert comparability.differences(record(8.0), record(4.0)) == (
+        "CPUs of the nodes, as seen, [8.0] against [4.0]",
+    )
+    assert comparability.differences(record(8.0), record(8.0, NodeSize(8.0, 1, 1))) == (
+        "size of a node not declared against declared",
+    )
+
+
+SIZE = NodeSize(8.0, 2**35, 2**38)
+GIB = 2**30
+
+
+def observed(
+    *nodes: tuple[float | None, int | None], role: Any = "database", **facts: Any
+) -> Record:
+    """A run on a cluster of declared size whose machines were seen to have these CPUs and bytes."""
+    record = theirs().runs[0].record
+    profile = replace(record.profile, cluster=replace(record.profile.cluster, node=SIZE))
+    seen = (
+        Node(f"node-{number}", role, cpus=cpus, memory_bytes=memory)
+        for number, (cpus, memory) in enumerate(nodes)
+    )
+    said = {"version": "17.2", "settings": {"work_mem": "4MB"}, **facts}
+    return replace(record, profile=profile, nodes=tuple(seen), facts={"database": said})
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "phrase"),
+    [
+        (observed((8, 32 * GIB)), observed((8, 32 * GIB - 2**20)), None),
+        (observed((8, 32 * GIB)), observed((8, 128 * GIB)),
+         "memory of the nodes, as seen, 32 GiB against 128 GiB"),
+        (observed((4, None)), observed((16, None)), "CPUs of the nodes, as seen, [4] against [16]"),
+        (observed((8, GIB), (8, GIB)), observed((8, GIB), (4, GIB)),
+         "CPUs of the nodes, as seen, [8, 8] against [4, 8]"),
+        (observed((8, GIB), (8, GIB)), observed((8, GIB), (8, 2 * GIB)),
+         "memory of the nodes, as seen, 1 GiB, 1 GiB against 1 GiB, 2 GiB"),
+        (observed((8, GIB), role="host"), observed((8, GIB), (8, GIB), role="host"), None),
+        (observed((8, GIB), role="host"), observed((8, GIB), (4, GIB), role="host"),
+         "CPUs of the machines, as seen, [8, 8] against [4, 8]"),
+        (observed(), observed(settings={"work_mem": "64MB"}),
+         "running database's settings.work_mem 4MB against 64MB"),
+        (observed(), observed(settings={"work_mem": "4MB", "jit": "off"}),
+         "running database's settings.jit not given against off"),
+        (observed(), observed(pooler="its own process 7, the server's 9"),
+         "connection pooler not seen against seen"),
+    ],
+)  # fmt: skip
+def test_every_machine_and_all_settings_of_clusters_of_others_are_compared(
+    one: Record, two: Record, phrase: str | None
+) -> None:
+    assert comparability.differences(one, two) == (() if phrase is None else (phrase,))
+
+
+def test_what_was_not_seen_of_a_cluster_is_no_difference_but_a_doubt() -> None:
+    seen, blind = observed((8, GIB)), observed((None, None), settings={})
+    assert comparability.differences(seen, blind) == ()
+    assert comparability.not_known((seen, seen)) == ()
+    assert comparability.not_known((seen, blind)) == ("CPUs and memory of the nodes", "settings")
+
+
+def test_what_was_not_seen_and_what_is_in_the_way_is_doubted() -> None:
+    def kinds(*facts: dict[str, Any]) -> dict[str, str]:
+        campaign = theirs()
+        run = campaign.runs[0]
+        runs = tuple(replace(run, record=observed((8, GIB), **each)) for each in facts)
+        found = find(replace(campaign, runs=runs))
+        return {doubt.kind: doubt.text for doubt in found}
+
+    new = {"not compared", "connection pooler", "disks not counted"}
+    assert not new & set(kinds({}, {}))
+    lost = {"node-0": "WAL at /wal is on nvme2n1"}
+    found = kinds({}, {"settings": {}, "pooler": "process 7, not 9", "disks_not_counted": lost})
+    assert new <= set(found)
+    assert found["not compared"].endswith("not all of them told it: settings")
+    assert "process 7, not 9" in found["connection pooler"]
+    assert found["disks not counted"].startswith("node-0: WAL at /wal is on nvme2n1: figures")
+
+
+def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page() -> None:
+    def stamps(tls: str, **sources: str) -> dict[str, str]:
+        def change(record: Record) -> Record:
+            facts = {"database": {"version": "17", "tls": tls, "durability": {"fsync": "on"}}}
+            node = Node("node-1", "database", sources=sources, cpus=8.0 if sources else None)
+            return replace(record, facts=facts, nodes=(node,), profile=attached(record.profile))
+
+        finished = one_cell(change)
+        profiles = tuple(attached(profile) for profile in finished.plan.profiles)
+        finished = replace(finished, plan=replace(finished.plan, profiles=profiles))
+        index = ReportIndex(finished, judge(finished))
+        return {stamp.label: stamp.text for stamp in caveats.existing_clusters(index)}
+
+    bare = stamps("verify-full")
+    assert list(bare) == ["premium: others run it"]
+    assert bare["premium: others run it"] == (
+        "Read: release and settings of durability. Only declared: number of copies and limits of "
+        "the disks. Not known: size of the nodes, CPU, memory and network of the nodes, load of "
+        "the disks, time for which the nodes' tasks waited and counters of the storage engine."
+    )
+    seen = stamps("off", **{NODE_EXPORTER: "u", DISK_DEVICE: "sda", "yb-tserver": "u"})
+    assert "Not known: time for which the nodes' tasks waited." in seen["premium: others run it"]
+    assert seen["premium: not verified"] == (
+        "With `tls: off` nothing proves that it was this cluster which answered and passwords and "
+        "data went in the clear."
+    )
+
+
+def test_encrypted_sessions_are_not_compared_with_others() -> None:
+    def record(tls: str) -> Record:
+        found = theirs().runs[0].record
+        return replace(found, facts={**found.facts, "database": {"version": "17", "tls": tls}})
+
+    assert comparability.differences(record("verify-full"), record("require")) == ()
+    (difference,) = comparability.differences(record("verify-full"), record("off"))
+    assert difference == "`tls` of sessions verify-full against off"
+
+
+def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
+    run = theirs().runs[0]
+    facts = {**run.record.facts, "database": {"durable": False}}
+    run = replace(run, record=replace(run.record, facts=facts))
+    busy = {"host_cpu_pct": 100.0}
+    found = {doubt.kind: doubt for doubt in of_run(run, busy)}
+    assert found["host saturated"].text.endswith("100 % busy, with the load generator on it")
+    assert "NODES" not in found["host saturated"].advice
+    assert "owner" in found["commits not durable"].advice
+
+
+def test_processors_of_nodes_elsewhere_are_not_this_machines() -> None:
+    run = theirs().runs[0]
+    here = resources.total(run, 8.0)
+    nodes = tuple(
+        replace(node, sources={NODE_EXPORTER: "http://db:9100"})
+        if node.role == "database"
+        else node
+        for node in run.record.nodes
+    )
+    there = resources.total(replace(run, record=replace(run.record, nodes=nodes)), 8.0)
+    assert "other_cpu_pct" in here and "other_cpu_pct" not in there
+    assert there["client_cpu_pct"] == here["client_cpu_pct"]
+
+
+def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> None:
+    """Judged with telemetry, and written without: no chart depends on how a tier is held."""
+    cell: dict[str, Any] = {"profiles": ["premium"], "workloads": ["insert"], "repetitions": 1}
+    sampled, bare = build_campaign(**cell), build_campaign(**cell, frames=False)
+    for name in tier_mechanisms():
+        verdict = judge(with_tier(sampled, enforcement=name))
+        report.write(with_tier(bare, enforcement=name), verdict, tmp_path)
+
+
+def with_disks(devices: str, log_bytes: float, wal_device: str | None = None) -> RunData:
+    """A run on a PostgreSQL of others whose disks were written 1 MiB/s, as far as they count."""
+    (run,) = theirs().runs
+    facts = {**run.record.facts, "database": {
+        "durable": True, "flavour": "postgresql", "since_reset": {"wal_bytes": log_bytes},
+    }}  # fmt: skip
+    nodes = tuple(
+        replace(node, device=None, wal_device=wal_device, sources={DISK_DEVICE: devices})
+        if node.role == "database"
+        else node
+        for node in run.record.nodes
+    )
+    record = replace(run.record, facts=facts, nodes=nodes)
+    begin, end = results.measured_window(record) or (0.0, 0.0)
+    rows = [
+        Sample(float(at), "node-1", f"{prefix}disk_written_bytes_total", "bytes", at * 2.0**20)
+        for at in np.linspace(begin, end, 20)
+        for prefix in (("", "wal_") if wal_device else ("",))
+    ]
+    table = pd.DataFrame([vars(row) | {"phase": "measure"} for row in rows])
+    return replace(run, record=record, sampled=Samples.held(table))
+
+
+@pytest.mark.parametrize(
+    ("log_mib_per_s", "wal_device", "doubted"),
+    [(1.5, None, False), (3, None, True), (3, "b", False)],
+)
+def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
+    log_mib_per_s: float, wal_device: str | None, doubted: bool
+) -> None:
+    record = theirs().runs[0].record
+    begin, measure = record.phase("warm-up"), record.phase("measure")
+    assert begin and measure
+    log_bytes = log_mib_per_s * 2**20 * (measure.end_s - begin.start_s)
+    run = with_disks("a", log_bytes, wal_device)
+    found = [d.text for d in of_run(run, {}) if d.kind == "disks not counted"]
+    assert (
+        [text.partition(",")[0] for text in found] == ["node-1: the database's log grew by 3 MiB/s"]
+    ) is doubted
+    assert bool(found) is doubted
+
+
+def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:
+    (run,) = theirs().runs
+
+    def shares(devices: str) -> set[str]:
+        nodes = tuple(replace(n, sources={DISK_DEVICE: devices}) for n in run.record.nodes)
+        again = RunData(replace(run.record, nodes=nodes), run.intervals, run.sampled)
+        values = next(iter(resources.gather(again, 8.0).values()))
+        assert values["disk_iops"] > 0
+        return {name for name in values if "of_cap" in name}
+
+    assert "iops_of_cap_pct" in shares("nvme1n1") and shares("nvme1n1 nvme2n1") == set()

@@ -1,0 +1,224 @@
+"""What is watched of nodes that others run: their pages, the disks of their databases, counters."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from orchestrator.databases.existing import declaration, disks, probe
+from tests.fake_existing import (
+    POSTGRESQL,
+    YUGABYTEDB,
+    Server,
+    a_cache,
+    database,
+    running,
+    spec,
+    world,
+)
+from tests.fakes import QuietProgress
+from tests.pages import FLAGS, listed, serving
+
+__all__ = ["a_cache"]  # each test has one of its own
+
+
+FILESYSTEMS = (
+    'node_filesystem_size_bytes{device="/dev/nvme1n1",mountpoint="/mnt/d0"} 1e12\n'
+    'node_filesystem_size_bytes{device="/dev/sda1",mountpoint="/"} 1e10\n'
+    'node_disk_reads_completed_total{device="nvme1n1"} 0\n'
+    'node_disk_reads_completed_total{device="sda"} 0\n'
+)
+
+
+def of_each(url: str) -> str:
+    """The same address for each of three hosts."""
+    return f"{url} {url} {url}"
+
+
+CPUS = "".join(f'node_cpu_seconds_total{{cpu="{n}",mode="idle"}} 1\n' for n in range(8))
+
+
+def test_nodes_are_watched_through_their_own_pages() -> None:
+    """The device is found by where the tablet server says that its data are."""
+    flags = listed({"fs_data_dirs": "/mnt/d0"})
+    with (
+        serving({FLAGS: flags, "/metrics": CPUS + FILESYSTEMS}) as url,
+        running(Server(), spec(tservers=of_each(url), node_exporters=of_each(url))) as cluster,
+    ):
+        node = cluster.nodes[1]
+    assert (node.name, node.role, node.cpus) == ("node-2", "database", 8.0)
+    assert (node.container, node.process_id, node.device) == (None, None, None)
+    assert node.sources == {"yb-tserver": url, "node-exporter": url, "disk-device": "nvme1n1"}
+
+
+def test_facts_of_a_postgresql_say_whether_commits_are_durable() -> None:
+    server = Server(banner=POSTGRESQL, databases={"postgres": set()})
+    with running(server, spec(maintenance_database="postgres")) as cluster:
+        facts = database(server).facts(cluster, world()).recorded()
+    assert cluster.database == declaration.POSTGRESQL
+    assert facts["version"] == "16.4"
+    assert facts["existing"] is True
+    assert facts["durable"] is False
+    assert facts["durability"]["synchronous_commit"] == "off"
+    assert facts["data_bytes"] == 4096
+
+
+def test_facts_of_a_stand_in_are_marked() -> None:
+    server = Server(banner=f"{YUGABYTEDB}, a stand-in")
+    with running(server, spec()) as cluster:
+        assert database(server).facts(cluster, world()).recorded()["stand_in"] is True
+
+
+# ------------------------------------------------------------------ which disks hold a database
+
+# As node_exporter 1.5.0 shows them; of a mapped device by its own test data
+# (prometheus/node_exporter, collector/fixtures/e2e-output.txt).
+MOUNTS = "".join(
+    f'node_filesystem_size_bytes{{device="{device}",fstype="xfs",mountpoint="{mount}"}} 1e12\n'
+    for device, mount in (
+        ("/dev/root", "/"),
+        ("/dev/nvme1n1p1", "/mnt/d0"),
+        ("/dev/sdb1", "/mnt/d1"),
+        ("/dev/mapper/nvme0n1_crypt", "/mnt/log"),
+        ("/dev/vdc", "/mnt/d0/pg_wal"),
+        ("tank/data", "/tank"),
+    )
+)
+DISKS = "".join(
+    f'node_disk_reads_completed_total{{device="{device}"}} 0\n'
+    for device in ("nvme0n1", "nvme1n1", "sda", "sdb", "vdc", "dm-0")
+)
+MAPPED = 'node_disk_device_mapper_info{device="dm-0",name="nvme0n1_crypt"} 1\n'
+PAGE = MOUNTS + DISKS + MAPPED
+
+
+@pytest.mark.parametrize(
+    ("path", "disk"),
+    [
+        ("/mnt/d0", "nvme1n1"),
+        ("/mnt/d0/data", "nvme1n1"),
+        ("/mnt/d00", None),  # on /dev/root, which no counter has the name of
+        ("/mnt/d1/x", "sdb"),
+        ("/mnt/log", "dm-0"),
+        ("/mnt/d0/pg_wal", "vdc"),
+        ("/tank/x", None),
+    ],
+)
+def test_a_directory_is_on_the_disk_of_its_mount_as_counters_name_it(
+    path: str, disk: str | None
+) -> None:
+    assert disks.device_of(PAGE, path) == disk
+
+
+@pytest.mark.parametrize(
+    ("keys", "places", "expected"),
+    [
+        ({}, disks.Places(("/mnt/d1",), ("/mnt/d1",)), disks.HostDisks(("sdb",))),
+        ({}, disks.Places(("/mnt/d0",), ("/mnt/log",)), disks.HostDisks(("nvme1n1",), "dm-0")),
+        ({}, disks.Places(("/mnt/d0", "/mnt/d1"), ("/mnt/d0", "/mnt/d1")),
+         disks.HostDisks(("nvme1n1", "sdb"), None,
+                     "nvme1n1 and sdb hold its data: neither is held to the tier's limits")),
+        ({}, disks.Places(("/mnt/d0",), ("/tank/wal",)),
+         disks.HostDisks(("nvme1n1",), None,
+                     "/tank/wal is on no disk that its node_exporter shows, and does not count")),
+        ({"devices": "sdb"}, disks.Places(("/mnt/d0", "/mnt/d1")),
+         disks.HostDisks(("sdb",), None, "nvme1n1 and sdb hold its data, and only sdb counts")),
+        ({"devices": "sdz"}, disks.Places(), disks.HostDisks(("sdz",))),
+        ({}, disks.Places(("/tank",)), disks.HostDisks()),
+    ],
+)  # fmt: skip
+def test_all_directories_count_or_are_doubted(
+    keys: dict[str, str], places: disks.Places, expected: disks.HostDisks
+) -> None:
+    declared, _ = declaration.read(spec(3, 3, None, **keys).settings)
+    assert disks.of_host(declared, 0, places, PAGE) == expected
+
+
+def shown(**flags: str) -> AbstractContextManager[str]:
+    metrics = f"{CPUS}node_memory_MemTotal_bytes 8192\n{PAGE}"
+    return serving({FLAGS: listed(flags), "/metrics": metrics})
+
+
+def test_directories_of_yugabytedb_and_its_log_are_those_of_its_flags() -> None:
+    with (
+        shown(fs_data_dirs="/mnt/d0,/mnt/d1", fs_wal_dirs="/mnt/log") as url,
+        running(Server(), spec(tservers=of_each(url), node_exporters=of_each(url))) as cluster,
+    ):
+        node = cluster.nodes[0]
+    assert (node.sources["disk-device"], node.wal_device) == ("nvme1n1 sdb", "dm-0")
+
+
+@pytest.mark.parametrize(
+    ("directory", "tables", "device", "wal"),
+    [
+        ("/mnt/d1/main", "", "sdb", None),
+        ("/mnt/d0", "", "nvme1n1", "vdc"),
+        ("/mnt/d1/main", "/mnt/log/space", "dm-0", "sdb"),
+        (None, "", None, None),
+    ],
+)
+def test_a_postgresql_is_on_the_disk_of_its_directory_or_table_space(
+    directory: str | None, tables: str, device: str | None, wal: str | None
+) -> None:
+    server, progress = Server(POSTGRESQL, directory=directory, tables=tables), QuietProgress()
+    with shown() as url:
+        given = spec(1, 1, hosts="10.0.0.11", node_exporters=url)
+        with running(server, given) as cluster:
+            (node,) = cluster.nodes
+        database(server).check(given, world(progress))
+    assert (node.sources.get("disk-device"), node.wal_device) == (device, wal)
+    hint = "or let yugabyte see `data_directory` (GRANT pg_read_all_settings)"
+    assert any(hint in text for text in progress.said) is (device is None)
+
+
+# ------------------------------------------------------------------ what a PostgreSQL counts
+
+
+@pytest.mark.parametrize(("watched", "cache_bytes"), [(False, 2**27), (True, 8192)])
+def test_settings_cache_and_what_was_counted_since_measuring_began(
+    watched: bool, cache_bytes: int
+) -> None:
+    readings: list[dict[str, Any]] = [
+        {"blks_hit": 10, "blks_read": 10, "wal_bytes": 100, "wal_syncs": 1, "wal_sync_s": 0.5},
+        {"blks_hit": 40, "blks_read": 20, "wal_bytes": 900, "wal_syncs": 5, "wal_sync_s": 2.5},
+    ]
+    server = Server(POSTGRESQL, counters=readings)
+    with shown() as url:
+        exporters = {"node_exporters": url} if watched else {}
+        with running(server, spec(1, 1, None, hosts="10.0.0.11", **exporters)) as cluster:
+            database(server).begin_measuring(cluster, world())
+            facts = database(server).facts(cluster, world())
+    assert facts.settings == {"checkpoint_timeout": "5min", "shared_buffers": "128MB"}
+    assert facts.cache_bytes == cache_bytes
+    assert facts.since_reset == {
+        "blks_hit": 30,
+        "blks_read": 10,
+        "buffer_hit_ratio": 0.75,
+        "wal_bytes": 800,
+        "wal_syncs": 4,
+        "wal_sync_s": 2.0,
+        "wal_sync_avg_s": 0.5,
+        "wal_nodes": 1,
+    }
+
+
+def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag() -> None:
+    """PgBouncer 1.18 gave a session process -429256030 while 15452 answered."""
+    server, progress = Server(POSTGRESQL, given_process_id=-429256030), QuietProgress()
+    given = spec(1, 1, hosts="10.0.0.11")
+    database(server).check(given, world(progress))
+    evidence = "the session was given process -429256030, and process 77 answers"
+    assert f"a connection pooler answers for the database: {evidence}" in progress.said
+    with running(server, given) as cluster:
+        assert database(server).facts(cluster, world()).pooler == evidence
+    managed = Server()
+    with shown(enable_ysql_conn_mgr="true") as url:
+        given = spec(tservers=of_each(url))
+        declared, _ = declaration.read(given.settings)
+        with running(managed, given) as cluster:
+            observed = probe.look(declared, managed.connect)
+            facts = probe.facts(declared, observed, cluster.nodes, managed.connect)
+    assert facts.pooler == "its tablet servers run with `enable_ysql_conn_mgr`"
+    assert (facts.settings or {})["tserver.enable_ysql_conn_mgr"] == "true"

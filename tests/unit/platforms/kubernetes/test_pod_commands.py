@@ -1,0 +1,159 @@
+"""Commands in pods: their connections, what is carried in and out, machines that are lost."""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+import urllib3
+from kubernetes.stream import ws_client
+
+from orchestrator.errors import NodeError, UnavailableError
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import Mount
+from tests.fake_cluster import FakeCluster, end, spec
+
+
+def test_a_password_is_in_no_address(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+    with platform.running(spec(environment={"PGPASSWORD": "of-the-pod"})):
+        platform.container("runs").exec(
+            ("true",), timeout_s=20, env={"PGPASSWORD": "of-the-command"}
+        )
+        assert cluster.names("secrets") == ["runs"]
+        pods = [thing for path, thing in cluster.things.items() if path.endswith("/pods/runs")]
+    assert "of-the" not in str(pods) and "of-the" not in str(cluster.calls)
+    assert cluster.names("secrets") == []
+
+
+def test_a_connection_that_was_not_made_is_tried_again(
+    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = ws_client.create_websocket
+    refused: list[OSError] = [ssl.SSLError("unexpected message"), ConnectionRefusedError()]
+
+    def connected(*arguments: Any) -> Any:
+        if refused:
+            raise refused.pop()
+        return connect(*arguments)
+
+    with platform.running(spec()):
+        monkeypatch.setattr(ws_client, "create_websocket", connected)
+        assert platform.container("runs").exec(("true",), timeout_s=20).exit_code == 0
+
+
+@pytest.mark.parametrize("unconnected", [True, False])
+def test_only_what_cannot_have_been_made_is_made_again(
+    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch, unconnected: bool
+) -> None:
+    client = platform._api._client
+    failed: list[str] = []
+    call = client.call_api
+    reason = (
+        urllib3.exceptions.SSLError("unexpected message")
+        if unconnected
+        else urllib3.exceptions.ProtocolError("connection aborted")
+    )
+
+    def flaky(method: str, *arguments: Any, **more: Any) -> Any:
+        if method == "POST" and not failed:
+            failed.append(method)
+            raise urllib3.exceptions.MaxRetryError(Mock(), "/", reason)
+        return call(method, *arguments, **more)
+
+    monkeypatch.setattr(client, "call_api", flaky)
+    if not unconnected:
+        with pytest.raises(UnavailableError, match="connection aborted"), platform.running(spec()):
+            pass
+    with platform.running(spec()):
+        assert platform.container("runs").state() == "running"
+
+
+def test_a_command_whose_connection_was_cut_is_not_begun_again(
+    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def cut(*arguments: Any) -> Any:
+        tried.append(arguments)
+        raise ConnectionResetError
+
+    with platform.running(spec()):
+        monkeypatch.setattr(ws_client, "create_websocket", cut)
+        with pytest.raises(UnavailableError, match="does not answer"):
+            platform.container("runs").exec(("true",), timeout_s=20)
+    assert len(tried) == 1
+
+
+def test_a_death_while_a_command_runs(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+    with platform.running(spec()), platform.running(spec("node")):
+        path = next(path for path in cluster.things if path.endswith("/pods/node"))
+        end(cluster.things[path], 137, "OOMKilled")
+        with pytest.raises(NodeError, match=r"node died .*exit 137, out of memory"):
+            platform.container("runs").exec(
+                ("sleep", "20"), timeout_s=30, watch=(platform.container("node"),)
+            )
+
+
+@pytest.mark.parametrize(("watched", "said"), [("node", "node died .*"), ("runs", "runs is ")])
+def test_a_machine_that_is_lost_while_a_command_runs(
+    platform: KubernetesPlatform, cluster: FakeCluster, watched: str, said: str
+) -> None:
+    """Kubernetes calls its pods running for minutes more."""
+    words = r"lost \(its machine vm-0 is not ready since 2026-01-01T00:00:16Z: Kubelet stopped"
+    with platform.running(spec()), platform.running(spec("node")):
+        path = next(path for path in cluster.things if path.endswith(f"/pods/{watched}"))
+        other = next(path for path in cluster.things if path.endswith("/pods/node"))
+        assert platform.container(watched).state() == "running"
+        if watched == "runs":
+            cluster.things[other]["spec"]["nodeName"] = "vm-1"
+        cluster.lose("vm-0")
+        with pytest.raises(NodeError, match=said + words):
+            platform.container("runs").exec(
+                ("sleep", "20"), timeout_s=30, watch=(platform.container("node"),)
+            )
+        assert (
+            platform.container(watched).logs() == "" and ("GET", f"{path}/log") not in cluster.calls
+        )
+    assert ("DELETE", path) in cluster.calls
+
+
+def test_a_machine_that_is_lost_while_its_pod_is_removed(
+    platform: KubernetesPlatform, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed, tried = cluster.removed, list[str]()
+
+    def kept_once(path: str) -> tuple[int, dict[str, Any]]:
+        if path.endswith("/pods/runs") and not tried:
+            tried.append(path)
+            cluster.lose("vm-0")
+            return 200, {"status": "Success"}  # the kubelet would end it, and never does
+        return removed(path)
+
+    with platform.running(spec()):
+        monkeypatch.setattr(cluster, "removed", kept_once)
+    assert tried and "runs" not in cluster.names("pods")
+
+
+def test_files_are_carried_in_before_it_begins_and_out_after_each_command(
+    platform: KubernetesPlatform, cluster: FakeCluster, tmp_path: Path
+) -> None:
+    given, out = tmp_path / "given", tmp_path / "out"
+    given.mkdir()
+    out.mkdir()
+    (given / "load.lua").write_text("first")
+    mounts = (Mount(str(given), "/given", read_only=True), Mount(str(out), "/out"))
+    with platform.running(spec(mounts=mounts)):
+        assert (cluster.folder / "carried" / "0" / "load.lua").read_text() == "first"
+        (given / "load.lua").write_text("second")
+        script = (
+            "cat /carried/0/load.lua; head -c 600000 /dev/urandom | tee /carried/1/raw | md5sum"
+        )
+        done = platform.container("runs").exec(("sh", "-c", script), timeout_s=30)
+        assert done.out.startswith("second")
+        assert hashlib.md5((out / "raw").read_bytes()).hexdigest() in done.out
+        (cluster.folder / "carried" / "1" / "late").write_text("written by main")
+    assert (out / "late").read_text() == "written by main"
