@@ -37,7 +37,7 @@ class ReportIndex:
     @property
     def published(self) -> bool:
         """Whether others measured this and published it."""
-        return results.was_published(self.campaign.plan)
+        return self.campaign.published
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ class ReportIndex:
         """Why a planned run left no figures; None if it left some."""
         data = self.runs.get(run.number)
         if data is None:
-            return "not published" if self.published else "not carried out"
+            return self.campaign.absent
         if doubts := self.campaign.excluded.get(run.number):
             return f"excluded: {doubts[0].text}"
         if data.record.outcome == "done":

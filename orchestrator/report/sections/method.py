@@ -36,8 +36,7 @@ def section(index: ReportIndex) -> Section:
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
     parts.append(Part("To do it again", _again(index.campaign)))
-    files = "Cells and their files" if index.published else "Runs and their raw files"
-    parts.append(Part(files, (_runs(index), _files(index))))
+    parts.append(Part("Runs and their raw files", (_runs(index), _files(index))))
     return Section("method", "Method, and how to reproduce", tuple(parts))
 
 

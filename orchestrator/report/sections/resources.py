@@ -75,7 +75,7 @@ def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
 def _unknown_cause(index: ReportIndex, tier: str, workload: str) -> str:
     if index.finished(tier, workload):
         return "could not be told"
-    return "missing: not published" if index.published else "missing: no finished run"
+    return "missing: no finished run"
 
 
 def _cause(verdict: str) -> str:
