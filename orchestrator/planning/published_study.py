@@ -39,7 +39,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.tier import Limits, Origin, OthersDisks, Price, Tier
+from orchestrator.tier import Limits, Origin, OthersDisks, Tier
 
 SCALE = "study"
 FULL_SCALES = (SCALE, "study-20")  # with the study's own sizes
@@ -161,10 +161,8 @@ def read(where: str, name: str, text: str) -> Study:
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
     raise_all([Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
     plan = _plan(study, name)
-    records = (_record(study, plan, run) for run in plan.runs)
-    deltas = tuple(_deltas(study))
     return Study(
-        study.title, study.source, plan, tuple(r for r in records if r is not None), deltas
+        study.title, study.source, plan, tuple(_records(study, plan)), tuple(_deltas(study))
     )
 
 
@@ -218,8 +216,8 @@ def _plan(study: StudyYaml, name: str) -> Plan:
         repetitions=1,
         margin_pct=MARGIN_PCT,
         p99_margin_pct=MARGIN_PCT,
-        profiles=tuple(_profile(study, tier) for tier in study.tiers),
-        workloads=tuple(_loaded(name, one) for name, one in study.workloads.items()),
+        profiles=tuple(_profile(study, tier, row) for tier, row in study.tiers.items()),
+        workloads=tuple(_workload(load, row) for load, row in study.workloads.items()),
         runs=tuple(Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)),
         estimate_s=0.0,
         notes=(
@@ -233,60 +231,55 @@ def _plan(study: StudyYaml, name: str) -> Plan:
     )
 
 
-def _profile(study: StudyYaml, name: str) -> Profile:
-    one = study.tiers[name]
+def _profile(study: StudyYaml, name: str, row: StudyTierYaml) -> Profile:
     tier = Tier(
         name=name,
-        title=one.title,
-        limits=Limits(one.iops, one.throughput),
+        title=row.title,
+        limits=Limits(row.iops, row.throughput),
         disk=OthersDisks(),
-        price=Price(**one.price.model_dump()) if one.price else None,
-        origin=Origin(source=study.source, as_of=study.as_of, notes=one.notes),
+        price=row.price.build() if row.price else None,
+        origin=Origin(source=study.source, as_of=study.as_of, notes=row.notes),
     )
     return Profile(name, study.question, tier, study.cluster.build(SCALE))
 
 
-def _loaded(name: str, one: StudyWorkloadYaml) -> Workload:
+def _workload(name: str, load: StudyWorkloadYaml) -> Workload:
     return Workload(
         name=name,
-        title=one.title,
-        generator=one.generator,
         script="",
-        dataset=Dataset(one.dataset, one.size),
+        dataset=Dataset(load.dataset, load.size),
         scale=SCALE,
-        threads=one.threads,
-        loader_threads=one.loader_threads,
-        warmup_s=one.warmup,
-        measure_s=one.measure,
-        statements_per_transaction=one.statements_per_transaction,
-        options=one.options,
+        warmup_s=load.warmup,
+        measure_s=load.measure,
+        **load.model_dump(exclude={"dataset", "size", "warmup", "measure", "results"}),
     )
 
 
-def _record(study: StudyYaml, plan: Plan, run: Run) -> Record | None:
-    """None if its figures were not published."""
-    figures = study.workloads[run.workload].results[run.profile]
-    if figures is None:
-        return None
-    doubts = tuple(
-        Doubt(one.kind, one.text, one.advice, run.number)
-        for one in study.doubts
-        if one.workload == run.workload and (not one.tiers or run.profile in one.tiers)
-    )
-    return Record(
-        schema_version=1,
-        run=run,
-        profile=plan.profile(run.profile),
-        workload=plan.workload(run.workload),
-        outcome="done",
-        failure=None,
-        phases=(),
-        nodes=(),
-        measurements=tuple(_measurements(study, figures)),
-        gate=None,
-        facts={"published": {"figures": STATEMENT, "source": study.source, "as_of": study.as_of}},
-        doubts=doubts,
-    )
+def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
+    """Of the runs whose figures were published."""
+    facts = {"published": {"figures": STATEMENT, "source": study.source, "as_of": study.as_of}}
+    for run in plan.runs:
+        figures = study.workloads[run.workload].results[run.profile]
+        if figures is None:
+            continue
+        yield Record(
+            schema_version=1,
+            run=run,
+            profile=plan.profile(run.profile),
+            workload=plan.workload(run.workload),
+            outcome="done",
+            failure=None,
+            phases=(),
+            nodes=(),
+            measurements=tuple(_measurements(study, figures)),
+            gate=None,
+            facts=facts,
+            doubts=tuple(
+                Doubt(doubt.kind, doubt.text, doubt.advice, run.number)
+                for doubt in study.doubts
+                if doubt.workload == run.workload and run.profile in (doubt.tiers or (run.profile,))
+            ),
+        )
 
 
 def _measurements(study: StudyYaml, figures: FiguresYaml) -> Iterator[Measurement]:

@@ -74,11 +74,15 @@ def one_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
-    if campaign.plan.repetitions == 1:
+    advice = f"repeat with REPEATS={GOOD_REPETITIONS}"
+    if campaign.published:
+        text = "each published cell has one value: a difference cannot be told from chance"
+        advice = "ask its authors for every repetition, or repeat it"
+    elif campaign.plan.repetitions == 1:
         text = "every cell was measured once: a difference cannot be told from chance"
     else:
         text = f"only one repetition finished of {', '.join(single)}: it has no interval"
-    yield Doubt("one repetition", text, f"repeat with REPEATS={GOOD_REPETITIONS}")
+    yield Doubt("one repetition", text, advice)
 
 
 def missing_cells(campaign: Results) -> Iterator[Doubt]:

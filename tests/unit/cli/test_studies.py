@@ -145,6 +145,7 @@ def test_the_missing_cell_is_missing_everywhere(imported: Imported) -> None:
     assert not any(delta.workload == "insert" for delta in imported.verdict.deltas)
     assert "Run 10 (premium × insert) was not published." in imported.markdown
     assert "1 of 15 planned runs left no figures." in imported.markdown
+    assert "| premium | *missing: no finished run* |" in imported.markdown
 
 
 def test_nothing_is_made_up(imported: Imported) -> None:
