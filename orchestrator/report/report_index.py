@@ -35,11 +35,6 @@ class ReportIndex:
         return tuple(sorted(profiles, key=lambda profile: profile.name != self.verdict.baseline))
 
     @property
-    def published(self) -> bool:
-        """Whether others measured this and published it."""
-        return self.campaign.published
-
-    @property
     def tiers(self) -> tuple[str, ...]:
         return tuple(profile.name for profile in self.profiles)
 
@@ -153,7 +148,7 @@ class ReportIndex:
         return Cell(words(summary), detail=wording.spread(summary))
 
     def absence(self, profile: str, workload: str) -> str:
-        absent = "not published" if self.published else "not measured"
+        absent = "not published" if self.campaign.published else "not measured"
         return absent if self.finished(profile, workload) else "missing"
 
     def metric_cells(
