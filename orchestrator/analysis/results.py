@@ -109,6 +109,16 @@ class Results:
     runs: tuple[RunData, ...]
     gates: tuple[Gate, ...] = ()
 
+    @property
+    def published(self) -> bool:
+        """Whether the figures are a publication's: nothing was run, sampled or checked here."""
+        return any(note.kind == "published figures" for note in self.plan.notes)
+
+    @property
+    def absent(self) -> str:
+        """What befell a planned run that left no record."""
+        return "not published" if self.published else "not carried out"
+
     @cached_property
     def done(self) -> tuple[RunData, ...]:
         """The runs that finished, whether they count or not, in the order of their numbers."""
@@ -235,11 +245,6 @@ def identity(record: Record) -> IdentityFacts:
     return IdentityFacts.read(record.facts.get("identity"))
 
 
-def published(record: Record) -> bool:
-    """Whether others published its figures: then nothing of it was run or sampled here."""
-    return "published" in record.facts
-
-
 def of_others(record: Record) -> bool:
     """Whether others run the cluster: then its nodes and settings are not ours to change."""
     return record.profile.cluster.database == EXISTING
@@ -248,11 +253,6 @@ def of_others(record: Record) -> bool:
 def left_out(campaign: Results) -> tuple[str, ...]:
     """Files that were cut and are passed over, a phrase each."""
     return tuple(one.text for one in campaign.plan.notes if one.text.startswith(LEFT_OUT))
-
-
-def was_published(plan: Plan) -> bool:
-    """Whether the plan is that of a study which others carried out and published."""
-    return any(note.kind == "published figures" for note in plan.notes)
 
 
 def value_of(record: Record, metric: str, scope: str = "all") -> float | None:

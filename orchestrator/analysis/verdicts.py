@@ -132,8 +132,7 @@ def _fate(campaign: Results, run: Run) -> str:
         return f"run {run.number} excluded: {doubts[0].kind}: {doubts[0].text}"
     record = next((r.record for r in campaign.runs if r.record.run.number == run.number), None)
     if record is None:
-        what = "published" if results.was_published(campaign.plan) else "carried out"
-        return f"run {run.number} was not {what}"
+        return f"run {run.number} was {campaign.absent}"
     why = f": {record.failure}" if record.failure else ""
     return f"run {run.number} {record.outcome}{why}"
 

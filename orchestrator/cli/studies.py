@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +17,7 @@ from orchestrator.errors import UsageError
 
 if TYPE_CHECKING:
     from orchestrator.analysis.conclusions import Verdict
-    from orchestrator.planning.published_study import Study
+    from orchestrator.planning.published_study import PublishedDelta, Study
 
 REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 
@@ -62,14 +64,41 @@ def carry_in(app: App, file: Path, results: Path) -> tuple[Study, Path]:
     study = published_study.read(where, name.removeprefix("reference-"), text)
     source = {"published": study.title, "source": study.source}
     fingerprint = {"tierbench": __version__, **source, **campaign.command_given(app)}
-    return study, store.keep_published(results, study, text, fingerprint, app.clock.now())
+    folder = store.create(results, study.plan, fingerprint, app.clock.now())
+    (folder / "study.yaml").write_text(text)
+    for record in study.records:
+        run = folder / "runs" / record.run.slug
+        run.mkdir()  # without raw/: there are no files of it
+        store.save_record(run, record)
+    return study, folder
 
 
 def compared(study: Study, verdict: Verdict) -> list[str]:
     """How many of the changes that the study printed come out of its figures, and which do not."""
-    from orchestrator.analysis.campaigns import published_deltas
+    changes = reproduced(study.deltas, verdict)
+    wrong = [
+        f"{printed.tier}, {printed.workload}, {printed.metric}: printed {printed.change_pct:+} %, "
+        f"and its figures make {'no such change' if change is None else f'{change:+} %'}"
+        for printed, change in changes.items()
+        if change != printed.change_pct
+    ]
+    agreeing = len(changes) - len(wrong)
+    return [f"{agreeing} of {len(changes)} printed changes follow from its figures", *wrong]
 
-    every = published_deltas.reproduced(study.deltas, verdict)
-    wrong = [str(one) for one in every if not one.agrees]
-    count = len(every) - len(wrong)
-    return [f"{count} of {len(every)} printed changes follow from its figures", *wrong]
+
+def reproduced(
+    deltas: Sequence[PublishedDelta], verdict: Verdict
+) -> dict[PublishedDelta, Decimal | None]:
+    """Printed change → the verdict's with as many digits, halves rounded away from zero; None if
+    there is none."""
+    ours = {(d.workload, d.contender, d.metric, d.scope): d.change_pct for d in verdict.deltas}
+    changes: dict[PublishedDelta, Decimal | None] = {}
+    for printed in deltas:
+        change_pct = ours.get((printed.workload, printed.tier, printed.metric, printed.scope))
+        digits = Decimal(1).scaleb(int(printed.change_pct.as_tuple().exponent))
+        changes[printed] = (
+            Decimal(repr(change_pct)).quantize(digits, ROUND_HALF_UP) + 0  # no minus zero
+            if change_pct is not None
+            else None
+        )
+    return changes

@@ -7,12 +7,12 @@ absent, a tier without figures has no record, and plan and records say that noth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
@@ -44,7 +44,6 @@ from orchestrator.tier import Limits, Origin, OthersDisks, Tier
 SCALE = "study"
 FULL_SCALES = (SCALE, "study-20")  # with the study's own sizes
 MARGIN_PCT = 5.0
-EACH_NODE = "each node"
 STATEMENT = "published figures, not measured by this program"
 # Key of a cell → metric and scope; figures of disks have the scope that `disk_figures` says.
 FIGURES = {
@@ -62,17 +61,7 @@ FIGURES = {
 }
 
 
-def _as_printed(text: str) -> str:
-    try:
-        finite = Decimal(text).is_finite()
-    except InvalidOperation:
-        finite = False
-    if not finite:
-        raise ValueError(f"expected a change in percent such as -6.4, got {units.short(text)}")
-    return text
-
-
-Printed = Annotated[str, BeforeValidator(units.as_text), AfterValidator(_as_printed)]
+Printed = Annotated[Decimal, BeforeValidator(units.as_text)]  # keeps the digits
 Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
 Duration = Annotated[Seconds, Field(gt=0)]
 
@@ -172,10 +161,8 @@ def read(where: str, name: str, text: str) -> Study:
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
     raise_all([Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
     plan = _plan(study, name)
-    records = (_record(study, plan, run) for run in plan.runs)
-    deltas = tuple(_deltas(study))
     return Study(
-        study.title, study.source, plan, tuple(r for r in records if r is not None), deltas
+        study.title, study.source, plan, tuple(_records(study, plan)), tuple(_deltas(study))
     )
 
 
@@ -188,39 +175,32 @@ def _mistakes(study: StudyYaml) -> Iterator[tuple[str, str]]:
         for name in names:  # they become names of folders and files
             if not re.fullmatch(r"\w[\w.+-]*", name):
                 yield f"{key}.{name}", "a name has letters, digits, and . + - _ after the first"
-    if study.baseline not in study.tiers:
-        yield "baseline", unknown("tier", study.baseline, study.tiers)
+    yield from _unknown("baseline", "tier", [study.baseline], study.tiers)
     if study.cluster.nodes is None:
         yield "cluster.nodes", "this key is missing"
     if study.cluster.node and SCALE not in study.cluster.node:
         yield "cluster.node", f"name its size `{SCALE}`"
     for name, workload in study.workloads.items():
         path = f"workloads.{name}.results"
-        yield from _tiers(path, workload.results, study)
+        yield from _unknown(path, "tier", workload.results, study.tiers)
         for tier in study.tiers.keys() - workload.results.keys():
             yield path, f"{tier} is missing; null says that its figures were not published"
     for name, metrics in study.deltas.items():
-        yield from _workload(f"deltas.{name}", name, study)
+        yield from _unknown(f"deltas.{name}", "workload", [name], study.workloads)
         for key, tiers in metrics.items():
-            if key not in FIGURES:
-                yield f"deltas.{name}.{key}", unknown("figure", key, FIGURES)
-            yield from _tiers(f"deltas.{name}.{key}", tiers, study)
+            path = f"deltas.{name}.{key}"
+            yield from _unknown(path, "figure", [key], FIGURES)
+            yield from _unknown(path, "tier", tiers, study.tiers)
     for number, doubt in enumerate(study.doubts):
-        yield from _workload(f"doubts.{number}.workload", doubt.workload, study)
-        yield from _tiers(f"doubts.{number}.tiers", doubt.tiers, study)
+        path = f"doubts.{number}"
+        yield from _unknown(f"{path}.workload", "workload", [doubt.workload], study.workloads)
+        yield from _unknown(f"{path}.tiers", "tier", doubt.tiers, study.tiers)
 
 
-def _workload(path: str, name: str, study: StudyYaml) -> Iterator[tuple[str, str]]:
-    if name not in study.workloads:
-        yield path, unknown("workload", name, study.workloads)
-
-
-def _tiers(
-    path: str, names: Mapping[str, object] | tuple[str, ...], study: StudyYaml
+def _unknown(
+    path: str, kind: str, names: Iterable[str], known: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    for name in names:
-        if name not in study.tiers:
-            yield path, unknown("tier", name, study.tiers)
+    return ((path, unknown(kind, name, known)) for name in names if name not in known)
 
 
 # ------------------------------------------------------------------ a campaign of it
@@ -236,8 +216,8 @@ def _plan(study: StudyYaml, name: str) -> Plan:
         repetitions=1,
         margin_pct=MARGIN_PCT,
         p99_margin_pct=MARGIN_PCT,
-        profiles=tuple(_profile(study, tier) for tier in study.tiers),
-        workloads=tuple(_loaded(name, one) for name, one in study.workloads.items()),
+        profiles=tuple(_profile(study, tier, row) for tier, row in study.tiers.items()),
+        workloads=tuple(_workload(load, row) for load, row in study.workloads.items()),
         runs=tuple(Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)),
         estimate_s=0.0,
         notes=(
@@ -251,73 +231,63 @@ def _plan(study: StudyYaml, name: str) -> Plan:
     )
 
 
-def _profile(study: StudyYaml, name: str) -> Profile:
-    one = study.tiers[name]
+def _profile(study: StudyYaml, name: str, row: StudyTierYaml) -> Profile:
     tier = Tier(
         name=name,
-        title=one.title,
-        limits=Limits(one.iops, one.throughput),
+        title=row.title,
+        limits=Limits(row.iops, row.throughput),
         disk=OthersDisks(),
-        price=one.price,
-        origin=Origin(source=study.source, as_of=study.as_of, notes=one.notes),
+        price=row.price,
+        origin=Origin(source=study.source, as_of=study.as_of, notes=row.notes),
     )
     return Profile(name, study.question, tier, study.cluster.build(SCALE))
 
 
-def _loaded(name: str, one: StudyWorkloadYaml) -> Workload:
+def _workload(name: str, load: StudyWorkloadYaml) -> Workload:
     return Workload(
         name=name,
-        title=one.title,
-        generator=one.generator,
         script="",
-        dataset=Dataset(one.dataset, one.size),
+        dataset=Dataset(load.dataset, load.size),
         scale=SCALE,
-        threads=one.threads,
-        loader_threads=one.loader_threads,
-        warmup_s=one.warmup,
-        measure_s=one.measure,
-        statements_per_transaction=one.statements_per_transaction,
-        options=one.options,
+        warmup_s=load.warmup,
+        measure_s=load.measure,
+        **load.model_dump(exclude={"dataset", "size", "warmup", "measure", "results"}),
     )
 
 
-def _record(study: StudyYaml, plan: Plan, run: Run) -> Record | None:
-    """None if its figures were not published."""
-    figures = study.workloads[run.workload].results[run.profile]
-    if figures is None:
-        return None
-    doubts = tuple(
-        Doubt(one.kind, one.text, one.advice, run.number)
-        for one in study.doubts
-        if one.workload == run.workload and (not one.tiers or run.profile in one.tiers)
-    )
-    return Record(
-        schema_version=1,
-        run=run,
-        profile=plan.profile(run.profile),
-        workload=plan.workload(run.workload),
-        outcome="done",
-        failure=None,
-        phases=(),
-        nodes=(),
-        measurements=tuple(_measurements(study, figures)),
-        gate=None,
-        facts={"published": {"figures": STATEMENT, "source": study.source, "as_of": study.as_of}},
-        doubts=doubts,
-    )
+def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
+    """Of the runs whose figures were published."""
+    facts = {"published": {"figures": STATEMENT, "source": study.source, "as_of": study.as_of}}
+    for run in plan.runs:
+        figures = study.workloads[run.workload].results[run.profile]
+        if figures is None:
+            continue
+        yield Record(
+            schema_version=1,
+            run=run,
+            profile=plan.profile(run.profile),
+            workload=plan.workload(run.workload),
+            outcome="done",
+            failure=None,
+            phases=(),
+            nodes=(),
+            measurements=tuple(_measurements(study, figures)),
+            gate=None,
+            facts=facts,
+            doubts=tuple(
+                Doubt(doubt.kind, doubt.text, doubt.advice, run.number)
+                for doubt in study.doubts
+                if doubt.workload == run.workload and run.profile in (doubt.tiers or (run.profile,))
+            ),
+        )
 
 
 def _measurements(study: StudyYaml, figures: FiguresYaml) -> Iterator[Measurement]:
-    for key in FIGURES:
+    of_disks = study.disk_figures if study.disk_figures == "each node" else "all"
+    for key, (metric, scope) in FIGURES.items():
         value = getattr(figures, key)
         if value is not None:
-            yield measured(*_figure(study, key, value))
-
-
-def _figure(study: StudyYaml, key: str, value: float) -> tuple[str, float, str]:
-    metric, scope = FIGURES[key]
-    of_disks = EACH_NODE if study.disk_figures == EACH_NODE else "all"
-    return metric, value, scope or of_disks
+            yield measured(metric, value, scope or of_disks)
 
 
 def _deltas(study: StudyYaml) -> Iterator[PublishedDelta]:
@@ -325,4 +295,4 @@ def _deltas(study: StudyYaml) -> Iterator[PublishedDelta]:
         for key, changes in metrics.items():
             metric, scope = FIGURES[key]
             for tier, printed in changes.items():
-                yield PublishedDelta(workload, tier, metric, scope, Decimal(printed))
+                yield PublishedDelta(workload, tier, metric, scope, printed)

@@ -35,11 +35,6 @@ class ReportIndex:
         return tuple(sorted(profiles, key=lambda profile: profile.name != self.verdict.baseline))
 
     @property
-    def published(self) -> bool:
-        """Whether others measured this and published it."""
-        return results.was_published(self.campaign.plan)
-
-    @property
     def tiers(self) -> tuple[str, ...]:
         return tuple(profile.name for profile in self.profiles)
 
@@ -153,7 +148,7 @@ class ReportIndex:
         return Cell(words(summary), detail=wording.spread(summary))
 
     def absence(self, profile: str, workload: str) -> str:
-        absent = "not published" if self.published else "not measured"
+        absent = "not published" if self.campaign.published else "not measured"
         return absent if self.finished(profile, workload) else "missing"
 
     def metric_cells(
@@ -186,7 +181,7 @@ class ReportIndex:
         """Why a planned run left no figures; None if it left some."""
         data = self.runs.get(run.number)
         if data is None:
-            return "not published" if self.published else "not carried out"
+            return self.campaign.absent
         if doubts := self.campaign.excluded.get(run.number):
             return f"excluded: {doubts[0].text}"
         if data.record.outcome == "done":

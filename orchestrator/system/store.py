@@ -28,7 +28,6 @@ from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import Note, Plan, Record, Run
-from orchestrator.planning.published_study import Study
 from orchestrator.system import parquet
 from orchestrator.system.clock import stamp
 from orchestrator.system.redaction import hidden_in
@@ -93,19 +92,6 @@ def _fresh_folder(results: Path, name: str) -> Path:
             folder.mkdir()
             return folder
     raise UnavailableError(f"{results} has a thousand folders named {name}")
-
-
-def keep_published(
-    results: Path, study: Study, text: str, fingerprint: Mapping[str, Any], now_s: float
-) -> Path:
-    """Makes a campaign of what others published: no raw files, but the tables' own `text`."""
-    folder = create(results, study.plan, fingerprint, now_s)
-    (folder / "study.yaml").write_text(text)
-    for record in study.records:
-        run = folder / "runs" / record.run.slug
-        run.mkdir()
-        save_record(run, record)
-    return folder
 
 
 def newest(results: Path) -> Path | None:

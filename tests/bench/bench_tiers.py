@@ -151,8 +151,9 @@ def catalogue_tiers(count: int) -> list[Tier]:
     """Fixed sizes of the catalogue that differ in their limits, `count` of them."""
     rows = project_files.catalog(ROOT)
     found: dict[tuple[int, int], Tier] = {}
-    for name, kind, _ in rows.sizes():
-        if kind.emulate:
+    for name in rows.names():
+        _, kind, size = rows.find(name)
+        if size and kind.emulate:
             tier = choose(rows, name, name, name).tier
             if tier.limits.iops and tier.limits.bytes_per_s and tier.limits.iops <= 20_000:
                 found.setdefault((tier.limits.iops, tier.limits.bytes_per_s), tier)

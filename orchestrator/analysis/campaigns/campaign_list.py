@@ -77,7 +77,7 @@ def entry(
         repetitions=plan.repetitions,
         done=sum(run.record.run.number in numbers for run in campaign.done),
         planned=len(plan.runs),
-        published=results.was_published(plan),
+        published=campaign.published,
         decisions={one.workload: _phrase(one, len(plan.profiles)) for one in decisions},
         baselines=tuple(baselines),
         left_out=results.left_out(campaign),

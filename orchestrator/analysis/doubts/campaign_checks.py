@@ -74,24 +74,23 @@ def one_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
-    if results.was_published(campaign.plan):
+    advice = f"repeat with REPEATS={GOOD_REPETITIONS}"
+    if campaign.published:
         text = "each published cell has one value: a difference cannot be told from chance"
         advice = "ask its authors for every repetition, or repeat it"
-        yield Doubt("one repetition", text, advice)
-        return
-    if campaign.plan.repetitions == 1:
+    elif campaign.plan.repetitions == 1:
         text = "every cell was measured once: a difference cannot be told from chance"
     else:
         text = f"only one repetition finished of {', '.join(single)}: it has no interval"
-    yield Doubt("one repetition", text, f"repeat with REPEATS={GOOD_REPETITIONS}")
+    yield Doubt("one repetition", text, advice)
 
 
 def missing_cells(campaign: Results) -> Iterator[Doubt]:
     for cell in results.cells(campaign):
         if cell.missing:
             left_out = "and is left out of every comparison"
-            if results.was_published(campaign.plan):
-                what, advice = "was not published", "what it would have shown is not known"
+            if campaign.published:
+                what, advice = f"was {campaign.absent}", "what it would have shown is not known"
             else:
                 what = f"has {cell.without_figures}"
                 why = "why its runs were excluded" if cell.excluded else "its run's failure"

@@ -98,7 +98,7 @@ def others_busy(_: RunData, values: Values) -> Reasons:
 
 def no_telemetry(run: RunData, values: Values) -> Reasons:
     absent = [name for name in ("cpu_pct", "disk_iops", "host_cpu_pct") if name not in values]
-    if absent and not results.published(run.record):
+    if absent and "published" not in run.record.facts:
         yield (
             f"not sampled over the measured window: {', '.join(absent)}",
             "see `telemetry` among the run's facts for what could not be read",
@@ -137,7 +137,7 @@ def few_transactions(run: RunData, _: Values) -> Reasons:
 
 def no_gate(run: RunData, _: Values) -> Reasons:
     gate, tier = run.record.gate, run.record.profile.tier
-    if results.published(run.record):
+    if "published" in run.record.facts:
         return
     if gate is None or (not gate.checks and not isinstance(tier.disk, (Unlimited, NoDisk))):
         yield (

@@ -110,7 +110,7 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
 
 def _scale(index: ReportIndex) -> Iterator[Stamp]:
     scale = index.campaign.plan.scale
-    if not index.published and scale not in published_study.FULL_SCALES:
+    if scale not in published_study.FULL_SCALES:
         text = (
             "Less data and shorter runs than the published study: good for how the tiers compare "
             "under these conditions, not for sizing."

@@ -20,7 +20,7 @@ def cache(index: ReportIndex) -> Section:
     blocks: tuple[Block, ...]
     if not loads:
         blocks = (Paragraph("No database was measured, and so no cache of one."),)
-    elif index.published:
+    elif index.campaign.published:
         blocks = (Paragraph("Neither the size of the data nor that of a cache was published."),)
     else:
         about = Paragraph(
@@ -177,7 +177,7 @@ def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
     """Facts in which all finished runs of a tier agree; given once if all tiers do."""
     known = {tier: facts for tier in index.tiers if (facts := _constant(index, tier))}
     if not known:
-        why = "others ran it" if index.published else "no run was finished"
+        why = "others ran it" if index.campaign.published else "no run was finished"
         return (Paragraph(f"Nothing: {why}."),)
     names = dict.fromkeys(name for facts in known.values() for name in facts)
     shared = {

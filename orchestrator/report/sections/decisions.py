@@ -153,7 +153,7 @@ def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
     why = []
     if not all(profile.tier.disk.is_as_bought for profile in plan.profiles):
         why.append("on emulated or otherwise limited disks")
-    if not index.published and plan.scale not in published_study.FULL_SCALES:
+    if plan.scale not in published_study.FULL_SCALES:
         why.append(f"at scale {plan.scale}")
     if why:
         yield (

@@ -30,7 +30,7 @@ def _about(index: ReportIndex) -> Iterator[str]:
             "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
             "and is given from two repetitions on."
         )
-    if index.published:
+    if index.campaign.published:
         yield "Values as published, in our units; what no tier has is left out."
     elif _several_nodes(index):
         yield (
@@ -84,7 +84,8 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
     return {
         title: column
         for title, column in columns.items()
-        if not index.published or any(_value(index, t, workload, column) for t in index.tiers)
+        if not index.campaign.published
+        or any(_value(index, t, workload, column) for t in index.tiers)
     }
 
 
@@ -93,7 +94,7 @@ def _disk_columns(index: ReportIndex) -> _Columns:
     single disk alone."""
     iops, rate = "disk_iops", "disk_bytes_per_s"
     every, bandwidth = {"Disk IOPS": (iops, False)}, {"Disk bandwidth": (rate, False)}
-    if index.published:
+    if index.campaign.published:
         busiest = {"IOPS of a disk": (iops, True), "Bandwidth of a disk": (rate, True)}
         return {**busiest, **every, **bandwidth}
     several = {"Busiest disk IOPS": (iops, True)} if _several_nodes(index) else {}
@@ -209,7 +210,7 @@ def failures(index: ReportIndex) -> tuple[Section, ...]:
     """Retries, failures, errors by SQLSTATE, and isolation levels; empty where no transactions
     were run or counted here."""
     loads = [load for load in index.workloads if load.database is None]
-    if index.published or not loads:
+    if index.campaign.published or not loads:
         return ()
     rows: list[str | dict[str, Cell]] = []
     for load in loads:

@@ -31,13 +31,12 @@ _METHOD_PUBLISHED = (
 
 
 def section(index: ReportIndex) -> Section:
-    method = _METHOD_PUBLISHED if index.published else _method(index.campaign.plan)
+    method = _METHOD_PUBLISHED if index.campaign.published else _method(index.campaign.plan)
     parts = [Part("Method", (Paragraph(method),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
     parts.append(Part("To do it again", _again(index.campaign)))
-    files = "Cells and their files" if index.published else "Runs and their raw files"
-    parts.append(Part(files, (_runs(index), _files(index))))
+    parts.append(Part("Runs and their raw files", (_runs(index), _files(index))))
     return Section("method", "Method, and how to reproduce", tuple(parts))
 
 
@@ -99,7 +98,7 @@ def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
         begin = f"Given in {campaign.fingerprint['directory']}, where its relative paths begin. "
     holds = (
         "study.yaml holds the tables, plan.json and the records what was read out of them."
-        if "published" in campaign.fingerprint
+        if campaign.published
         else "plan.json holds every decision taken, fingerprint.json the machine."
     )
     return (
@@ -132,7 +131,7 @@ def _runs(index: ReportIndex) -> Table:
 def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.runs.get(run.number)
     window = data.record.phase("measure") if data is not None else None
-    unknown = Cell("not published" if index.published else "never measured", missing=True)
+    unknown = Cell("not published" if index.campaign.published else "never measured", missing=True)
     loss = index.loss(run)
     folder = f"runs/{run.slug}/"
     return {
@@ -155,7 +154,7 @@ def _files(index: ReportIndex) -> Items:
     if not all(run.sampled.empty for run in runs):
         counters = "CPU, memory and disk counters as read, once a second"
         rows.append(Paragraph(counters, lead="samples.parquet"))
-    if not index.published:
+    if not index.campaign.published:
         untouched = "untouched output, exact commands, logs, settings as applied"
         rows.append(Paragraph(untouched, lead="raw/"))
     return Items(tuple(rows))

@@ -56,7 +56,7 @@ def bottlenecks(index: ReportIndex) -> Section:
                 cause = Cell(_cause(bottleneck.verdict), detail=bottleneck.text)
             values = {_EVIDENCE[key][0]: _evidence(bottleneck, key) for key in keys}
             rows.append({**head, "Limited by": cause, **values})
-    remark = _PUBLISHED_REMARK if index.published else _BUSIEST_REMARK
+    remark = _PUBLISHED_REMARK if index.campaign.published else _BUSIEST_REMARK
     table = table_of(rows, ("Tier", "Limited by"), (remark,))
     return Section("limits", "What limited each run", (Part("", (table,)),))
 
@@ -75,7 +75,7 @@ def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
 def _unknown_cause(index: ReportIndex, tier: str, workload: str) -> str:
     if index.finished(tier, workload):
         return "could not be told"
-    return "missing: not published" if index.published else "missing: no finished run"
+    return "missing: no finished run"
 
 
 def _cause(verdict: str) -> str:

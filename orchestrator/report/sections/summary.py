@@ -94,9 +94,6 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
 def _lost_text(index: ReportIndex) -> str:
     if not (lost := index.lost_runs):
         return ""
-    if index.published:
-        verb = "was" if len(lost) == 1 else "were"
-        return f" {len(lost)} of {len(index.campaign.plan.runs)} cells {verb} not published."
     planned = units.counted(len(index.campaign.plan.runs), "planned run")
     text = f" {len(lost)} of {planned} left no figures"
     if excluded := len(index.verdict.excluded):  # they finished, and do not count as valid

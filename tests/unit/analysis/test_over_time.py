@@ -17,7 +17,7 @@ from orchestrator.analysis.campaigns import campaign_comparability, over_time
 from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import unpaired
-from orchestrator.model import Objective, Record
+from orchestrator.model import Note, Objective, Record
 from orchestrator.tier import Burst, Price
 from tests.campaigns import build_campaign, later
 from tests.tiers import changed
@@ -207,7 +207,10 @@ def test_machines_of_one_kind_can_be_taken_for_one() -> None:
 
 
 def test_figures_of_others_are_not_compared() -> None:
-    published = campaign(published={"figures": "a table"})
+    plan = campaign().plan
+    published = replace(
+        campaign(), plan=replace(plan, notes=(Note("published figures", "a table"),))
+    )
     word, reason = throughput(compared(on(published, 0), on(campaign(), 7)))
     assert word == "inconclusive" and reason.startswith("published figures")
 

@@ -14,8 +14,6 @@ import yaml
 from pydantic import TypeAdapter
 
 from orchestrator import units
-from orchestrator.analysis.campaigns import published_deltas
-from orchestrator.analysis.campaigns.published_deltas import Reproduced
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -26,7 +24,7 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import DoubtKind
 from orchestrator.planning import published_study
-from orchestrator.planning.published_study import STATEMENT
+from orchestrator.planning.published_study import STATEMENT, PublishedDelta
 from orchestrator.report import campaign_tables
 from orchestrator.report.rendering import markdown
 from orchestrator.system import store
@@ -90,8 +88,7 @@ CHANGES = [(one.workload, one.metric, one.tier) for one in STUDY.deltas]
 def test_each_printed_change_is_reproduced_and_reported(imported: Imported, number: int) -> None:
     """To the digits that were printed, in the verdict and on the page."""
     printed = STUDY.deltas[number]
-    (change,) = published_deltas.reproduced([printed], imported.verdict)
-    assert change.change_pct == printed.change_pct
+    assert studies.reproduced([printed], imported.verdict) == {printed: printed.change_pct}
     page = rows(imported.markdown)
     metric = "Latency" if printed.metric.startswith("latency") else "Throughput"
     column = [w.name for w in imported.results.plan.workloads].index(printed.workload) + 1
@@ -146,7 +143,8 @@ def test_the_missing_cell_is_missing_everywhere(imported: Imported) -> None:
     )
     assert not any(delta.workload == "insert" for delta in imported.verdict.deltas)
     assert "Run 10 (premium × insert) was not published." in imported.markdown
-    assert "*missing: not published*" in imported.markdown
+    assert "1 of 15 planned runs left no figures." in imported.markdown
+    assert "| premium | *missing: no finished run* |" in imported.markdown
 
 
 def test_nothing_is_made_up(imported: Imported) -> None:
@@ -175,7 +173,8 @@ def test_only_files_that_are_there_are_named(imported: Imported) -> None:
 
 def test_the_report_claims_no_gate_and_no_measurement(imported: Imported) -> None:
     text = imported.markdown
-    assert "None was taken: nothing but the study says" in text
+    for tier in imported.results.plan.tiers:
+        assert f"{tier.name}: no gate was recorded: nothing shows that the disk is what" in text
     assert "No charts: no run left figures over time." in text
     for claim in (
         "passed",
@@ -322,7 +321,7 @@ def test_the_documented_changes_are_the_programs(imported: Imported) -> None:
         "| workload | figure | tier | published | reproduced |",
         "| --- | --- | --- | ---: | ---: |",
     ]
-    lines += [_line(one) for one in published_deltas.reproduced(STUDY.deltas, imported.verdict)]
+    lines += [_line(*both) for both in studies.reproduced(STUDY.deltas, imported.verdict).items()]
     golden.compare_section(DOCUMENT, "deltas", _block(lines))
 
 
@@ -337,10 +336,10 @@ def test_the_rehearsal_s_tables_are_those_of_its_verdict(imported: Imported) -> 
     golden.compare_section(DOCUMENT, "rehearsal", f"\n{drawn}\n")
 
 
-def _line(one: Reproduced) -> str:
-    figure = campaign_tables.figure(one.printed.metric, one.printed.scope)
-    cells = (one.printed.workload, figure, one.printed.tier)
-    return f"| {' | '.join(cells)} | {one.printed.change_pct:+} % | {one.change_pct:+} % |"
+def _line(printed: PublishedDelta, change_pct: Decimal | None) -> str:
+    figure = campaign_tables.figure(printed.metric, printed.scope)
+    cells = (printed.workload, figure, printed.tier)
+    return f"| {' | '.join(cells)} | {printed.change_pct:+} % | {change_pct:+} % |"
 
 
 def test_the_documented_decisions_are_the_programs(imported: Imported) -> None:

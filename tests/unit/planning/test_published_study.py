@@ -59,7 +59,7 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "no change": (
         lambda c: c["deltas"]["tpcc"]["nopm"].update(ultra="about 2"),
-        "mine.yaml: deltas.tpcc.nopm.ultra: expected a change in percent such as -6.4",
+        "mine.yaml: deltas.tpcc.nopm.ultra: Input should be a valid decimal (given: 'about 2')",
     ),
     "unknown figure": (
         lambda c: c["deltas"]["tpcc"].update(joy={"ultra": 1}),

@@ -14,7 +14,6 @@ import pytest
 from orchestrator import tier_catalog
 from orchestrator.cli import prices as command
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.system import http_client
 from orchestrator.tier_catalog import aws_prices, azure_prices, prices
 from orchestrator.tier_catalog.azure_prices import HOURS_PER_MONTH
 from orchestrator.tier_catalog.rows import PriceRow, Source
@@ -206,7 +205,7 @@ def test_what_is_written_is_read_again() -> None:
     assert (v2.monthly, v2.currency, v2.as_of) == (54.57, "GBP", "2023-12-01")
 
 
-def test_all_pages_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_pages_are_asked_for() -> None:
     second = f"{azure_prices.URL}:443?$skip=100"
     asked: list[str] = []
 
@@ -215,17 +214,15 @@ def test_all_pages_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         more = second if len(asked) == 1 else None
         return {"Items": V2_ANSWER[:3] if more else V2_ANSWER[3:], "NextPageLink": more}
 
-    monkeypatch.setattr(http_client, "get_public_json", answer)
     (question, *_) = azure_prices.questions("ukwest", "GBP")
-    assert list(command.pages(question)) == V2_ANSWER
+    assert list(command.pages(question, answer)) == V2_ANSWER
     assert asked == [azure_prices.URL, second]
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"Items": None}])
-def test_another_answer_is_told(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
-    monkeypatch.setattr(http_client, "get_public_json", lambda *_: answer)
+def test_another_answer_is_told(answer: object) -> None:
     with pytest.raises(UnavailableError, match="did not answer as expected"):
-        list(command.pages({}))
+        list(command.pages({}, lambda *_: answer))
 
 
 def test_questions_name_region_currency_and_each_kind() -> None:
@@ -235,11 +232,10 @@ def test_questions_name_region_currency_and_each_kind() -> None:
     assert sum("'Ultra Disks'" in one["$filter"] for one in questions) == 1
 
 
-def test_pages_without_an_end_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_without_an_end_are_told() -> None:
     endless = {"Items": [], "NextPageLink": azure_prices.URL}
-    monkeypatch.setattr(http_client, "get_public_json", lambda *_: endless)
     with pytest.raises(UnavailableError, match="more than 50 pages"):
-        list(command.pages({}))
+        list(command.pages({}, lambda *_: endless))
 
 
 # ------------------------------------------------------------------ AWS
