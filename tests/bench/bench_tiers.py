@@ -151,7 +151,7 @@ def catalogue_tiers(count: int) -> list[Tier]:
     """Fixed sizes of the catalogue that differ in their limits, `count` of them."""
     rows = project_files.catalog(ROOT)
     found: dict[tuple[int, int], Tier] = {}
-    for name in rows.names():
+    for name in rows.names:
         _, kind, size = rows.find(name)
         if size and kind.emulate:
             tier = choose(rows, name, name, name).tier
