@@ -5,6 +5,7 @@ One table, so that a metric is named the same in records, tables, charts and ver
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from orchestrator.model import Direction, Measurement
@@ -84,6 +85,9 @@ SAMPLE_COLUMNS = ("time_s", "node", "metric", "unit", "value", "phase")
 
 
 def measured(name: str, value: float, scope: str = "all") -> Measurement:
-    """A Measurement of a known metric; KeyError for an unknown one, which is our own fault."""
+    """A Measurement of a known metric; KeyError for an unknown one, which is our own fault.
+    ValueError for what is no number."""
     metric = METRICS[name]
+    if not math.isfinite(value):
+        raise ValueError(f"{name} came out as {value}")
     return Measurement(metric.name, metric.unit, metric.direction, float(value), scope)

@@ -17,6 +17,7 @@ from orchestrator.errors import UnavailableError, UsageError
 if TYPE_CHECKING:
     from orchestrator.tier_catalog.catalog import Catalog
 
+Get = Callable[..., Any]  # the address of a page and a question → its content
 Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
 
@@ -76,11 +77,15 @@ def update(
     app.out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
 
 
-def _azure(region: str, currency: str, rows: Catalog) -> Components:
+def _azure(region: str, currency: str, rows: Catalog, get: Get | None = None) -> Components:
     from orchestrator.tier_catalog import azure_prices
 
     questions = azure_prices.questions(region, currency)
-    return azure_prices.components([item for asked in questions for item in pages(asked)], rows)
+    items = [item for asked in questions for item in pages(asked, get)]
+    try:
+        return azure_prices.components(items, rows)
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+        raise _unanswered("Azure", error) from error
 
 
 def _aws(region: str, currency: str, rows: Catalog) -> Components:
@@ -94,9 +99,7 @@ def _aws(region: str, currency: str, rows: Catalog) -> Components:
         raise _unanswered("AWS", error) from error
 
 
-def pages(
-    question: Mapping[str, str], get: Callable[..., Any] | None = None
-) -> Iterator[Mapping[str, Any]]:
+def pages(question: Mapping[str, str], get: Get | None = None) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. UnavailableError if the service does not answer."""
     from orchestrator.system import http_client
     from orchestrator.tier_catalog import azure_prices
@@ -106,9 +109,12 @@ def pages(
         answer = get(azure_prices.URL, question)
         for _ in range(MAX_PAGES):
             yield from answer["Items"]
-            if not answer.get("NextPageLink"):
+            further = str(answer.get("NextPageLink") or "")
+            if not further:
                 return
-            answer = get(answer["NextPageLink"])
+            if not further.startswith(azure_prices.URL):
+                raise OSError(f"its next page is elsewhere: {further}")
+            answer = get(further)
         raise OSError(f"more than {MAX_PAGES} pages")
     except (OSError, KeyError, TypeError) as error:
         raise _unanswered("Azure", error) from error

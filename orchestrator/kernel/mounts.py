@@ -86,8 +86,11 @@ def mount_points(machine: Machine) -> tuple[MountPoint, ...]:
 
 
 def parsed(mountinfo: str) -> tuple[MountPoint, ...]:
-    """The lines of a mountinfo file."""
-    return tuple(_mount_point(line) for line in mountinfo.splitlines())
+    """The lines of a mountinfo file. OSError if one has another form."""
+    try:
+        return tuple(_mount_point(line) for line in mountinfo.splitlines())
+    except ValueError as error:
+        raise OSError(f"the list of mounts cannot be read: {error}") from error
 
 
 def _mount_point(line: str) -> MountPoint:

@@ -242,7 +242,7 @@ def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measur
     bytes_per_s = float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
     latencies = [job["read"]["lat_ns"], job["write"]["lat_ns"]]
     count = sum(int(latency["N"]) for latency in latencies)
-    if not count or not bytes_per_s:
+    if count <= 0 or bytes_per_s <= 0:
         raise LoadError(f"point {point.name}: no I/O ended in time", advice="measure for longer")
     total_ns = sum(int(latency["N"]) * latency["mean"] for latency in latencies)
     figures = {

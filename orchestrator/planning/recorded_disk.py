@@ -33,7 +33,7 @@ def _table(value: object) -> Quantiles:
         raise ValueError("expected probabilities (0 to 1) with the latency of each in seconds")
     try:
         table = tuple((float(key), float(latency)) for key, latency in value.items())
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("a probability or a latency is not a number") from error
     for mistake in latency_quantiles.mistakes(table):
         raise ValueError(mistake)

@@ -62,9 +62,9 @@ def _key(objective: Objective) -> tuple[str, str]:
 
 def _parsed(clause: str) -> Objective:
     match = _CLAUSE.match(clause)
-    if match is None:
+    words = match["words"].split() if match else []
+    if match is None or not words:
         raise ValueError(f"expected a metric, `<` or `>`, and a quantity, {_EXAMPLE}")
-    words = match["words"].split()
     scope = words.pop(0) if words[0] in TYPES else "all"
     if len(words) > 1 and words[-1] == "latency":
         words.pop()

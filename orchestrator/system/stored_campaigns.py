@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.analysis.campaigns import campaign_list
@@ -53,15 +54,17 @@ def resolve(results: Path, text: str) -> Path:
                 return newest
             raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
         for path in (Path(text), results / text):
-            if (path / "plan.json").is_file():
-                return path
+            with suppress(OSError):  # a name that is too long is that of nothing
+                if (path / "plan.json").is_file():
+                    return path
     name = text.removeprefix(_PREFIX)
     saved = baselines(results)
     if name not in saved:
         known = f"; baselines: {', '.join(saved)}" if saved else ""
         why = f"{text!r} is no campaign: no folder here or in {results}, and no baseline{known}"
-        if Path(text).is_dir():
-            why = f"{text} is not a results folder: it has no plan.json"
+        with suppress(OSError):
+            if Path(text).is_dir():
+                why = f"{text} is not a results folder: it has no plan.json"
         raise UsageError(why, advice="`tierbench history` lists the campaigns")
     folder = results / saved[name]  # a full path stays as it is
     if not (folder / "plan.json").is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -55,8 +56,17 @@ def each(
     for subject in subjects:
         try:
             for metric, unit, value in read(subject):
+                if not 0 <= value < math.inf:  # NaN neither
+                    raise ValueError(f"{metric} is {value:g}, as no counter or gauge is")
                 yield Sample(read_at(subject), subject.name, metric, unit, value)
-        except (OSError, ValueError, LookupError) as error:
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+        ) as error:
             # Messages of our own stand alone; others need the kind of error, such as KeyError.
             kind = "" if type(error) is OSError else f"{type(error).__name__}: "
             failures.append(f"{subject.name}: {kind}{error}")

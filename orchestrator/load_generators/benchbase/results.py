@@ -132,6 +132,8 @@ def _read_raw(file: Path) -> pd.DataFrame:
     unknown = set(raw["type"]) - set(_OURS)
     if unknown:
         raise LoadError(f"{file.name} holds transactions of unknown types: {sorted(unknown)}")
+    if raw.isna().any(axis=None) or (raw[["start_s", "latency_us"]] < 0).any(axis=None):
+        raise LoadError(f"{file.name} has rows that are cut, or of a time below zero")
     raw = raw.sort_values("start_s", kind="stable", ignore_index=True)
     return pd.DataFrame(
         {

@@ -8,17 +8,33 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from orchestrator.errors import LoadError
 from orchestrator.facts import GeneratorFacts
 
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 _CATEGORIES = ("type", "sqlstate")
 Value = TypeVar("Value", int, float)
+
+
+@contextmanager
+def reading(generator: str) -> Iterator[None]:
+    """While a run's raw files are read. LoadError if they are not as the generator writes them."""
+    try:
+        with np.errstate(invalid="raise"):
+            yield
+    except _UNREADABLE as error:
+        raise LoadError(
+            f"what {generator} left cannot be read: {type(error).__name__}: {error}",
+            advice="look at the raw files of the run: they may be cut",
+        ) from error
 
 
 def one_table(tables: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:

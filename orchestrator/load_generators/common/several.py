@@ -108,20 +108,22 @@ def read(
     start_s: float,
     end_s: float,
 ) -> Result:
-    """As the generator's own `read`: of all clients each transaction once."""
-    if not (out / _NOTES).is_file():  # the only one was here
-        return generator.read(workload, out, start_s, end_s)
-    notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
-    if not isinstance(generator, Splits):
-        (name,) = notes
-        result = generator.read(workload, out, start_s, end_s)
-        return replace(result, facts=merging.one_of({name: result.facts}, notes))
-    folders = {name: out / name if len(clients) > 1 else out for name in notes}
-    left = {name: generator.records(folder) for name, folder in folders.items()}
-    shifts_s = [float(notes[name]["shifted_s"]) for name in left]
-    records = generator.merged([one for one, _ in left.values()], shifts_s)
-    facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
-    return generator.result(workload, records, facts, start_s, end_s)
+    """As the generator's own `read`: of all clients each transaction once. LoadError if what they
+    left cannot be read."""
+    with merging.reading(generator.name):
+        if not (out / _NOTES).is_file():  # the only one was here
+            return generator.read(workload, out, start_s, end_s)
+        notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
+        if not isinstance(generator, Splits):
+            (name,) = notes
+            result = generator.read(workload, out, start_s, end_s)
+            return replace(result, facts=merging.one_of({name: result.facts}, notes))
+        folders = {name: out / name if len(clients) > 1 else out for name in notes}
+        left = {name: generator.records(folder) for name, folder in folders.items()}
+        shifts_s = [float(notes[name]["shifted_s"]) for name in left]
+        records = generator.merged([one for one, _ in left.values()], shifts_s)
+        facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
+        return generator.result(workload, records, facts, start_s, end_s)
 
 
 @dataclass(frozen=True)
