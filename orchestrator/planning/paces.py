@@ -70,7 +70,7 @@ AROUND = {
 FURTHER_NODE = Span(1.0, 5.0)  # the same, for each further node
 # Four gates took 14 to 20 s on two cores that eight programs shared, and passed the first time.
 ONE_GATE = Pace(Span(7.5, 2 * 25.0), "default, measured on two busy cores, two tries at most")
-# Images are copied on the disk of the machine, at once where its file system shares blocks.
+# Disks without limits start from a copy on the disk of the machine, others over what is kept.
 RESTORING = Pace(Span(0.0, 1e-8), "assumed")
 
 Learnt = Mapping[str, Pace]

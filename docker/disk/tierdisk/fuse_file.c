@@ -20,6 +20,8 @@
 /* Above the loop driver's queue depth (128): a request never waits for a thread. */
 #define THREADS 160
 #define ATTRIBUTES_VALID_S 3600
+/* Of a read: the pages of the largest request, and one more where it begins within a page. */
+#define MOST_PIECES (1048576 / PAGE_BYTES + 1)
 
 /* Answers with bytes of the image; fewer at its end. */
 static void file_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
@@ -33,9 +35,12 @@ static void file_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t o
     if ((off_t)size > image.size - offset)
         size = image.size - offset;
     struct turn turn = begin_turn(READ, size);
-    load_pages(image.bytes + offset, size);
+    struct iovec pieces[MOST_PIECES];
+    size_t count = find_pieces(pieces, size, offset);
+    for (size_t i = 0; i < count; i++)
+        load_pages(&pieces[i]);
     finish_turn(&turn);
-    fuse_reply_buf(request, image.bytes + offset, size);
+    fuse_reply_iov(request, pieces, count);
 }
 
 /* Stores bytes in the image; beyond its end there is no space, as a disk does not grow. */
@@ -82,7 +87,7 @@ static void file_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t
         fuse_reply_err(request, ENOSPC);
         return;
     }
-    fuse_reply_err(request, fallocate(image.file, mode, offset, length) ? errno : 0);
+    fuse_reply_err(request, change_allocation(mode, offset, length));
 }
 
 /* The file's attributes, which never change. */

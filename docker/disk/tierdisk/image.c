@@ -4,12 +4,20 @@
  * It is mapped, and small requests are copied: concurrent calls that write one file take its lock
  * in turn, and on a busy machine a preempted owner would hold up the whole disk. Large writes are
  * too few for that, and a call spares them one page fault, and one read of old bytes, per page.
+ *
+ * Below a sparse image may be another one of its size, which is only read: then a page is the
+ * image's own once it was written, and that of the one below until then. So a disk starts from
+ * loaded data without a copy of them, whose write-back would have to be waited for.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,11 +26,14 @@
 #include "die.h"
 #include "image.h"
 
-#define PAGE_BYTES 4096
 #define LARGE_REQUEST_BYTES 65536
 #define EXIT_HOST_IO 74
 
 struct image image;
+
+static const char *below;      /* the bytes below; NULL if there are none */
+static atomic_uchar *own;      /* of each page, whether it is the image's own */
+static pthread_mutex_t taking_over = PTHREAD_MUTEX_INITIALIZER;
 
 /* A page of a sparse image that the host has no room for cannot be refused, only not written. */
 static void end_without_space(int signal_number)
@@ -34,26 +45,105 @@ static void end_without_space(int signal_number)
     _exit(EXIT_HOST_IO);
 }
 
-/* Opens and maps the image; the program ends if that cannot be done. */
-void open_image(const char *path)
+/* Opens and maps a file; the program ends if that cannot be done. */
+static char *map_file(const char *path, bool writable, int *file, off_t *size)
 {
     struct stat status;
-    image.file = open(path, O_RDWR | O_CLOEXEC);
-    if (image.file < 0 || fstat(image.file, &status))
+    *file = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (*file < 0 || fstat(*file, &status))
         die("%s: %s", path, strerror(errno));
-    image.size = status.st_size;
-    if (!S_ISREG(status.st_mode) || image.size <= 0 || image.size % PAGE_BYTES)
+    *size = status.st_size;
+    if (!S_ISREG(status.st_mode) || *size <= 0 || *size % PAGE_BYTES)
         die("%s: an image is a regular file of a multiple of %d bytes", path, PAGE_BYTES);
-    image.bytes = mmap(NULL, image.size, PROT_READ | PROT_WRITE, MAP_SHARED, image.file, 0);
-    if (image.bytes == MAP_FAILED)
+    int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    char *bytes = mmap(NULL, *size, access, MAP_SHARED, *file, 0);
+    if (bytes == MAP_FAILED)
         die("%s: cannot map: %s", path, strerror(errno));
-    madvise(image.bytes, image.size, MADV_RANDOM);
+    madvise(bytes, *size, MADV_RANDOM);
+    return bytes;
+}
+
+/* Opens the image, and the one below it unless that is NULL. */
+void open_image(const char *path, const char *path_below)
+{
+    image.bytes = map_file(path, true, &image.file, &image.size);
     signal(SIGBUS, end_without_space);
+    if (!path_below)
+        return;
+    int file;
+    off_t size;
+    below = map_file(path_below, false, &file, &size);
+    if (size != image.size)
+        die("%s and %s differ in size", path, path_below);
+    own = calloc(size / PAGE_BYTES, sizeof *own);
+    if (!own)
+        die("no memory for a list of %lld pages", (long long)(size / PAGE_BYTES));
+    /* As a copy would have: the first reads shall not wait for the host's disk. */
+    posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
+    close(file);
+}
+
+/* Where the page with this byte is now. */
+static const char *layer_at(off_t offset)
+{
+    bool is_own = !own || atomic_load_explicit(&own[offset / PAGE_BYTES], memory_order_acquire);
+    return is_own ? image.bytes : below;
+}
+
+/* Finds where the bytes are: as many pieces as neighbouring pages change their layer, at most one
+ * for each page that is touched. Returns their number. */
+size_t find_pieces(struct iovec *pieces, size_t size, off_t offset)
+{
+    size_t count = 0;
+    const char *layer = NULL;
+    while (size) {
+        size_t part = PAGE_BYTES - offset % PAGE_BYTES;
+        if (!own || part > size)
+            part = size;
+        const char *next = layer_at(offset);
+        if (next != layer)
+            pieces[count++] = (struct iovec){.iov_base = (char *)next + offset, .iov_len = 0};
+        pieces[count - 1].iov_len += part;
+        layer = next;
+        offset += part;
+        size -= part;
+    }
+    return count;
+}
+
+/* Makes a page that is only partly written the image's own, with the bytes below. */
+static void take_over(off_t page)
+{
+    pthread_mutex_lock(&taking_over);
+    if (!atomic_load(&own[page])) {
+        memcpy(image.bytes + page * PAGE_BYTES, below + page * PAGE_BYTES, PAGE_BYTES);
+        atomic_store_explicit(&own[page], true, memory_order_release);
+    }
+    pthread_mutex_unlock(&taking_over);
+}
+
+/* Before a change of bytes: the pages at their ends that are not all changed are made own. */
+static void take_over_ends(off_t offset, off_t size)
+{
+    if (own && offset % PAGE_BYTES)
+        take_over(offset / PAGE_BYTES);
+    if (own && (offset + size) % PAGE_BYTES)
+        take_over((offset + size) / PAGE_BYTES);
+}
+
+/* After it: all its pages are own. */
+static void mark_own(off_t offset, off_t size)
+{
+    if (own)
+        for (off_t page = offset / PAGE_BYTES; page * PAGE_BYTES < offset + size; page++)
+            atomic_store_explicit(&own[page], true, memory_order_release);
 }
 
 /* Brings in from the host's disk, while the tier's latency runs, what the answer will hold. */
-void load_pages(char *bytes, size_t size)
+void load_pages(const struct iovec *piece)
 {
+    char *bytes = piece->iov_base;
+    size_t size = piece->iov_len;
     char *page = (char *)((uintptr_t)bytes & ~(uintptr_t)(PAGE_BYTES - 1));
     if (size >= LARGE_REQUEST_BYTES)
         madvise(page, size + (bytes - page), MADV_WILLNEED);
@@ -61,8 +151,7 @@ void load_pages(char *bytes, size_t size)
         (void)*(volatile char *)page;
 }
 
-/* Writes into the image. Returns 0 or an errno. */
-int store(const char *bytes, size_t size, off_t offset)
+static int write_bytes(const char *bytes, size_t size, off_t offset)
 {
     if (size < LARGE_REQUEST_BYTES) {
         memcpy(image.bytes + offset, bytes, size);
@@ -78,5 +167,26 @@ int store(const char *bytes, size_t size, off_t offset)
         size -= written;
         offset += written;
     }
+    return 0;
+}
+
+/* Writes into the image. Returns 0 or an errno. */
+int store(const char *bytes, size_t size, off_t offset)
+{
+    take_over_ends(offset, size);
+    int problem = write_bytes(bytes, size, offset);
+    if (!problem)
+        mark_own(offset, size);
+    return problem;
+}
+
+/* Punches holes and the like, as fallocate. Returns 0 or an errno. */
+int change_allocation(int mode, off_t offset, off_t length)
+{
+    take_over_ends(offset, length);
+    if (fallocate(image.file, mode, offset, length))
+        return errno;
+    if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+        mark_own(offset, length);
     return 0;
 }

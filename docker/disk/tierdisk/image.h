@@ -1,9 +1,12 @@
-/* The image file that holds the disk's bytes. */
+/* The image file that holds the disk's bytes, and the one below it, if there is one. */
 #ifndef IMAGE_H
 #define IMAGE_H
 
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
+
+#define PAGE_BYTES 4096
 
 /* Opened and mapped once, before the first request. */
 struct image {
@@ -13,8 +16,10 @@ struct image {
 };
 extern struct image image;
 
-void open_image(const char *path);
-void load_pages(char *bytes, size_t size);
+void open_image(const char *path, const char *path_below);
+size_t find_pieces(struct iovec *pieces, size_t size, off_t offset);
+void load_pages(const struct iovec *piece);
 int store(const char *bytes, size_t size, off_t offset);
+int change_allocation(int mode, off_t offset, off_t length);
 
 #endif

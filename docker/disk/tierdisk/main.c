@@ -29,13 +29,14 @@
 #include "throttle.h"
 #include "turn.h"
 
-#define VERSION "5"
+#define VERSION "6"
 #define EXIT_REFUSED 64
 #define SMALL_REQUEST_BYTES 262144
 #define LARGE_REQUEST_BYTES 1048576
 
 static const char USAGE[] =
-    "usage: tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...\n"
+    "usage: tierdisk serve [--over IMAGE] IMAGE MOUNTPOINT SOCKET [name=value]...\n"
+    "                 over: what was not written is read from there, which stays as it is\n"
     "       tierdisk ask SOCKET limits | stats | set name=value...\n"
     "       tierdisk ask SOCKET tables READ_FILE WRITE_FILE   latencies are drawn from these\n"
     "       tierdisk overhead DEVICE SOCKET   what loop and FUSE add, as assignments for `set`\n"
@@ -62,14 +63,20 @@ static void set_limits(int argc, char **argv)
     begin_draws(&disk.limits, now);
 }
 
-/* tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...: until a signal ends it. */
+/* tierdisk serve [--over IMAGE] IMAGE MOUNTPOINT SOCKET [name=value]...: until a signal ends it. */
 static int serve(int argc, char **argv)
 {
+    const char *below = NULL;
+    if (argc > 1 && !strcmp(argv[0], "--over")) {
+        below = argv[1];
+        argc -= 2;
+        argv += 2;
+    }
     if (argc < 3)
         die("%s", USAGE);
     const char *image_path = argv[0], *mountpoint = argv[1], *socket_path = argv[2];
     set_limits(argc - 3, argv + 3);
-    open_image(image_path);
+    open_image(image_path, below);
     /* The default slack of 50 us would be a sixth of a fast disk's latency. Threads inherit it. */
     prctl(PR_SET_TIMERSLACK, 1);
     /* What is served here is what the kernel writes dirty pages to: it must not wait until they are

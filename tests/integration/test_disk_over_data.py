@@ -1,0 +1,117 @@
+"""A run's disk lies over the loaded data instead of being a copy: the same bytes, at once.
+
+Method: random writes, discards and reads of whole sectors on the device, held against a copy in
+memory; many threads that write sectors of the same pages; the file below must stay as it is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import mmap
+import os
+import random
+import struct
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from orchestrator.powers import World
+from orchestrator.tiers.common.emulated.disk_files import DiskFile
+from orchestrator.tiers.common.emulated.disk_server import devices
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+
+SECTOR, PAGE, BYTES = 512, 4096, 32 * 2**20
+BLKDISCARD = 0x1277  # linux/fs.h
+
+
+class Device:
+    """A block device without the page cache above it."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_DIRECT)
+
+    def write(self, offset: int, content: bytes) -> None:
+        buffer = mmap.mmap(-1, len(content))  # aligned, as direct I/O needs
+        buffer.write(content)
+        assert os.pwrite(self._file, buffer, offset) == len(content)
+
+    def read(self, offset: int, size: int) -> bytes:
+        buffer = mmap.mmap(-1, size)
+        assert os.preadv(self._file, [buffer], offset) == size
+        return buffer[:]
+
+    def discard(self, offset: int, size: int) -> None:
+        fcntl.ioctl(self._file, BLKDISCARD, struct.pack("QQ", offset, size))
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+@pytest.fixture
+def below(world: World) -> Iterator[Path]:
+    file = world.cache / "datasets" / "below" / "node-1.img"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(random.Random(1).randbytes(BYTES))
+    yield file
+    file.unlink()
+    file.parent.rmdir()
+
+
+@contextmanager
+def served_over(below: Path, world: World) -> Iterator[Device]:
+    path = world.cache / "disks" / "over.img"
+    file = DiskFile(path, "node-1", copy_of=below, temporary=True)
+    with devices("serve", (file,), {}, world) as disks:
+        device = Device(disks.volumes[0].device)
+        try:
+            yield device
+        finally:
+            device.close()
+
+
+def test_it_reads_as_a_copy_that_was_written_to(below: Path, world: World) -> None:
+    dice, model = random.Random(7), bytearray(below.read_bytes())
+    before = hashlib.sha256(model).hexdigest()
+    with served_over(below, world) as device:
+        for _ in range(600):
+            unit = dice.choice((SECTOR, PAGE))
+            size = unit * dice.choice((1, 1, 3, 9, 33, 200))
+            offset = unit * dice.randrange((BYTES - size) // unit)
+            match dice.choice(("write", "write", "read", "discard")):
+                case "write":
+                    content = dice.randbytes(size)
+                    device.write(offset, content)
+                    model[offset : offset + size] = content
+                case "discard":
+                    device.discard(offset, size)
+                    model[offset : offset + size] = bytes(size)
+                case _:
+                    assert device.read(offset, size) == model[offset : offset + size]
+        assert device.read(0, BYTES) == model
+    assert hashlib.sha256(below.read_bytes()).hexdigest() == before
+
+
+def test_writers_of_one_page_do_not_undo_each_other(below: Path, world: World) -> None:
+    model = bytearray(below.read_bytes())
+    sectors = PAGE // SECTOR - 1  # the last one is never written
+
+    with served_over(below, world) as device:
+
+        def write_sector_of_each_page(number: int) -> None:
+            for page in range(500):
+                content = random.Random(f"{number}-{page}").randbytes(SECTOR)
+                device.write(page * PAGE + number * SECTOR, content)
+
+        with ThreadPoolExecutor(sectors) as pool:
+            list(pool.map(write_sector_of_each_page, range(sectors)))
+        for number in range(sectors):
+            for page in range(500):
+                content = random.Random(f"{number}-{page}").randbytes(SECTOR)
+                place = page * PAGE + number * SECTOR
+                model[place : place + SECTOR] = content
+        assert device.read(0, BYTES) == model
