@@ -18,6 +18,8 @@ SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
 NAME     ?=
+FAULTS   ?= 100
+INPUTS   ?= 10000
 ARGS     ?=
 # Each variable with its option of `tierbench`; any other option goes into ARGS="--option value".
 options = DB/db PLATFORM/platform ENFORCEMENT/enforcement SCALE/scale SEED/seed NODES/nodes \
@@ -52,8 +54,9 @@ takes-clean = YES PLATFORM PROFILE ARGS
 takes-bench = NAME ARGS
 takes-test = PART
 takes-test-slow = TURN
+takes-soak = FAULTS INPUTS
 takes-help = $(variables)
-variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) NAME TARBALL PART TURN ARGS)
+variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) NAME TARBALL PART TURN FAULTS INPUTS ARGS)
 goals = $(or $(MAKECMDGOALS),help)
 given := $(foreach one,$(variables),$(if $(filter command,$(origin $(one))),$(one)))
 refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))),$(given))
@@ -67,7 +70,7 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(cal
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench check fix lock clean compare-results history cluster-programs test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock clean compare-results history cluster-programs test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -152,6 +155,10 @@ test: setup ## the tests, those with real containers included; less than 20 minu
 
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a fifth
 	@$(VENV)/bin/pytest -q -m slow$(if $(TURN), --turn $(TURN))
+
+soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100; and INPUTS=10000 damaged texts
+	@INPUTS=$(INPUTS) $(VENV)/bin/pytest -q tests/faults/test_bad_inputs.py
+	@$(VENV)/bin/python -m tests.faults.soak $(FAULTS)
 
 cluster-programs: $(VENV)/.ready ## build the Kubernetes for tests where it is missing, 10 minutes
 	@$(VENV)/bin/python -m tests.cluster setup

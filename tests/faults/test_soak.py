@@ -1,0 +1,19 @@
+"""Some faults of `make soak`: one in each landing, others in turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults import soak
+
+pytestmark = [pytest.mark.docker]
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 14))]
+)
+def test_a_campaign_that_is_hit_is_gone_on_with(seed: int, tmp_path: Path) -> None:
+    outcome = soak.tried(seed, tmp_path)
+    assert outcome.is_well, outcome
