@@ -2,7 +2,7 @@
 
     python -m tests.faults.soak 100      faults 1 to 100; those that were tried are not tried again
 
-A campaign of two tiers, two repetitions and windows of two seconds on a Docker engine is hit once.
+A campaign of two tiers with windows of two seconds on a Docker engine is hit once.
 `tierbench resume` then has to give the planned runs, each once; records that were finished stay as
 they are, byte for byte, `verify` counts the same figures, and nothing of ours is left.
 """
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,10 +25,10 @@ from tests import CACHE, ROOT
 from tests.integration.conftest import Program, leftovers, tierbench
 
 KEPT = CACHE / "soak"
-LATEST_S = 45.0  # after which such a campaign has ended, on two idle cores
+START_S, RUN_S = 4.0, 8.0  # about what start and a run take on two idle cores
 _WORKLOAD = str(ROOT / "tests/integration/workloads/short.yaml")
 _CAMPAIGN = ("--profiles", "premium,ultra", "--workloads", _WORKLOAD, "--db", "postgresql")
-_SIZE = ("--scale", "smoke", "--nodes", "1", "--repeats", "2", "--accept-inconclusive")
+_SIZE = ("--scale", "smoke", "--nodes", "1", "--accept-inconclusive")
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,17 @@ FAULTS: Mapping[str, Callable[[Program], None]] = {
 }
 
 
-def tried(seed: int, folder: Path) -> Outcome:
+def tried(seed: int, folder: Path, repetitions: int) -> Outcome:
     """One campaign below `folder`, its fault and what came of it."""
     dice = random.Random(seed)
     names = [*FAULTS, "kill -9", "kill -9"]  # the most frequent, and the worst
-    fault, moment_s = dice.choice(names), round(dice.uniform(0.5, LATEST_S), 1)
+    fault, moment_s = (
+        dice.choice(names),
+        round(dice.uniform(0.5, START_S + 2 * repetitions * RUN_S), 1),
+    )
     results = folder / "results"
-    program = Program.start("compare", *_CAMPAIGN, *_SIZE, "--results", str(results))
+    campaign = ("compare", *_CAMPAIGN, *_SIZE, "--repeats", str(repetitions))
+    program = Program.start(*campaign, "--results", str(results))
     begun_s = time.monotonic()
     while time.monotonic() < begun_s + moment_s and program.process.poll() is None:
         time.sleep(0.1)
@@ -100,7 +104,7 @@ def tried(seed: int, folder: Path) -> Outcome:
         FAULTS[fault](program)
     program.end(400)
     finished = _finished(results)
-    wrong = _gone_on(results)
+    wrong = _gone_on(results, campaign)
     now = _finished(results)
     lost = tuple(name for name, text in finished.items() if now.get(name) != text)
     return Outcome(seed, fault, moment_s, lost, wrong, tuple(leftovers()))
@@ -112,24 +116,24 @@ def _finished(results: Path) -> dict[str, str]:
     return {name: text for name, text in records.items() if json.loads(text)["outcome"] == "done"}
 
 
-def _gone_on(results: Path) -> tuple[str, ...]:
+def _gone_on(results: Path, campaign: Sequence[str]) -> tuple[str, ...]:
     """Resumes the campaign, or begins one where the fault came before there was any; what is not as
     planned then."""
     if not (results / "latest" / "plan.json").is_file():
-        code, text = tierbench("compare", *_CAMPAIGN, *_SIZE, "--results", str(results))
+        code, text = tierbench(*campaign, "--results", str(results))
     else:
         code, text = tierbench(
             "resume", "latest", "--accept-inconclusive", "--results", str(results)
         )
     wrong = [] if code == 0 else [f"exit {code}: {text[-1500:]}"]
-    campaign = (results / "latest").resolve()
-    planned = json.loads((campaign / "plan.json").read_text())["runs"]
+    made = (results / "latest").resolve()
+    planned = json.loads((made / "plan.json").read_text())["runs"]
     done = [json.loads(text)["run"] for text in _finished(results).values()]
     for run in planned:
         of_this = [one for one in done if _cell(one) == _cell(run)]
         if len(of_this) != 1:
             wrong.append(f"{_cell(run)} was made {len(of_this)} times")
-    code, text = tierbench("verify", str(campaign), "--results", str(results))
+    code, text = tierbench("verify", str(made), "--results", str(results))
     return (*wrong, *([] if code == 0 else [f"verify: exit {code}: {text[-500:]}"]))
 
 
@@ -156,7 +160,7 @@ def main(count: int) -> int:
             outcome = Outcome(**known[seed])
         else:
             with tempfile.TemporaryDirectory() as folder:
-                outcome = tried(seed, Path(folder))
+                outcome = tried(seed, Path(folder), 2)
             with kept.open("a") as file:
                 file.write(json.dumps(asdict(outcome)) + "\n")
         outcomes.append(outcome)
