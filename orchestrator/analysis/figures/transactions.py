@@ -29,7 +29,7 @@ free one: it is a measurement of its own, and latency is without it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -215,19 +215,8 @@ def intervals(
     return seconds.intervals()
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """Transactions by columns. `ranked`: which of them percentiles are of."""
-
-    ended_s: np.ndarray
-    latency_s: np.ndarray
-    failed: np.ndarray
-    ranked: np.ndarray
-
-    def which(self, places: np.ndarray | slice) -> _Ended:
-        return _Ended(
-            self.ended_s[places], self.latency_s[places], self.failed[places], self.ranked[places]
-        )
+# Of a transaction: `ranked`, whether percentiles are of it.
+_ENDED = np.dtype([("ended_s", float), ("latency_s", float), ("failed", bool), ("ranked", bool)])
 
 
 class Seconds:
@@ -242,19 +231,20 @@ class Seconds:
             for phase, (start_s, end_s) in phases.items()
         }
         self._rows: dict[str, list[dict[str, object]]] = {phase: [] for phase in phases}
-        self._open: list[_Ended] = []
+        self._open = np.empty(0, _ENDED)
 
     def add(self, table: pd.DataFrame) -> None:
         if table.empty:
             return
         start_s = table["start_s"].to_numpy()
-        if self._open:
+        if self._open.size:
             self._close(float(start_s.min()))
-        latency_s = table["latency_s"].to_numpy()
-        waited_s = table["queue_s"].to_numpy() if self._pooled else 0.0
-        failed = table["outcome"].to_numpy() == FAILED
-        ranked = _in_percentiles(table["type"])
-        self._open.append(_Ended(start_s + latency_s, latency_s - waited_s, failed, ranked))
+        latency_s, new = table["latency_s"].to_numpy(), np.empty(len(table), _ENDED)
+        new["ended_s"] = start_s + latency_s
+        new["latency_s"] = latency_s - (table["queue_s"].to_numpy() if self._pooled else 0.0)
+        new["failed"] = table["outcome"].to_numpy() == FAILED
+        new["ranked"] = _in_percentiles(table["type"])
+        self._open = np.concatenate([self._open, new])
 
     def intervals(self) -> pd.DataFrame:
         """See `intervals`. Nothing can be added any more."""
@@ -264,37 +254,28 @@ class Seconds:
 
     def _close(self, until_s: float) -> None:
         """Makes the rows of all seconds that end by `until_s`, before which nothing more ends."""
-        found = _in_order(self._open)
+        found = self._open[np.argsort(self._open["ended_s"], kind="stable")]
         needed_s = until_s
         for phase, edges in self._edges.items():
             rows = self._rows[phase]
             left = edges[len(rows) :]
             over = left[: 1 + np.count_nonzero(left[1:] <= until_s)]
-            cuts = np.searchsorted(found.ended_s, over)
+            cuts = np.searchsorted(found["ended_s"], over)
             for begin_s, low, high in zip(over[:-1], cuts[:-1], cuts[1:], strict=True):
-                rows.append(_interval(begin_s, phase, found.which(slice(low, high))))
+                rows.append(_interval(begin_s, phase, found[low:high]))
             if 0 < len(over) < len(left):
                 needed_s = min(needed_s, float(over[-1]))
-        self._open = [found.which(found.ended_s >= needed_s)]
+        self._open = found[found["ended_s"] >= needed_s]
 
 
-def _in_order(pieces: Sequence[_Ended]) -> _Ended:
-    """All of them, in order of their end."""
-    names = ("ended_s", "latency_s", "failed", "ranked")
-    if not pieces:
-        return _Ended(*(np.empty(0, dtype) for dtype in (float, float, bool, bool)))
-    whole = _Ended(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in names))
-    return whole.which(np.argsort(whole.ended_s, kind="stable"))
-
-
-def _interval(begin_s: float, phase: str, ended: _Ended) -> dict[str, object]:
-    good = ~ended.failed
-    latency_s, ranked_s = ended.latency_s[good], ended.latency_s[good & ended.ranked]
+def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object]:
+    good = ended[~ended["failed"]]
+    latency_s, ranked_s = good["latency_s"], good["latency_s"][good["ranked"]]
     row: dict[str, object] = {
         "time_s": round(float(begin_s), 6),
         "phase": phase,
         "throughput_per_s": len(latency_s),
-        "errors": int(ended.failed.sum()),
+        "errors": int(ended["failed"].sum()),
     }
     if len(latency_s):
         row["latency_avg_s"] = float(latency_s.mean())
