@@ -13,47 +13,17 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
-import pandas as pd
-
 from orchestrator.analysis import results
+from orchestrator.analysis.figures.transactions import CHANCE
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
-from orchestrator.metrics import measured
-from orchestrator.model import Measurement, Note, Plan, Profile, Record, Workload
+from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import load_points, plan
 from orchestrator.units import format_quantity, listed
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
-CHANCE = 3.0  # standard deviations of the number of random arrivals in the window
 PER_THREAD = 2  # transactions that a thread may owe without being behind
 _DIGITS = 3  # of the rate: more would claim to know the capacity better than it is known
-
-
-class Flow:
-    """What fell due in [start_s, end_s) and what ended in it, from tables of `transactions`."""
-
-    def __init__(self, start_s: float, end_s: float) -> None:
-        self._start_s, self._end_s = start_s, end_s
-        self._due = self._ended = 0
-
-    def add(self, table: pd.DataFrame) -> None:
-        due_s = table["start_s"]
-        ended_s = due_s + table["latency_s"]
-        self._due += int(due_s.between(self._start_s, self._end_s, inclusive="left").sum())
-        self._ended += int(ended_s.between(self._start_s, self._end_s, inclusive="left").sum())
-
-    def measurements(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
-        """`unstarted`: transactions that were due and had not begun at the end of the run. Where
-        these are too many to have come in the window, the first of them came before it; then the
-        rate asked for stands for what was offered."""
-        duration_s = self._end_s - self._start_s
-        due = self._due + unstarted
-        asked = rate_per_s * duration_s
-        offered = due if due <= asked + CHANCE * math.sqrt(asked) else asked
-        return (
-            measured("offered_per_s", offered / duration_s),
-            measured("served_per_s", self._ended / duration_s),
-        )
 
 
 # ------------------------------------------------------------------ one run

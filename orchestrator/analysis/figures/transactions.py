@@ -29,8 +29,9 @@ free one: it is a measurement of its own, and latency is without it.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,7 @@ from orchestrator.model import Measurement
 
 COMMITTED, ROLLED_BACK, FAILED = 0, 1, 2
 NEW_ORDER, DELIVERY = "new_order", "delivery"
+CHANCE = 3.0  # standard deviations of the number of random arrivals in a window
 
 
 def measurements(
@@ -53,36 +55,6 @@ def measurements(
     return window.measurements(statements)
 
 
-@dataclass
-class _Scope:
-    """What is kept of the transactions of one type, or of all."""
-
-    counts: dict[int, int] = field(default_factory=lambda: dict.fromkeys((0, 1, 2), 0))
-    retries: int = 0
-    latency_s: Counted = field(default_factory=Counted)
-    unstarted: int = 0
-
-    def count(self, part: pd.DataFrame) -> None:
-        outcome = part["outcome"].to_numpy()
-        for word in self.counts:
-            self.counts[word] += int((outcome == word).sum())
-        self.retries += int(part["retries"].sum())
-
-    def time(self, part: pd.DataFrame) -> None:
-        self.latency_s.add(part["latency_s"].to_numpy()[part["outcome"].to_numpy() != FAILED])
-
-    @property
-    def served(self) -> int:
-        return self.counts[COMMITTED] + self.counts[ROLLED_BACK]
-
-    @staticmethod
-    def together(several: Collection[_Scope]) -> _Scope:
-        counts = {word: sum(scope.counts[word] for scope in several) for word in _Scope().counts}
-        retries = sum(scope.retries for scope in several)
-        unstarted = sum(scope.unstarted for scope in several)
-        return _Scope(counts, retries, together(scope.latency_s for scope in several), unstarted)
-
-
 class Window:
     """The figures of the transactions that ended in [start_s, end_s), whose tables come in any
     order; `at_a_rate` latency of those that were due in it."""
@@ -92,74 +64,94 @@ class Window:
     ) -> None:
         self._start_s, self._end_s, self._pooled = start_s, end_s, pooled
         self._at_a_rate = at_a_rate
-        self._types: dict[str, _Scope] = {}
+        self._counts = Counter[tuple[str, int]]()  # by type and outcome
+        self._retries, self._unstarted = Counter[str](), Counter[str]()
+        self._latency_s: dict[str, Counted] = {}
         self._waits_s = Counted()
+        self._due = self._ended = 0
 
     def add(self, table: pd.DataFrame) -> None:
         inside = ended(table, self._start_s, self._end_s)
+        in_time = due(table, self._start_s, self._end_s)
+        self._ended += len(inside)
+        self._due += len(in_time)
         if self._pooled:
             self._waits_s.add(inside["queue_s"].to_numpy())
             inside = inside.assign(latency_s=inside["latency_s"] - inside["queue_s"])
-        timed = due(table, self._start_s, self._end_s) if self._at_a_rate else inside
+        timed = in_time if self._at_a_rate else inside
         for name in inside["type"].cat.categories:
-            scope = self._types.setdefault(name, _Scope())
-            scope.count(inside[inside["type"] == name])
-            scope.time(timed[timed["type"] == name])
+            of_type = inside[inside["type"] == name]
+            for outcome in (COMMITTED, ROLLED_BACK, FAILED):
+                self._counts[name, outcome] += int((of_type["outcome"] == outcome).sum())
+            self._retries[name] += int(of_type["retries"].sum())
+            served = timed[(timed["type"] == name) & (timed["outcome"] != FAILED)]
+            self._latency_s.setdefault(name, Counted()).add(served["latency_s"].to_numpy())
 
     def add_unstarted(self, waits_s: Mapping[str, np.ndarray]) -> None:
         """Type → how long those had been due, when the load ended, that never began."""
         for name, waited_s in waits_s.items():
-            scope = self._types.setdefault(name, _Scope())
             in_window = waited_s[waited_s <= self._end_s - self._start_s]
-            scope.unstarted += len(in_window)
-            scope.latency_s.add(in_window)
+            self._unstarted[name] += len(in_window)
+            self._latency_s.setdefault(name, Counted()).add(in_window)
 
     def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
         """For all types together and, if several, for each."""
-        every = self._types
-        figures = list(self._of_all())
+        types = list(self._latency_s)
+        ranked = [name for name in types if name != DELIVERY or NEW_ORDER not in types]
+        figures = list(self._of_types(types, ranked, "all"))
         average_s = next((m.value for m in figures if m.metric == "latency_avg_s"), None)
         if statements and average_s is not None:
             figures.append(measured("statement_latency_avg_s", average_s / statements))
-        if len(every) > 1:
-            for name, scope in every.items():
-                figures.extend(self._of_scope(scope, scope, name))
-        if NEW_ORDER in every:
-            orders = every[NEW_ORDER].counts[COMMITTED]
+        for name in types if len(types) > 1 else ():
+            figures += self._of_types([name], [name], name)
+        if NEW_ORDER in types:
+            orders = self._counts[NEW_ORDER, COMMITTED]
             figures.append(measured("nopm", orders / (self._end_s - self._start_s) * 60))
-        return (*figures, *self._of_waits())
-
-    def _of_all(self) -> Iterator[Measurement]:
-        ranked = [scope for name, scope in self._types.items() if self._ranks(name)]
-        every = _Scope.together(list(self._types.values()))
-        yield from self._of_scope(every, _Scope.together(ranked), "all")
-
-    def _ranks(self, name: str) -> bool:
-        """Whether the percentiles of all types together are of this one too."""
-        return name != DELIVERY or NEW_ORDER not in self._types
-
-    def _of_scope(self, scope: _Scope, ranked: _Scope, name: str) -> Iterator[Measurement]:
-        yield measured("transactions", scope.served, name)
-        yield measured("throughput_per_s", scope.served / (self._end_s - self._start_s), name)
-        yield measured("rollbacks", scope.counts[ROLLED_BACK], name)
-        yield measured("failures", scope.counts[FAILED], name)
-        yield measured("retries", scope.retries, name)
-        if not scope.latency_s.total:
-            return
-        yield measured("latency_avg_s", scope.latency_s.mean, name)
-        yield measured("latency_max_s", scope.latency_s.most, name)
-        count = ranked.latency_s.total
-        for metric, percent in PERCENTILES.items():
-            known = count >= stats.percentile_min_count(percent)
-            if known and stats.rank(count, percent) <= count - ranked.unstarted:
-                yield measured(metric, ranked.latency_s.percentile(percent), name)
-
-    def _of_waits(self) -> Iterator[Measurement]:
-        """How long terminals waited for a connection, transactions of all types together."""
+        # How long terminals waited for a connection, transactions of all types together.
         if self._waits_s.total:
-            yield measured("connection_wait_avg_s", self._waits_s.mean)
+            figures.append(measured("connection_wait_avg_s", self._waits_s.mean))
         if self._waits_s.total >= stats.percentile_min_count(99.0):
-            yield measured("connection_wait_p99_s", self._waits_s.percentile(99.0))
+            figures.append(measured("connection_wait_p99_s", self._waits_s.percentile(99.0)))
+        return tuple(figures)
+
+    def _of_types(
+        self, types: Collection[str], ranked: Collection[str], scope: str
+    ) -> Iterator[Measurement]:
+        """`ranked`: the types that percentiles are of."""
+        committed, rolled_back, failed = (
+            sum(self._counts[name, outcome] for name in types)
+            for outcome in (COMMITTED, ROLLED_BACK, FAILED)
+        )
+        served = committed + rolled_back
+        yield measured("transactions", served, scope)
+        yield measured("throughput_per_s", served / (self._end_s - self._start_s), scope)
+        yield measured("rollbacks", rolled_back, scope)
+        yield measured("failures", failed, scope)
+        yield measured("retries", sum(self._retries[name] for name in types), scope)
+        latency_s = together(self._latency_s[name] for name in types)
+        if not latency_s.total:
+            return
+        yield measured("latency_avg_s", latency_s.mean, scope)
+        yield measured("latency_max_s", latency_s.most, scope)
+        in_order = together(self._latency_s[name] for name in ranked)
+        known = in_order.total - sum(self._unstarted[name] for name in ranked)
+        for metric, percent in PERCENTILES.items():
+            enough = in_order.total >= stats.percentile_min_count(percent)
+            if enough and stats.rank(in_order.total, percent) <= known:
+                yield measured(metric, in_order.percentile(percent), scope)
+
+    def flow(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
+        """What fell due in the window and what ended in it. `unstarted`: transactions that were due
+        and had not begun at the end of the run. Where these are too many to have come in the
+        window, the first of them came before it; then the rate asked for stands for what was
+        offered."""
+        duration_s = self._end_s - self._start_s
+        every, asked = self._due + unstarted, rate_per_s * duration_s
+        offered = every if every <= asked + CHANCE * math.sqrt(asked) else asked
+        return (
+            measured("offered_per_s", offered / duration_s),
+            measured("served_per_s", self._ended / duration_s),
+        )
 
 
 def ended(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
