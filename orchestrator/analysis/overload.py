@@ -208,12 +208,13 @@ def plan_at_same_rate(campaign: Results) -> Plan | None:
     notes: list[Note] = []
     for workload in made.workloads:
         capacities = dict(_capacities(campaign, workload))
-        measured = [one for one in made.profiles if one.name in capacities]
-        left_out = [one for one in made.profiles if one.name not in capacities]
-        notes += [_left_out(one, workload) for one in left_out]
-        if measured:
+        text = f"left out of {workload.name} at the same rate, because no run of it found this "
+        left_out = [one.name for one in made.profiles if one.name not in capacities]
+        notes += [Note("other", f"{text}tier's capacity", name) for name in left_out]
+        if capacities:
+            found = [one for one in made.profiles if one.name in capacities]
             rate = float(f"{share_pct / 100 * min(capacities.values()):.{_DIGITS}g}")
-            cells.append((load_points.at(workload, "same rate", "rate", rate), measured))
+            cells.append((load_points.at(workload, "same rate", "rate", rate), found))
     return plan.followed_by(made, cells, notes)
 
 
@@ -224,11 +225,3 @@ def _capacities(campaign: Results, workload: Workload) -> Iterator[tuple[str, fl
         rates = [results.value_of(run.record, "throughput_per_s") for run in runs]
         if found := [rate for rate in rates if rate]:
             yield profile.name, median(found)
-
-
-def _left_out(profile: Profile, workload: Workload) -> Note:
-    text = (
-        f"left out of {workload.name} at the same rate, because no run of it found this tier's "
-        "capacity"
-    )
-    return Note("other", text, profile.name)
