@@ -72,18 +72,15 @@ def read(texts: Mapping[str, str]) -> Catalog:
     files: dict[str, CatalogFile] = {}
     for where, text in sorted(texts.items()):
         with collecting(mistakes):
-            files[where] = _file(where, text)
+            content = parse(where, text)
+            sources = _sources(content.get("sources"))
+            files[where] = validate(CatalogFile, f"{where}: ", content, context=sources)
     mistakes.extend(_named_twice(files))
     raise_all(mistakes)
     return Catalog(
         types={f"{f.provider}/{k}": kind for f in files.values() for k, kind in f.types.items()},
         vms={f"{f.provider}/{k}": vm for f in files.values() for k, vm in f.vms.items()},
     )
-
-
-def _file(where: str, text: str) -> CatalogFile:
-    content = parse(where, text)
-    return validate(CatalogFile, f"{where}: ", content, context=_sources(content.get("sources")))
 
 
 def _sources(content: object) -> Mapping[str, Source]:
