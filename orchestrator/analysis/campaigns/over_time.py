@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from orchestrator.analysis import comparisons, results
 from orchestrator.analysis.campaigns import campaign_comparability
 from orchestrator.analysis.comparisons import COMPARED, Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
-from orchestrator.analysis.results import Key, Measured, Results
-from orchestrator.analysis.statistics import stats, unpaired
-from orchestrator.metrics import METRICS
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.statistics import unpaired
 from orchestrator.units import format_seconds
 
 # Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day
@@ -142,27 +142,19 @@ def _pairs(
         and not campaign_comparability.obstacle(one, after, profile, workload, across)
     ]
     for key in COMPARED:
-        one, two = _values(left, key), _values(right, key)
-        if not comparisons.can_change(one, two):
+        one, two = ([run[key].value for run in side if key in run] for side in (left, right))
+        runs_of_both = len(left) + len(right)
+        pair = comparisons.make_pair(after.name, workload, key, (one, two), runs_of_both, obstacle)
+        if pair is None:
             continue
-        hindered = obstacle or comparisons.obstacle(one, two, len(left) + len(right))
         days = [values for other in past if (values := results.whole(other, key))]
-        try:
+        ratio = pair.ratio
+        with suppress(ValueError):  # a figure of zero
             known = len(days) >= FEWEST_HISTORY
             ratio = (
                 unpaired.ratio_across_days(one, two, days) if known else unpaired.ratio(one, two)
             )
-        except ValueError:  # a figure of zero
-            ratio = stats.ratio_of_all(one, two)
-        metric = METRICS[key[0]]
-        yield (
-            len(days),
-            Pair(after.name, workload, metric, key[1], one, two, ratio, hindered, in_blocks=False),
-        )
-
-
-def _values(runs: Sequence[Measured], key: Key) -> tuple[float, ...]:
-    return tuple(run[key].value for run in runs if key in run)
+        yield len(days), replace(pair, ratio=ratio, in_blocks=False)
 
 
 def _with_history(profile: str, count: int, pair: Pair, delta: Delta) -> ProfileDelta:
