@@ -15,7 +15,7 @@ from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
-from orchestrator.metrics import Metric
+from orchestrator.metrics import METRICS, Metric
 from orchestrator.units import counted, format_change, format_quantity
 
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
@@ -68,20 +68,26 @@ class Pair:
         return looks.confidence(SAME_CONFIDENCE, self.share)
 
 
-def can_change(left: Sequence[float], right: Sequence[float]) -> bool:
-    """Whether there are values to compare: there is no change from zero."""
-    return bool(left and right) and sum(left) > 0
-
-
-def obstacle(left: Sequence[float], right: Sequence[float], runs: int) -> str:
-    """Why the values that `runs` runs of both sides have of a figure must not be compared, or an
-    empty text."""
+def make_pair(
+    contender: str,
+    workload: str,
+    key: tuple[str, str],
+    figures: tuple[Sequence[float], Sequence[float]],
+    runs: int,
+    obstacle: str,
+) -> Pair | None:
+    """The comparison of all `figures` that `runs` runs of both sides have, the baseline's first,
+    without an interval; None where there is no change, as a side has none or the baseline zero."""
+    left, right = map(tuple, figures)
+    if not left or not right or sum(left) <= 0:
+        return None
     if absent := runs - len(left) - len(right):
         # Dropping such runs would choose among them: the slow ones lack percentiles first.
-        return f"{absent} of {runs} runs have no such figure"
+        obstacle = obstacle or f"{absent} of {runs} runs have no such figure"
     if min(*left, *right) <= 0:
-        return "a run's figure is zero, and a ratio to it has no meaning"
-    return ""
+        obstacle = obstacle or "a run's figure is zero, and a ratio to it has no meaning"
+    ratio = stats.ratio_of_all(left, right)
+    return Pair(contender, workload, METRICS[key[0]], key[1], left, right, ratio, obstacle)
 
 
 def deltas(

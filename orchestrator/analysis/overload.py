@@ -13,47 +13,17 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
-import pandas as pd
-
 from orchestrator.analysis import results
+from orchestrator.analysis.figures.transactions import CHANCE
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
-from orchestrator.metrics import measured
-from orchestrator.model import Measurement, Note, Plan, Profile, Record, Workload
+from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import load_points, plan
 from orchestrator.units import format_quantity, listed
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
-CHANCE = 3.0  # standard deviations of the number of random arrivals in the window
 PER_THREAD = 2  # transactions that a thread may owe without being behind
 _DIGITS = 3  # of the rate: more would claim to know the capacity better than it is known
-
-
-class Flow:
-    """What fell due in [start_s, end_s) and what ended in it, from tables of `transactions`."""
-
-    def __init__(self, start_s: float, end_s: float) -> None:
-        self._start_s, self._end_s = start_s, end_s
-        self._due = self._ended = 0
-
-    def add(self, table: pd.DataFrame) -> None:
-        due_s = table["start_s"]
-        ended_s = due_s + table["latency_s"]
-        self._due += int(due_s.between(self._start_s, self._end_s, inclusive="left").sum())
-        self._ended += int(ended_s.between(self._start_s, self._end_s, inclusive="left").sum())
-
-    def measurements(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
-        """`unstarted`: transactions that were due and had not begun at the end of the run. Where
-        these are too many to have come in the window, the first of them came before it; then the
-        rate asked for stands for what was offered."""
-        duration_s = self._end_s - self._start_s
-        due = self._due + unstarted
-        asked = rate_per_s * duration_s
-        offered = due if due <= asked + CHANCE * math.sqrt(asked) else asked
-        return (
-            measured("offered_per_s", offered / duration_s),
-            measured("served_per_s", self._ended / duration_s),
-        )
 
 
 # ------------------------------------------------------------------ one run
@@ -238,12 +208,13 @@ def plan_at_same_rate(campaign: Results) -> Plan | None:
     notes: list[Note] = []
     for workload in made.workloads:
         capacities = dict(_capacities(campaign, workload))
-        measured = [one for one in made.profiles if one.name in capacities]
-        left_out = [one for one in made.profiles if one.name not in capacities]
-        notes += [_left_out(one, workload) for one in left_out]
-        if measured:
+        text = f"left out of {workload.name} at the same rate, because no run of it found this "
+        left_out = [one.name for one in made.profiles if one.name not in capacities]
+        notes += [Note("other", f"{text}tier's capacity", name) for name in left_out]
+        if capacities:
+            found = [one for one in made.profiles if one.name in capacities]
             rate = float(f"{share_pct / 100 * min(capacities.values()):.{_DIGITS}g}")
-            cells.append((load_points.at(workload, "same rate", "rate", rate), measured))
+            cells.append((load_points.at(workload, "same rate", "rate", rate), found))
     return plan.followed_by(made, cells, notes)
 
 
@@ -254,11 +225,3 @@ def _capacities(campaign: Results, workload: Workload) -> Iterator[tuple[str, fl
         rates = [results.value_of(run.record, "throughput_per_s") for run in runs]
         if found := [rate for rate in rates if rate]:
             yield profile.name, median(found)
-
-
-def _left_out(profile: Profile, workload: Workload) -> Note:
-    text = (
-        f"left out of {workload.name} at the same rate, because no run of it found this tier's "
-        "capacity"
-    )
-    return Note("other", text, profile.name)

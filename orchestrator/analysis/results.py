@@ -38,11 +38,6 @@ Key = tuple[str, str]  # metric, scope
 Measured = Mapping[Key, Measurement]
 
 
-def _no_transactions() -> Iterator[pd.DataFrame]:
-    """Of a run that kept none."""
-    return iter(())
-
-
 @dataclass(frozen=True)
 class RunData:
     """One run as stored.
@@ -59,7 +54,7 @@ class RunData:
     intervals: pd.DataFrame
     sampled: Samples = field(compare=False)
     transactions: Callable[[], Iterator[pd.DataFrame]] = field(
-        default=_no_transactions, compare=False
+        default=lambda: iter(()), compare=False
     )
 
     @property
@@ -274,7 +269,14 @@ def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
     """A run's measurements by metric and scope, without those that are not a number and without
     percentiles that have fewer than ten transactions beyond them."""
     finite = {(m.metric, m.scope): m for m in every if np.isfinite(m.value)}
-    return {key: m for key, m in finite.items() if _carried(m, finite)}
+    few = {
+        (metric, scope)
+        for metric, scope in finite
+        if metric in PERCENTILES
+        and (count := finite.get(("transactions", scope))) is not None
+        and count.value < stats.percentile_min_count(PERCENTILES[metric])
+    }
+    return {key: m for key, m in finite.items() if key not in few}
 
 
 def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
@@ -309,14 +311,6 @@ def _without_delivery(record: Record, average_s: float) -> float:
     if not is_tpcc or not every or not count or own_s is None or count >= every:
         return average_s
     return (average_s * every - own_s * count) / (every - count)
-
-
-def _carried(measurement: Measurement, measured: Measured) -> bool:
-    percent = PERCENTILES.get(measurement.metric)
-    count = measured.get(("transactions", measurement.scope))
-    if percent is None or count is None:
-        return True
-    return count.value >= stats.percentile_min_count(percent)
 
 
 def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:

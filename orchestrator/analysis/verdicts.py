@@ -6,6 +6,7 @@ The word for each comparison is that of `comparisons`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, overload, results
@@ -192,20 +193,17 @@ def _pair(
     share: float,
 ) -> Pair | None:
     """None if a side has no such value, or the baseline's is zero: there is no change then."""
-    runs = len(left) + len(right)
     one, two = (
         {number: run[key].value for number, run in side.items() if key in run}
         for side in (left, right)
     )
     every = list(one.values()), list(two.values())
-    if not comparisons.can_change(*every):
+    pair = comparisons.make_pair(contender, workload, key, every, len(left) + len(right), obstacle)
+    if pair is None:
         return None
-    obstacle = obstacle or comparisons.obstacle(*every, runs)
     common = [number for number in one if number in two]
     sides = tuple(one[number] for number in common), tuple(two[number] for number in common)
-    ratio = stats.ratio_of_all(*every)
-    pair = Pair(contender, workload, METRICS[key[0]], key[1], *sides, ratio, obstacle, share)
-    try:
+    pair = replace(pair, left=sides[0], right=sides[1], share=share)
+    with suppress(ValueError):  # a figure of zero, or no repetition that both finished
         return replace(pair, ratio=stats.ratio_of_means(*sides, pair.confidence))
-    except ValueError:  # a figure of zero, or no repetition that both finished
-        return pair
+    return pair

@@ -71,20 +71,13 @@ Steps = dict[float, float]  # from that many units on → price of a unit
 
 def _meters(items: Iterable[Item]) -> dict[tuple[str, str, str], Steps]:
     """The newest price of each step of each meter that is paid as used."""
-    newest: dict[tuple[str, str, str, float], Item] = {}
-    for item in items:
-        if item.get("type") != "Consumption":
-            continue
-        words = (str(item[key]) for key in ("productName", "meterName", "unitOfMeasure"))
-        product, meter, unit = words
-        key = (product, meter, unit, float(item.get("tierMinimumUnits") or 0.0))
-        known = newest.get(key)
-        if known is None or str(item["effectiveStartDate"]) > str(known["effectiveStartDate"]):
-            newest[key] = item
+    used = [item for item in items if item.get("type") == "Consumption"]
     meters: dict[tuple[str, str, str], Steps] = {}
-    for (product, meter, unit, above), item in sorted(newest.items(), key=lambda one: one[0]):
-        meters.setdefault((product, meter, unit), {})[above] = float(item["retailPrice"])
-    return meters
+    for item in sorted(used, key=lambda one: str(one["effectiveStartDate"]), reverse=True):
+        product, meter, unit = (item[key] for key in ("productName", "meterName", "unitOfMeasure"))
+        steps = meters.setdefault((str(product), str(meter), str(unit)), {})
+        steps.setdefault(float(item.get("tierMinimumUnits") or 0.0), float(item["retailPrice"]))
+    return {meter: dict(sorted(steps.items())) for meter, steps in meters.items()}
 
 
 def _operations(

@@ -16,7 +16,6 @@ from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused,
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.rows import (
-    UNIT_BYTES,
     CatalogFile,
     DiskType,
     LinearRule,
@@ -73,18 +72,15 @@ def read(texts: Mapping[str, str]) -> Catalog:
     files: dict[str, CatalogFile] = {}
     for where, text in sorted(texts.items()):
         with collecting(mistakes):
-            files[where] = _file(where, text)
+            content = parse(where, text)
+            sources = _sources(content.get("sources"))
+            files[where] = validate(CatalogFile, f"{where}: ", content, context=sources)
     mistakes.extend(_named_twice(files))
     raise_all(mistakes)
     return Catalog(
         types={f"{f.provider}/{k}": kind for f in files.values() for k, kind in f.types.items()},
         vms={f"{f.provider}/{k}": vm for f in files.values() for k, vm in f.vms.items()},
     )
-
-
-def _file(where: str, text: str) -> CatalogFile:
-    content = parse(where, text)
-    return validate(CatalogFile, f"{where}: ", content, context=_sources(content.get("sources")))
 
 
 def _sources(content: object) -> Mapping[str, Source]:
@@ -232,7 +228,7 @@ def _bounds(full: str, kind: DiskType, catalog: Catalog) -> tuple[Span, Limits, 
     span = (rule.size.min_bytes, rule.size.max_bytes) if rule.size else (None, None)
     if isinstance(rule, Provisioned):
         ends = (rule.iops.min, rule.throughput.min), (rule.iops.max, rule.throughput.max)
-        least, most = (Limits(iops, _rate(rule, iops, rate)) for iops, rate in ends)
+        least, most = (limits_of.provisioned(rule, *end) for end in ends)
     elif isinstance(rule, LinearRule):
         base = limits_of.linear(rule, 0)
         least = Limits(base.total_iops or None, base.bytes_per_s or None)
@@ -241,13 +237,6 @@ def _bounds(full: str, kind: DiskType, catalog: Catalog) -> tuple[Span, Limits, 
         sizes = rule.size.min_bytes, rule.size.max_bytes
         least, most = (limits_of.by_size(kind, limits_of.whole_gib(size)) for size in sizes)
     return span, least, most
-
-
-def _rate(rule: Provisioned, iops: int, given: float | None) -> int | None:
-    """Bytes/s of `given`, in the rule's unit, or of the IOPS that they follow from."""
-    if rule.throughput.follows:
-        return limits_of.follow_iops(rule.throughput, iops)
-    return None if given is None else round(given * UNIT_BYTES[rule.throughput.unit])
 
 
 def _most(full: str, rule: LinearRule, catalog: Catalog) -> Limits:

@@ -35,7 +35,7 @@ from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, storage_classes
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.limits import Refusal
-from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType, PriceRow, Seconds, SizeRow
+from orchestrator.tier_catalog.rows import GIB, DiskType, PriceRow, Seconds, SizeRow
 
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
 _START_PCT = {"full": 100.0, "empty": 0.0}
@@ -267,12 +267,8 @@ def _bought(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int
         return gib * GIB, limits_of.by_size(kind, gib)
     rule = kind.provisioned
     iops = asked.iops or rule.iops.included or 0
-    if rule.throughput.follows:
-        bytes_per_s = limits_of.follow_iops(rule.throughput, iops)
-    else:
-        included = (rule.throughput.included or 0) * UNIT_BYTES[rule.throughput.unit]
-        bytes_per_s = asked.bytes_per_s or round(included)
-    return gib * GIB, Limits(iops, bytes_per_s)
+    limits = limits_of.provisioned(rule, iops, rule.throughput.included or 0)
+    return gib * GIB, replace(limits, bytes_per_s=asked.bytes_per_s or limits.bytes_per_s)
 
 
 def _burst(asked: Reference, limits: Limits) -> Burst | None:

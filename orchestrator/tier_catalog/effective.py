@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from orchestrator import units
 from orchestrator.errors import Mistake
@@ -22,24 +22,29 @@ from orchestrator.tier_catalog.rows import VmSize
 
 @dataclass(frozen=True)
 class Cap:
-    """One limit: `value` is the lower of `disks` (together) and `vm`; None: unknown.
+    """One limit, of all `disks` together and of the VM; None: unknown.
 
     `duration_s`, of a burst: how long full buckets hold it; None: without end.
     """
 
-    value: int | None
-    binds: Literal["disk", "vm"]
     disks: int | None
     vm: int | None
     duration_s: float | None = None
 
+    @property
+    def value(self) -> int | None:
+        return lower(self.disks, self.vm)
+
+    @property
+    def binds(self) -> Literal["disk", "vm"]:
+        return "vm" if self.vm is not None and self.value != self.disks else "disk"
+
 
 @dataclass(frozen=True)
 class Effective:
-    """What `disks` equal disks on the VM can do together. A burst equals the baseline where
-    neither bursts."""
+    """What equal disks on the VM can do together. A burst equals the baseline where neither
+    bursts."""
 
-    disks: int
     vm: str
     iops: Cap
     bytes_per_s: Cap
@@ -69,13 +74,12 @@ def effective(chosen: Chosen, disks: int, vm: VmSize, vm_name: str) -> Effective
     """
     if vm.max_disks is not None and disks > vm.max_disks:
         raise refused([Mistake("cluster.vm", f"{vm_name} takes {vm.max_disks} disks, not {disks}")])
-    bought = together(chosen, disks)
-    through = _caps(vm, chosen.type, disks)
-    iops = _lower(bought.total_iops, through.total_iops)
-    rate = _lower(bought.bytes_per_s, through.bytes_per_s)
+    bought, through = together(chosen, disks), _caps(vm, chosen.type, disks)
+    iops = Cap(bought.total_iops, through.total_iops)
+    rate = Cap(bought.bytes_per_s, through.bytes_per_s)
     burst_iops = _burst(iops, bought.burst, through.burst, "iops")
     burst_rate = _burst(rate, bought.burst, through.burst, "bytes_per_s")
-    return Effective(disks, vm_name, iops, rate, burst_iops, burst_rate)
+    return Effective(vm_name, iops, rate, burst_iops, burst_rate)
 
 
 def together(chosen: Chosen, disks: int) -> Limits:
@@ -94,31 +98,25 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
     effective baseline, where two buckets of different length would fall in two steps. A limit that
     a real disk does not declare stays unknown: the disk may well be below the VM.
     """
-    unknown = Cap(None, "disk", None, None)
-    if tier.disk.is_as_bought and tier.limits.iops is None:
-        on_vm = replace(on_vm, iops=unknown, burst_iops=unknown)
-    if tier.disk.is_as_bought and tier.limits.bytes_per_s is None:
-        on_vm = replace(on_vm, bytes_per_s=unknown, burst_bytes_per_s=unknown)
-    iops, rate = on_vm.burst_iops, on_vm.burst_bytes_per_s
-    bursts = [
-        cap
-        for cap, base in ((iops, on_vm.iops), (rate, on_vm.bytes_per_s))
-        if cap.value != base.value
-    ]
-    durations = [cap.duration_s for cap in bursts if cap.duration_s is not None]
+    values: dict[str, Any] = {}
+    peaks: dict[str, Cap] = {}
+    for name, base, peak in (
+        ("iops", on_vm.iops, on_vm.burst_iops),
+        ("bytes_per_s", on_vm.bytes_per_s, on_vm.burst_bytes_per_s),
+    ):
+        known = not tier.disk.is_as_bought or getattr(tier.limits, name) is not None
+        values[name] = base.value if known else None
+        if known and peak.value != base.value:
+            peaks[name] = peak
+    durations = [peak.duration_s for peak in peaks.values() if peak.duration_s is not None]
     burst = None
     if durations:
-        burst = Burst(
-            iops.value if iops in bursts else None,
-            rate.value if rate in bursts else None,
-            min(durations),
-            tier.limits.burst.start_pct if tier.limits.burst else 0.0,
-        )
+        start_pct = tier.limits.burst.start_pct if tier.limits.burst else 0.0
+        iops, rate = (peaks[name].value if name in peaks else None for name in values)
+        burst = Burst(iops, rate, min(durations), start_pct)
     return replace(
         tier,
-        limits=replace(
-            tier.limits, iops=on_vm.iops.value, bytes_per_s=on_vm.bytes_per_s.value, burst=burst
-        ),
+        limits=replace(tier.limits, **values, burst=burst),
         origin=replace(tier.origin, vm_caps=tuple(on_vm.warnings())),
     )
 
@@ -127,13 +125,6 @@ def _caps(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
     """Returns the VM's caps. A type without figures is not limited, because unknown is not zero."""
     caps = vm.uncached or vm.by_type.get((disk_type or "").partition("/")[2])
     return caps.limits(disks) if caps else Limits()
-
-
-def _lower(disks: int | None, vm: int | None, duration_s: float | None = None) -> Cap:
-    binds: Literal["disk", "vm"] = "disk"
-    if vm is not None and (disks is None or vm < disks):
-        binds = "vm"
-    return Cap(lower(disks, vm), binds, disks, vm, duration_s)
 
 
 def _burst(
@@ -149,4 +140,4 @@ def _burst(
         if burst and peak and math.isfinite(burst.duration_s)
         if cap is not None and value is not None and value > cap
     ]
-    return _lower(disk_value, vm_value, min(durations, default=None))
+    return Cap(disk_value, vm_value, min(durations, default=None))

@@ -19,6 +19,7 @@ from orchestrator.tier_catalog.rows import (
     DiskType,
     Gp2Rule,
     HddRule,
+    IopsRule,
     Line,
     LinearRule,
     Provisioned,
@@ -98,12 +99,14 @@ def hdd(rule: HddRule, gib: int, unit_bytes: int) -> Limits:
     return Limits(_units(base, unit_bytes), round(base), burst=burst)
 
 
-def follow_iops(rule: ThroughputRule, iops: int) -> int:
-    """Bytes/s of a type whose throughput is not provisioned but follows from its IOPS."""
-    top = rule.max * UNIT_BYTES[rule.unit]
-    if rule.follows == "aws-io1":
-        return round(min(top, io1_bytes_per_s(iops)))
-    return round(min(top, (rule.max_per_iops or 0) * iops * UNIT_BYTES[rule.unit]))
+def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
+    """Of these IOPS and this throughput, in the rule's unit, or the one that follows from them."""
+    given, unit = rule.throughput, UNIT_BYTES[rule.throughput.unit]
+    if given.follows == "aws-io1":
+        return Limits(iops, round(min(given.max * unit, io1_bytes_per_s(iops))))
+    if given.follows:
+        rate = min(given.max, (given.max_per_iops or 0) * iops)
+    return Limits(iops, None if rate is None else round(rate * unit))
 
 
 def io1_bytes_per_s(iops: int) -> int:
@@ -111,18 +114,6 @@ def io1_bytes_per_s(iops: int) -> int:
     if iops > 32_000:
         return iops * 16 * _KIB
     return min(500 * _MIB, iops * 256 * _KIB)
-
-
-def max_iops(rule: Provisioned, gib: int) -> int:
-    """The most IOPS one may provision at this size."""
-    per_gib = rule.iops.max_per_gib
-    at_size = rule.iops.max if per_gib is None else math.floor(per_gib * gib)
-    return min(rule.iops.max, max(rule.iops.min, at_size))
-
-
-def min_iops(rule: Provisioned, gib: int) -> int:
-    """The fewest IOPS one may provision at this size."""
-    return max(rule.iops.min, math.ceil((rule.iops.min_per_gib or 0) * gib))
 
 
 def max_throughput(rule: ThroughputRule, iops: int) -> float:
@@ -170,7 +161,7 @@ def _provisioned(
         low, high = rule.iops.min, rule.iops.max
         yield "iops", f"is missing: {name} is provisioned with {low:,} to {high:,} IOPS"
     elif not sizes and size_bytes is not None:
-        yield from _iops(name, kind, rule, whole_gib(size_bytes), iops)
+        yield from _iops(name, kind, rule.iops, whole_gib(size_bytes), iops)
     yield from _throughput(name, kind, rule, iops, asked.bytes_per_s)
 
 
@@ -184,11 +175,14 @@ def _size(
         yield "size", f"must be {low} to {high} for {name} ({kind.source})"
 
 
-def _iops(name: str, kind: DiskType, rule: Provisioned, gib: int, iops: int) -> Iterator[Refusal]:
-    low, high = min_iops(rule, gib), max_iops(rule, gib)
+def _iops(name: str, kind: DiskType, rule: IopsRule, gib: int, iops: int) -> Iterator[Refusal]:
+    per_gib = math.inf if rule.max_per_gib is None else rule.max_per_gib
+    low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
+    high = rule.max
+    if per_gib * gib < rule.max:
+        high = max(rule.min, math.floor(per_gib * gib))
     if iops > high:
-        per_gib = rule.iops.max_per_gib
-        bound = rule.iops.max == high or per_gib is None or per_gib * gib < high
+        bound = high == rule.max or per_gib * gib < high
         why = f"at most {high:,} IOPS" if bound else f"at most {per_gib:,g} IOPS per GiB"
         so = "" if bound else f", so {high:,}"
         yield "iops", f"{iops:,} is too many for {name} of {gib:,} GiB: {why}{so} ({kind.source})"

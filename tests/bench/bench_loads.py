@@ -24,6 +24,7 @@ from rich.table import Table
 
 from orchestrator.analysis import overload
 from orchestrator.analysis.decisions import load_sweeps
+from orchestrator.analysis.figures.transactions import COMMITTED, Window
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Record, Run, Workload
 from tests import loads
@@ -45,7 +46,8 @@ def served(
     busy_s = np.cumsum(takes_s)
     ended_s = busy_s + np.maximum.accumulate(due_s - (busy_s - takes_s))  # Lindley's recursion
     begun = ended_s - takes_s < end_s
-    table = pd.DataFrame({"start_s": due_s, "latency_s": ended_s - due_s})[begun]
+    columns = {"start_s": due_s, "latency_s": ended_s - due_s, "outcome": COMMITTED, "retries": 0}
+    table = pd.DataFrame(columns).assign(type=pd.Categorical(["x"] * len(due_s)))[begun]
     return table, int((~begun).sum())
 
 
@@ -65,9 +67,9 @@ def overloaded_pct(scale: str, capacity: float, load: float, repeats: int) -> tu
     for _ in range(repeats * REPETITIONS):
         table, unstarted = served(rate, capacity, end_s, dice)
         facts = {"generator": {"unstarted": unstarted, "recorded_transactions": len(table)}}
-        flow = overload.Flow(warmup_s, end_s)
-        flow.add(table)
-        figures = flow.measurements(rate, unstarted)
+        window = Window(warmup_s, end_s)
+        window.add(table)
+        figures = window.flow(rate, unstarted)
         behind.append(overload.overloaded(replace(like, measurements=figures, facts=facts)))
     tiers = np.asarray(behind).reshape(repeats, REPETITIONS)
     return 100 * float(tiers.mean()), 100 * float(tiers.all(axis=1).mean())

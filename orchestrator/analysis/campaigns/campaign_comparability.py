@@ -25,21 +25,21 @@ _HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
 
 
 def obstacle(
-    before: Results,
-    after: Results,
-    runs: tuple[Sequence[RunData], Sequence[RunData]],
-    across_machines: bool = False,
+    before: Results, after: Results, profile: str, workload: str, across_machines: bool = False
 ) -> str:
-    """Why a profile × workload of both must not be compared, or an empty text. `runs`: of each.
+    """Why a profile × workload, of which both have finished runs, must not be compared, or an empty
+    text.
 
     `across_machines`: machines of other names count as one if they are of the same kind.
     """
-    every = [*runs[0], *runs[1]]
     if before.published or after.published:
         return "published figures: what they were measured on is not known well enough"
+    runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
+    tiers = [of_campaign[0].record.profile.tier for of_campaign in runs]
+    every = [*runs[0], *runs[1]]
     unlike = [
         *_machines(before, after, across_machines),
-        *_tiers(runs[0][0].record.profile.tier, runs[1][0].record.profile.tier),
+        *_tiers(*tiers),
         *_file_systems(*runs),
         *comparability.among(every),
     ]

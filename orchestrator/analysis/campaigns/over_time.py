@@ -8,16 +8,17 @@ without enough of them every comparison is inconclusive.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from orchestrator.analysis import comparisons, results
 from orchestrator.analysis.campaigns import campaign_comparability
 from orchestrator.analysis.comparisons import COMPARED, Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
-from orchestrator.analysis.results import Key, Measured, Results, RunData
-from orchestrator.analysis.statistics import stats, unpaired
-from orchestrator.metrics import METRICS
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.statistics import unpaired
 from orchestrator.units import format_seconds
 
 # Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day
@@ -69,7 +70,13 @@ def compare(
     margin = after.plan.margin_pct if margin_pct is None else margin_pct
     p99_margin = after.plan.p99_margin_pct if p99_margin_pct is None else p99_margin_pct
     titles = _measured(before), _measured(after)
-    others = tuple(history)
+    latest_s = max(results.began_s(one) or 0.0 for one in (before, after))
+    others = [
+        one
+        for one in history
+        if one.name not in (before.name, after.name)
+        and (results.began_s(one) or math.inf) < latest_s
+    ]
     pairs = [
         (profile, count, pair)
         for profile, workload in titles[0]
@@ -123,54 +130,31 @@ def _pairs(
     across: bool,
     history: Sequence[Results],
 ) -> Iterator[tuple[int, Pair]]:
-    """Each with the number of campaigns that say what differs between days."""
-    runs = tuple(results.finished(campaign, profile, workload) for campaign in (before, after))
-    obstacle = campaign_comparability.obstacle(before, after, (runs[0], runs[1]), across)
+    """Each with the number of campaigns of `history` that measured as `after` did, and so say what
+    differs between days."""
+    runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
-    of_cell = history, before, after, profile, workload, across
-    past = [] if obstacle else list(_comparable(*of_cell))
+    obstacle = campaign_comparability.obstacle(before, after, profile, workload, across)
+    past = [
+        of_other
+        for one in ([] if obstacle else history)
+        if (of_other := results.finished(one, profile, workload))
+        and not campaign_comparability.obstacle(one, after, profile, workload, across)
+    ]
     for key in COMPARED:
-        one, two = _values(left, key), _values(right, key)
-        if not comparisons.can_change(one, two):
+        one, two = ([run[key].value for run in side if key in run] for side in (left, right))
+        runs_of_both = len(left) + len(right)
+        pair = comparisons.make_pair(after.name, workload, key, (one, two), runs_of_both, obstacle)
+        if pair is None:
             continue
-        hindered = obstacle or comparisons.obstacle(one, two, len(left) + len(right))
         days = [values for other in past if (values := results.whole(other, key))]
-        try:
+        ratio = pair.ratio
+        with suppress(ValueError):  # a figure of zero
             known = len(days) >= FEWEST_HISTORY
             ratio = (
                 unpaired.ratio_across_days(one, two, days) if known else unpaired.ratio(one, two)
             )
-        except ValueError:  # a figure of zero
-            ratio = stats.ratio_of_all(one, two)
-        metric = METRICS[key[0]]
-        yield (
-            len(days),
-            Pair(after.name, workload, metric, key[1], one, two, ratio, hindered, in_blocks=False),
-        )
-
-
-def _comparable(
-    history: Iterable[Results],
-    before: Results,
-    after: Results,
-    profile: str,
-    workload: str,
-    across: bool,
-) -> Iterator[tuple[RunData, ...]]:
-    """The finished runs of each other campaign that measured as `after` did, and began before the
-    later of both."""
-    ours = results.finished(after, profile, workload)
-    latest_s = max(results.began_s(one) or 0.0 for one in (before, after))
-    for one in history:
-        runs, began_s = results.finished(one, profile, workload), results.began_s(one)
-        if one.name in (before.name, after.name) or began_s is None or began_s >= latest_s:
-            continue
-        if runs and not campaign_comparability.obstacle(one, after, (runs, ours), across):
-            yield runs
-
-
-def _values(runs: Sequence[Measured], key: Key) -> tuple[float, ...]:
-    return tuple(run[key].value for run in runs if key in run)
+        yield len(days), replace(pair, ratio=ratio, in_blocks=False)
 
 
 def _with_history(profile: str, count: int, pair: Pair, delta: Delta) -> ProfileDelta:

@@ -93,43 +93,39 @@ def trend(
     metric = next((m for m in _RATES if every and _values(every[-1], profile, workload, m)), None)
     if metric is None:
         return None
-    kept, left_out = [], []
+    newest, plan = every[-1], every[-1].plan
+    kept: list[tuple[Results, tuple[float, ...]]] = []
+    left_out: list[LeftOut] = []
     for one in every:
-        reason = _reason(one, every[-1], profile, workload, metric, across_machines)
+        values = _values(one, profile, workload, metric)
+        reason = f"a run has no {METRICS[metric].title}"
+        if values:
+            reason = campaign_comparability.obstacle(
+                one, newest, profile, workload, across_machines
+            )
         if reason:
             left_out.append(LeftOut(one.name, reason))
         else:
-            kept.append(one)
-    summaries = [stats.summarise(_values(one, profile, workload, metric)) for one in kept]
-    logs = [_log_mean(_values(one, profile, workload, metric)) for one in kept]
+            kept.append((one, values))
+    logs = [float(np.log(np.asarray(values)).mean()) for _, values in kept]
     borders = (0, *change_points.find(logs), len(kept))
-    points = tuple(
-        Point(
-            one.name,
-            began_s(one) or 0.0,
-            summary.n,
-            summary.mean,
-            summary.ci_low,
-            summary.ci_high,
-            sum(border <= place for border in borders[:-1]),
-            campaign_comparability.revision(one),
-        )
-        for place, (one, summary) in enumerate(zip(kept, summaries, strict=True))
-    )
-    plan = every[-1].plan
-    margin = plan.margin_pct if METRICS[metric].percent is None else plan.p99_margin_pct
-    levels = tuple(_levels(points, logs, borders, margin, METRICS[metric].direction))
+    points: list[Point] = []
+    for place, (one, values) in enumerate(kept):
+        level = sum(border <= place for border in borders[:-1])
+        mean, revision = stats.summarise(values), campaign_comparability.revision(one)
+        figures = mean.n, mean.mean, mean.ci_low, mean.ci_high
+        points.append(Point(one.name, began_s(one) or 0.0, *figures, level, revision))
     return Trend(
         profile,
         workload,
         metric,
         METRICS[metric].unit,
         METRICS[metric].direction,
-        margin,
-        points,
-        levels,
+        plan.margin_pct,
+        tuple(points),
+        tuple(_levels(points, logs, borders, plan.margin_pct)),
         tuple(left_out),
-        open_question(logs[borders[-2] :]) if kept and kept[-1] is every[-1] else _NOT_ITSELF,
+        open_question(logs[borders[-2] :]) if kept and kept[-1][0] is newest else _NOT_ITSELF,
     )
 
 
@@ -138,25 +134,8 @@ def _values(campaign: Results, profile: str, workload: str, metric: str) -> tupl
     return results.whole(results.finished(campaign, profile, workload), (metric, "all"))
 
 
-def _log_mean(values: Sequence[float]) -> float:
-    return float(np.log(np.asarray(values)).mean())
-
-
-def _reason(
-    one: Results, newest: Results, profile: str, workload: str, metric: str, across: bool
-) -> str:
-    if not _values(one, profile, workload, metric):
-        return f"a run has no {METRICS[metric].title}"
-    runs = tuple(results.finished(campaign, profile, workload) for campaign in (one, newest))
-    return campaign_comparability.obstacle(one, newest, (runs[0], runs[1]), across)
-
-
 def _levels(
-    points: Sequence[Point],
-    logs: Sequence[float],
-    borders: Sequence[int],
-    margin_pct: float,
-    direction: Direction,
+    points: Sequence[Point], logs: Sequence[float], borders: Sequence[int], margin_pct: float
 ) -> Iterator[Level]:
     before: float | None = None
     for low, high in pairwise(borders):
@@ -166,8 +145,8 @@ def _levels(
         change = None if before is None else 100 * math.expm1(level - before)
         word: VerdictWord | None = None
         if change is not None:
-            good = (change > 0) == (direction == "higher")
-            word = "same" if abs(change) <= margin_pct else "better" if good else "worse"
+            word = "better" if change > 0 else "worse"
+            word = "same" if abs(change) <= margin_pct else word
         ends = points[low].campaign, points[high - 1].campaign
         yield Level(*ends, high - low, math.exp(level), change, word)
         before = level

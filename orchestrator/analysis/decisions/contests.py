@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from orchestrator.analysis.conclusions import Change, Standing
 from orchestrator.analysis.decisions.candidates import (
@@ -76,6 +77,10 @@ class Contest:
         scale = [f"scale {self.scale}"] if self.scale else []
         return scale + kinds.limiting(doubt for own in self.doubts.values() for doubt in own)
 
+    def standing(self, standing: Standing) -> list[Candidate]:
+        """The candidates of which that is proven, in their order."""
+        return [one for one in self.candidates if self.proof.standings[one.name] == standing]
+
     def barred(self, candidate: Candidate) -> str:
         """Why the runs at hand cannot show that a tier is enough, whatever their figures are and
         however often they are repeated as they were; or an empty text."""
@@ -121,16 +126,9 @@ class Comparison:
 
     @property
     def change(self) -> Change:
-        low, high = self.ratio.interval_pct or (None, None)
-        return Change(
-            self.criterion.metric,
-            self.criterion.scope,
-            self.criterion.title,
-            self.other.name,
-            self.ratio.change_pct,
-            low,
-            high,
-        )
+        of, ratio = self.criterion, self.ratio
+        ends = ratio.interval_pct or (None, None)
+        return Change(of.metric, of.scope, of.title, self.other.name, ratio.change_pct, *ends)
 
     def __str__(self) -> str:
         pair = f"{self.one.name} against {self.other.name}, {self.criterion.title}"
@@ -187,9 +185,11 @@ def make_contest(
     tiers: Sequence[str],
     margin_pct: float,
     criteria: Sequence[Criterion] = (THROUGHPUT, *LATENCIES),
+    **more: Any,
 ) -> Contest:
-    """Candidates in the order in which one would prefer them; `tiers`: all that were planned. Of
-    equal cost the one that declares more comes first, else the one that declares less."""
+    """Candidates in the order in which one would prefer them; `tiers`: all that were planned;
+    `more`: other fields of the contest. Of equal cost the one that declares more comes first, else
+    the one that declares less."""
     profiles = [candidate.profile for candidate in candidates]
     with_vms, no_prices, unlike_prices = costs.compare_prices(profiles)
     candidates = [replace(one, with_vms=with_vms) for one in candidates]
@@ -207,6 +207,7 @@ def make_contest(
         shared,
         tuple(criterion for criterion in criteria if criterion not in shared),
         unlike_prices=unlike_prices,
+        **more,
     )
 
 
@@ -246,7 +247,14 @@ def _proof(contest: Contest) -> Proof:
     comparison outside the margin; by chance that leaves out 5 % of those at the margin, so the
     claims of the others have 95 % of the level (discarding, Zhao, Small and Su 2019)."""
     tiers = contest.candidates
-    compared = {candidate.name: _comparisons(candidate, contest) for candidate in tiers}
+    compared = {
+        candidate.name: tuple(
+            _compared(candidate, other, criterion, contest)
+            for criterion in contest.criteria
+            for other in others(candidate, contest)
+        )
+        for candidate in tiers
+    }
     tested = {
         candidate.name: tuple(_test_objective(candidate, one, contest) for one in contest.slo)
         for candidate in tiers
@@ -275,15 +283,6 @@ def _proof(contest: Contest) -> Proof:
         for name, p in claims.items()
     }
     return Proof(compared, tested, standings, level, failing)
-
-
-def _comparisons(candidate: Candidate, contest: Contest) -> tuple[Comparison, ...]:
-    """A candidate with each other one, criterion by criterion."""
-    return tuple(
-        _compared(candidate, other, criterion, contest)
-        for criterion in contest.criteria
-        for other in others(candidate, contest)
-    )
 
 
 def _worse(made: Sequence[Comparison], contest: Contest) -> bool:

@@ -25,7 +25,7 @@ from orchestrator.analysis.decisions.candidates import (
 )
 from orchestrator.analysis.decisions.contests import SHOWN, Contest, make_contest
 from orchestrator.analysis.doubts import kinds
-from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
@@ -73,7 +73,8 @@ def _of_workload(
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)
     throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
-    at_ceiling = bool(every) and all(_at_ceiling(run) for run in every)
+    shares_pct = [resources.of_ceiling_pct(run.record) or 0.0 for run in every]
+    at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
     held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
     compared, constant = comparable(latencies, profiles)
@@ -81,19 +82,21 @@ def _of_workload(
     both = each_once(throughput, compared, closed_loop=closed_loop)
     criteria = compared if at_ceiling or load.asked else both
     candidates = []
+    clauses = (*workload.slo, FAILED)
     for profile in (one for one in profiles if one.name not in load.tiers):
         own = runs[profile.name]
-        figures = (throughput, *latencies)
-        values = {figure: v for figure in figures if (v := results.whole(own, figure.key))}
-        clauses = (*workload.slo, FAILED)
+        values = {one: v for one in (throughput, *latencies) if (v := results.whole(own, one.key))}
         measured = {one: v for one in clauses if (v := results.objective_values(own, one))}
         if throughput in values:
             numbers = tuple(run.record.run.repetition for run in own)
             cause = causes.get((profile.name, workload.name), "")
             candidates.append(Candidate(profile, values, cause, measured, numbers))
-    tiers = [name for name in runs if name not in load.tiers]
-    return replace(
-        make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, criteria),
+    return make_contest(
+        workload.name,
+        candidates,
+        [name for name in runs if name not in load.tiers],
+        campaign.plan.margin_pct,
+        criteria,
         at_ceiling=at_ceiling,
         constant_latency=constant,
         p99_margin_pct=campaign.plan.p99_margin_pct,
@@ -102,11 +105,6 @@ def _of_workload(
         share=looks.share(campaign.plan, workload.name),
         obstacle=comparability.obstacle(every),
     )
-
-
-def _at_ceiling(run: RunData) -> bool:
-    """Whether think time held the rate at its ceiling."""
-    return (resources.of_ceiling_pct(run.record) or 0.0) >= CEILING_PCT
 
 
 # ------------------------------------------------------------------ the rule
@@ -126,12 +124,9 @@ def decide(contest: Contest) -> Decision:
 def _made(contest: Contest) -> Decision:
     if reason := _no_contest(contest):
         return _undecided(contest, reason)
-    by_standing: dict[str, list[Candidate]] = {}
-    for candidate in contest.candidates:
-        by_standing.setdefault(_standing(candidate, contest), []).append(candidate)
-    if enough := by_standing.get("enough"):
+    if enough := contest.standing("enough"):
         return _decided(offers.preferred(enough, contest), contest)
-    open_ = by_standing.get("open")
+    open_ = contest.standing("open")
     reason = reasons.why_open(open_[0], contest) if open_ else reasons.none_enough(contest)
     made = offers.offers(contest)
     margins = reasons.least_margins(made)
@@ -143,7 +138,7 @@ def is_open(contest: Contest) -> bool:
     if _no_contest(contest):
         return bool(_single(contest)) and not contest.obstacle
     for candidate in contest.candidates:
-        standing = _standing(candidate, contest)
+        standing = contest.proof.standings[candidate.name]
         # One that misses the SLO and is open all the same was held back by this machine.
         held_back = any(p.missed for p in contest.proof.objectives[candidate.name])
         if standing == "open" and not held_back and not contest.barred(candidate):
@@ -151,10 +146,6 @@ def is_open(contest: Contest) -> bool:
         if standing == "enough":
             return False
     return False
-
-
-def _standing(candidate: Candidate, contest: Contest) -> str:
-    return contest.proof.standings[candidate.name]
 
 
 def _no_contest(contest: Contest) -> str:

@@ -14,7 +14,7 @@ claim is still that level (Goeman and Solari 2010); it is divided by the number 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
@@ -171,8 +171,9 @@ def objective_tests(
         measured = {one: v for one in objectives if (v := results.objective_values(runs, one))}
         candidates.append(Candidate(profile, {}, "", measured))
     margin_pct = loads.campaign.plan.margin_pct
-    made = contests.make_contest(workload.name, candidates, (), margin_pct, ())
-    return replace(made, slo=tuple(objectives)).proof.objectives[tier]
+    slo = tuple(objectives)
+    made = contests.make_contest(workload.name, candidates, (), margin_pct, (), slo=slo)
+    return made.proof.objectives[tier]
 
 
 # ------------------------------------------------------------------ one decision for all loads
@@ -195,21 +196,22 @@ def contest(loads: Loads, causes: Mapping[tuple[str, str], str]) -> Contest:
     behind = any(overload.overloaded(run.record) for run in every[0])
     for profile in profiles:
         runs_first, runs_last = _whole_repetitions(campaign, profile, first, last)
-        values = {throughput: results.whole(runs_last, throughput.key)}
-        if not behind:
-            values |= {one: results.whole(runs_first, one.key) for one in latencies}
-        known = {criterion: of_runs for criterion, of_runs in values.items() if of_runs}
-        if throughput in known:
+        values = {one: results.whole(runs_first, one.key) for one in latencies if not behind}
+        values = {throughput: results.whole(runs_last, throughput.key)} | values
+        if values[throughput]:
             cause = causes.get((profile.name, last.name), "")
             numbers = tuple(run.record.run.repetition for run in runs_first)
+            known = {criterion: of_runs for criterion, of_runs in values.items() if of_runs}
             candidates.append(Candidate(profile, known, cause, repetitions=numbers))
-    names = [profile.name for profile in profiles]
-    criteria = (throughput, *latencies)
-    made = contests.make_contest(loads.name, candidates, names, campaign.plan.margin_pct, criteria)
-    obstacle = next(filter(None, map(comparability.obstacle, every)), "")
-    p99_margin_pct = campaign.plan.p99_margin_pct
-    return replace(
-        made, obstacle=obstacle, constant_latency=constant, p99_margin_pct=p99_margin_pct
+    return contests.make_contest(
+        loads.name,
+        candidates,
+        [profile.name for profile in profiles],
+        campaign.plan.margin_pct,
+        (throughput, *latencies),
+        obstacle=next(filter(None, map(comparability.obstacle, every)), ""),
+        constant_latency=constant,
+        p99_margin_pct=campaign.plan.p99_margin_pct,
     )
 
 

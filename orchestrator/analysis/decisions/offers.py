@@ -9,12 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from orchestrator.analysis.conclusions import NeighbourTier, ObjectiveResult, ObjectiveWord, Offer
-from orchestrator.analysis.decisions.candidates import NOPM, Candidate, Criterion
+from orchestrator.analysis.conclusions import (
+    NeighbourTier,
+    ObjectiveResult,
+    ObjectiveWord,
+    Offer,
+    Standing,
+)
+from orchestrator.analysis.decisions.candidates import NOPM, Candidate
 from orchestrator.analysis.decisions.contests import (
     ONE_SIDED,
     SHOWN,
-    Comparison,
     Contest,
     ObjectiveTest,
     others,
@@ -36,11 +41,12 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
     rate = next((criterion for criterion in candidate.values if not criterion.is_latency), None)
     per_unit, dear, cheap = None, None, None
     if cost is not None and rate is not None:
-        per_unit = UNITS * cost / _mean(candidate, rate)
-        mean = stats.geometric_mean(candidate.values[rate], looks.confidence(SHOWN, contest.share))
+        values = candidate.values[rate]
+        per_unit = UNITS * cost / (sum(values) / len(values))
+        mean = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
         if mean.low is not None and mean.high is not None:
             dear, cheap = (UNITS * cost / bound for bound in (mean.low, mean.high))
-    price = candidate.price
+    price, compared = candidate.price, contest.proof.comparisons[candidate.name]
     return Offer(
         tier=candidate.name,
         standing=contest.proof.standings[candidate.name],
@@ -53,9 +59,9 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
         price_as_of=price.as_of if price else "",
         price_source=price.source if price else "",
         worst=tuple(
-            _worst(candidate, criterion, contest).change
+            max(of_criterion, key=lambda one: one.p_value).change
             for criterion in contest.criteria
-            if contest.proof.comparisons[candidate.name]
+            if (of_criterion := [one for one in compared if one.criterion is criterion])
         ),
         slo=tuple(_result(one, contest) for one in contest.proof.objectives[candidate.name]),
         least_margin_pct=_least_margin(candidate, contest, of_tail=False),
@@ -78,11 +84,6 @@ def _least_margin(candidate: Candidate, contest: Contest, *, of_tail: bool) -> f
             losses.append(high if one.criterion.is_latency else -low)
     known = len(losses) > 1 and math.isfinite(max(losses))
     return math.ceil(100 * max(losses)) / 100 if known else None
-
-
-def _mean(candidate: Candidate, criterion: Criterion) -> float:
-    values = candidate.values[criterion]
-    return sum(values) / len(values)
 
 
 def _on_front(candidate: Candidate, contest: Contest) -> bool | None:
@@ -119,11 +120,6 @@ def _proven(other: Candidate, candidate: Candidate, contest: Contest, worse: boo
         for one in made
         if one.ratio.p_value is not None
     )
-
-
-def _worst(candidate: Candidate, criterion: Criterion, contest: Contest) -> Comparison:
-    made = [one for one in contest.proof.comparisons[candidate.name] if one.criterion is criterion]
-    return max(made, key=lambda one: one.p_value)
 
 
 def _result(test: ObjectiveTest, contest: Contest) -> ObjectiveResult:
@@ -181,9 +177,9 @@ def by_price(candidate: Candidate, contest: Contest) -> bool:
     return any(preferred((one, candidate), contest) is candidate for one in before)
 
 
-def passed_over(candidate: Candidate, contest: Contest, standing: str) -> list[Candidate]:
+def passed_over(candidate: Candidate, contest: Contest, standing: Standing) -> list[Candidate]:
     before = contest.candidates[: contest.candidates.index(candidate)]
-    return [other for other in before if contest.proof.standings[other.name] == standing]
+    return [other for other in contest.standing(standing) if other in before]
 
 
 def cheaper_than(
@@ -197,4 +193,4 @@ def cheaper_than(
 
 
 def also_enough(candidate: Candidate, contest: Contest) -> list[Candidate]:
-    return [c for c in others(candidate, contest) if contest.proof.standings[c.name] == "enough"]
+    return [other for other in contest.standing("enough") if other is not candidate]

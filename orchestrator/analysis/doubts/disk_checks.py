@@ -124,27 +124,25 @@ def credit_unknown(run: RunData, _: Values) -> Reasons:
 
 
 def shared(run: RunData, _: Values) -> Reasons:
-    for device, nodes in results.by_disk(run.record.nodes).items():
-        if len(nodes) > 1:
-            names = ", ".join(node.name for node in nodes)
-            yield (
-                f"{names} share the disk {device[-1]}: the figures of each are the whole disk's",
-                "give each node a disk of its own (`disks`, docs/TIERS.md)",
-            )
-    for disk, uses in _wal_uses(run).items():
-        if len(uses) > 1:
-            yield (
-                f"{listed(uses)} share the disk {disk[-1]}: the figures of each are the whole "
-                "disk's",
-                "give each a disk of its own (`disks`, docs/TIERS.md)",
-            )
+    found = [
+        (", ".join(node.name for node in nodes), disk, "each node")
+        for disk, nodes in results.by_disk(run.record.nodes).items()
+        if len(nodes) > 1
+    ]
+    uses_of = _wal_uses(run).items()
+    found += [(listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1]
+    for names, disk, whom in found:
+        yield (
+            f"{names} share the disk {disk[-1]}: the figures of each are the whole disk's",
+            f"give {whom} a disk of its own (`disks`, docs/TIERS.md)",
+        )
 
 
-def _wal_uses(run: RunData) -> Mapping[tuple[str, str], list[str]]:
+def _wal_uses(run: RunData) -> Mapping[tuple[str, ...], list[str]]:
     """Disks that hold WAL (machine, device), with all that is on them."""
     nodes = [node for node in run.record.nodes if node.role == "database"]
     wal = {(results.place(node), node.wal_device) for node in nodes if node.wal_device}
-    uses: dict[tuple[str, str], list[str]] = {disk: [] for disk in sorted(wal)}
+    uses: dict[tuple[str, ...], list[str]] = {disk: [] for disk in sorted(wal)}
     for node in nodes:
         for device, text in ((node.device, "data"), (node.wal_device, "WAL")):
             if device and (results.place(node), device) in uses:

@@ -36,6 +36,17 @@ class Kind(NamedTuple):
     check: Callable[[RunData, Values], validity.Reasons] | None = None
 
 
+# fmt: off
+_CAMPAIGN_LIMITS: tuple[DoubtKind, ...] = (
+    "rehearsal", "none tier", "cgroup tier", "unlike disks", "fewer nodes",
+    "gate failed afterwards", "not compared",
+)
+_CAMPAIGN_NONE: tuple[DoubtKind, ...] = (
+    "published figures", "one repetition", "missing cell", "emulated tier", "VM caps the disk",
+    "one disk of several", "unlike runs", "old price", "equal tiers told apart",
+    "below the noise floor", "teardown", "gate drift", "no gate afterwards", "not restored",
+)
+# fmt: on
 KINDS: Mapping[DoubtKind, Kind] = {
     # Of a finished run, in the order in which they are told.
     "no truth gate": Kind("none", run_checks.no_gate),
@@ -78,34 +89,10 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "disk not quiet": Kind("none", disk_checks.not_quiet),
     "copied volume": Kind("none", disk_checks.copied_volume),
     "disks not counted": Kind("limits", disk_checks.not_counted),
-    # By the validity rule.
-    "clock set": Kind("excludes"),
-    "leftovers": Kind("excludes"),
-    "gate not passed": Kind("excludes"),
-    "limits changed": Kind("excludes"),
-    "totals differ": Kind("excludes"),
-    # Of the campaign, by `CAMPAIGN_CHECKS`, or noted while a run went on.
-    "rehearsal": Kind("limits"),
-    "none tier": Kind("limits"),
-    "cgroup tier": Kind("limits"),
-    "unlike disks": Kind("limits"),
-    "fewer nodes": Kind("limits"),
-    "gate failed afterwards": Kind("limits"),
-    "not compared": Kind("limits"),
-    "published figures": Kind("none"),
-    "one repetition": Kind("none"),
-    "missing cell": Kind("none"),
-    "emulated tier": Kind("none"),
-    "VM caps the disk": Kind("none"),
-    "one disk of several": Kind("none"),
-    "unlike runs": Kind("none"),
-    "old price": Kind("none"),
-    "equal tiers told apart": Kind("none"),
-    "below the noise floor": Kind("none"),
-    "teardown": Kind("none"),
-    "gate drift": Kind("none"),
-    "no gate afterwards": Kind("none"),
-    "not restored": Kind("none"),
+    # By the validity rule; then of the campaign, by `CAMPAIGN_CHECKS`, or noted during a run.
+    **dict.fromkeys(validity.EXCLUDING, Kind("excludes")),
+    **dict.fromkeys(_CAMPAIGN_LIMITS, Kind("limits")),
+    **dict.fromkeys(_CAMPAIGN_NONE, Kind("none")),
 }
 
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (

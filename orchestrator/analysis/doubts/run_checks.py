@@ -106,22 +106,21 @@ def no_telemetry(run: RunData, values: Values) -> Reasons:
 
 
 def failures(run: RunData, _: Values) -> Reasons:
-    done = results.value_of(run.record, "transactions") or 0.0
-    failed = results.value_of(run.record, "failures") or 0.0
-    if failed > 0 and 100 * failed >= FAILURES_PCT * (done + failed):
-        yield _beside(failed, "failures", done)
+    if (results.failed_pct(run.record) or 0.0) >= FAILURES_PCT:
+        yield _beside("failures", run)
 
 
 def retries(run: RunData, _: Values) -> Reasons:
     done = results.value_of(run.record, "transactions") or 0.0
     retried = results.value_of(run.record, "retries") or 0.0
     if retried > 0 and 100 * retried >= RETRIES_PCT * done:
-        yield _beside(retried, "retries", done)
+        yield _beside("retries", run)
 
 
-def _beside(count: float, metric: str, done: float) -> tuple[str, str]:
+def _beside(metric: str, run: RunData) -> tuple[str, str]:
+    done, count = (results.value_of(run.record, name) for name in ("transactions", metric))
     return (
-        f"{format_number(count)} {metric} beside {format_number(done)} transactions",
+        f"{format_number(count or 0.0)} {metric} beside {format_number(done or 0.0)} transactions",
         "see `errors` among the run's facts; what failed is not counted as throughput",
     )
 

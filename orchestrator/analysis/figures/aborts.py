@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -37,30 +38,21 @@ class Aborts:
 
 def by_class(runs: Iterable[RunData]) -> tuple[Aborts, ...]:
     """Most frequent first. Whole runs, warm-up included, because they are counted like that."""
-    found: dict[str, dict[tuple[str, str], int]] = {}
+    found: dict[str, Counter[tuple[str, str]]] = {}
     for run in runs:
-        for error in _errors(run):
-            state, kind = str(error.get("sqlstate") or ""), str(error.get("kind"))
-            of_class = found.setdefault(state[:2], {})
-            count = error.get("count")
-            if isinstance(count, int):
-                of_class[kind, state] = of_class.get((kind, state), 0) + count
+        errors = results.generator(run.record).more.get("errors")
+        for error in errors if isinstance(errors, list) else ():
+            if isinstance(error, Mapping) and isinstance(count := error.get("count", 0), int):
+                state = str(error.get("sqlstate") or "")
+                found.setdefault(state[:2], Counter())[str(error.get("kind")), state] += count
     every = [_aborts(key, counts) for key, counts in found.items()]
     return tuple(sorted(every, key=lambda one: -(one.retried + one.failed)))
 
 
-def _errors(run: RunData) -> list[Mapping[str, object]]:
-    listed = results.generator(run.record).more.get("errors")
-    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
-
-
 def _aborts(key: str, counts: Mapping[tuple[str, str], int]) -> Aborts:
-    states: dict[str, int] = {}
-    for (_, state), count in counts.items():
-        states[state or "none given"] = states.get(state or "none given", 0) + count
-    return Aborts(
-        f"{key} {CLASSES[key]}" if key in CLASSES else key or "no SQLSTATE",
-        sum(count for (kind, _), count in counts.items() if kind == "retried"),
-        sum(count for (kind, _), count in counts.items() if kind == "failed"),
-        states,
-    )
+    kinds, states = Counter[str](), Counter[str]()
+    for (kind, state), count in counts.items():
+        kinds[kind] += count
+        states[state or "none given"] += count
+    name = f"{key} {CLASSES[key]}" if key in CLASSES else key or "no SQLSTATE"
+    return Aborts(name, kinds["retried"], kinds["failed"], states)

@@ -47,7 +47,10 @@ class Counted:
         return max(float(values[-1]) for values, _ in self._pieces)
 
     def percentile(self, percent: float) -> float:
-        """`stats.percentile` of all values. ValueError without values."""
+        """The exact nearest-rank percentile: the ⌈p·n/100⌉-th smallest value, one that occurred.
+
+        ValueError without values or outside 0 < percent ≤ 100.
+        """
         return float(self.at_ranks(np.array([stats.rank(self.total, percent)]))[0])
 
     def at_ranks(self, ranks: np.ndarray) -> np.ndarray:

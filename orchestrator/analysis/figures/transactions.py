@@ -29,8 +29,9 @@ free one: it is a measurement of its own, and latency is without it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,7 @@ from orchestrator.model import Measurement
 
 COMMITTED, ROLLED_BACK, FAILED = 0, 1, 2
 NEW_ORDER, DELIVERY = "new_order", "delivery"
+CHANCE = 3.0  # standard deviations of the number of random arrivals in a window
 
 
 def measurements(
@@ -53,36 +55,6 @@ def measurements(
     return window.measurements(statements)
 
 
-@dataclass
-class _Scope:
-    """What is kept of the transactions of one type, or of all."""
-
-    counts: dict[int, int] = field(default_factory=lambda: dict.fromkeys((0, 1, 2), 0))
-    retries: int = 0
-    latency_s: Counted = field(default_factory=Counted)
-    unstarted: int = 0
-
-    def count(self, part: pd.DataFrame) -> None:
-        outcome = part["outcome"].to_numpy()
-        for word in self.counts:
-            self.counts[word] += int((outcome == word).sum())
-        self.retries += int(part["retries"].sum())
-
-    def time(self, part: pd.DataFrame) -> None:
-        self.latency_s.add(part["latency_s"].to_numpy()[part["outcome"].to_numpy() != FAILED])
-
-    @property
-    def served(self) -> int:
-        return self.counts[COMMITTED] + self.counts[ROLLED_BACK]
-
-    @staticmethod
-    def together(several: Collection[_Scope]) -> _Scope:
-        counts = {word: sum(scope.counts[word] for scope in several) for word in _Scope().counts}
-        retries = sum(scope.retries for scope in several)
-        unstarted = sum(scope.unstarted for scope in several)
-        return _Scope(counts, retries, together(scope.latency_s for scope in several), unstarted)
-
-
 class Window:
     """The figures of the transactions that ended in [start_s, end_s), whose tables come in any
     order; `at_a_rate` latency of those that were due in it."""
@@ -92,74 +64,94 @@ class Window:
     ) -> None:
         self._start_s, self._end_s, self._pooled = start_s, end_s, pooled
         self._at_a_rate = at_a_rate
-        self._types: dict[str, _Scope] = {}
+        self._counts = Counter[tuple[str, int]]()  # by type and outcome
+        self._retries, self._unstarted = Counter[str](), Counter[str]()
+        self._latency_s: dict[str, Counted] = {}
         self._waits_s = Counted()
+        self._due = self._ended = 0
 
     def add(self, table: pd.DataFrame) -> None:
         inside = ended(table, self._start_s, self._end_s)
+        in_time = due(table, self._start_s, self._end_s)
+        self._ended += len(inside)
+        self._due += len(in_time)
         if self._pooled:
             self._waits_s.add(inside["queue_s"].to_numpy())
             inside = inside.assign(latency_s=inside["latency_s"] - inside["queue_s"])
-        timed = due(table, self._start_s, self._end_s) if self._at_a_rate else inside
+        timed = in_time if self._at_a_rate else inside
         for name in inside["type"].cat.categories:
-            scope = self._types.setdefault(name, _Scope())
-            scope.count(inside[inside["type"] == name])
-            scope.time(timed[timed["type"] == name])
+            of_type = inside[inside["type"] == name]
+            for outcome in (COMMITTED, ROLLED_BACK, FAILED):
+                self._counts[name, outcome] += int((of_type["outcome"] == outcome).sum())
+            self._retries[name] += int(of_type["retries"].sum())
+            served = timed[(timed["type"] == name) & (timed["outcome"] != FAILED)]
+            self._latency_s.setdefault(name, Counted()).add(served["latency_s"].to_numpy())
 
     def add_unstarted(self, waits_s: Mapping[str, np.ndarray]) -> None:
         """Type → how long those had been due, when the load ended, that never began."""
         for name, waited_s in waits_s.items():
-            scope = self._types.setdefault(name, _Scope())
             in_window = waited_s[waited_s <= self._end_s - self._start_s]
-            scope.unstarted += len(in_window)
-            scope.latency_s.add(in_window)
+            self._unstarted[name] += len(in_window)
+            self._latency_s.setdefault(name, Counted()).add(in_window)
 
     def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
         """For all types together and, if several, for each."""
-        every = self._types
-        figures = list(self._of_all())
+        types = list(self._latency_s)
+        ranked = [name for name in types if name != DELIVERY or NEW_ORDER not in types]
+        figures = list(self._of_types(types, ranked, "all"))
         average_s = next((m.value for m in figures if m.metric == "latency_avg_s"), None)
         if statements and average_s is not None:
             figures.append(measured("statement_latency_avg_s", average_s / statements))
-        if len(every) > 1:
-            for name, scope in every.items():
-                figures.extend(self._of_scope(scope, scope, name))
-        if NEW_ORDER in every:
-            orders = every[NEW_ORDER].counts[COMMITTED]
+        for name in types if len(types) > 1 else ():
+            figures += self._of_types([name], [name], name)
+        if NEW_ORDER in types:
+            orders = self._counts[NEW_ORDER, COMMITTED]
             figures.append(measured("nopm", orders / (self._end_s - self._start_s) * 60))
-        return (*figures, *self._of_waits())
-
-    def _of_all(self) -> Iterator[Measurement]:
-        ranked = [scope for name, scope in self._types.items() if self._ranks(name)]
-        every = _Scope.together(list(self._types.values()))
-        yield from self._of_scope(every, _Scope.together(ranked), "all")
-
-    def _ranks(self, name: str) -> bool:
-        """Whether the percentiles of all types together are of this one too."""
-        return name != DELIVERY or NEW_ORDER not in self._types
-
-    def _of_scope(self, scope: _Scope, ranked: _Scope, name: str) -> Iterator[Measurement]:
-        yield measured("transactions", scope.served, name)
-        yield measured("throughput_per_s", scope.served / (self._end_s - self._start_s), name)
-        yield measured("rollbacks", scope.counts[ROLLED_BACK], name)
-        yield measured("failures", scope.counts[FAILED], name)
-        yield measured("retries", scope.retries, name)
-        if not scope.latency_s.total:
-            return
-        yield measured("latency_avg_s", scope.latency_s.mean, name)
-        yield measured("latency_max_s", scope.latency_s.most, name)
-        count = ranked.latency_s.total
-        for metric, percent in PERCENTILES.items():
-            known = count >= stats.percentile_min_count(percent)
-            if known and stats.rank(count, percent) <= count - ranked.unstarted:
-                yield measured(metric, ranked.latency_s.percentile(percent), name)
-
-    def _of_waits(self) -> Iterator[Measurement]:
-        """How long terminals waited for a connection, transactions of all types together."""
+        # How long terminals waited for a connection, transactions of all types together.
         if self._waits_s.total:
-            yield measured("connection_wait_avg_s", self._waits_s.mean)
+            figures.append(measured("connection_wait_avg_s", self._waits_s.mean))
         if self._waits_s.total >= stats.percentile_min_count(99.0):
-            yield measured("connection_wait_p99_s", self._waits_s.percentile(99.0))
+            figures.append(measured("connection_wait_p99_s", self._waits_s.percentile(99.0)))
+        return tuple(figures)
+
+    def _of_types(
+        self, types: Collection[str], ranked: Collection[str], scope: str
+    ) -> Iterator[Measurement]:
+        """`ranked`: the types that percentiles are of."""
+        committed, rolled_back, failed = (
+            sum(self._counts[name, outcome] for name in types)
+            for outcome in (COMMITTED, ROLLED_BACK, FAILED)
+        )
+        served = committed + rolled_back
+        yield measured("transactions", served, scope)
+        yield measured("throughput_per_s", served / (self._end_s - self._start_s), scope)
+        yield measured("rollbacks", rolled_back, scope)
+        yield measured("failures", failed, scope)
+        yield measured("retries", sum(self._retries[name] for name in types), scope)
+        latency_s = together(self._latency_s[name] for name in types)
+        if not latency_s.total:
+            return
+        yield measured("latency_avg_s", latency_s.mean, scope)
+        yield measured("latency_max_s", latency_s.most, scope)
+        in_order = together(self._latency_s[name] for name in ranked)
+        known = in_order.total - sum(self._unstarted[name] for name in ranked)
+        for metric, percent in PERCENTILES.items():
+            enough = in_order.total >= stats.percentile_min_count(percent)
+            if enough and stats.rank(in_order.total, percent) <= known:
+                yield measured(metric, in_order.percentile(percent), scope)
+
+    def flow(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
+        """What fell due in the window and what ended in it. `unstarted`: transactions that were due
+        and had not begun at the end of the run. Where these are too many to have come in the
+        window, the first of them came before it; then the rate asked for stands for what was
+        offered."""
+        duration_s = self._end_s - self._start_s
+        every, asked = self._due + unstarted, rate_per_s * duration_s
+        offered = every if every <= asked + CHANCE * math.sqrt(asked) else asked
+        return (
+            measured("offered_per_s", offered / duration_s),
+            measured("served_per_s", self._ended / duration_s),
+        )
 
 
 def ended(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
@@ -215,19 +207,8 @@ def intervals(
     return seconds.intervals()
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """Transactions by columns. `ranked`: which of them percentiles are of."""
-
-    ended_s: np.ndarray
-    latency_s: np.ndarray
-    failed: np.ndarray
-    ranked: np.ndarray
-
-    def which(self, places: np.ndarray | slice) -> _Ended:
-        return _Ended(
-            self.ended_s[places], self.latency_s[places], self.failed[places], self.ranked[places]
-        )
+# Of a transaction: `ranked`, whether percentiles are of it.
+_ENDED = np.dtype([("ended_s", float), ("latency_s", float), ("failed", bool), ("ranked", bool)])
 
 
 class Seconds:
@@ -242,19 +223,20 @@ class Seconds:
             for phase, (start_s, end_s) in phases.items()
         }
         self._rows: dict[str, list[dict[str, object]]] = {phase: [] for phase in phases}
-        self._open: list[_Ended] = []
+        self._open = np.empty(0, _ENDED)
 
     def add(self, table: pd.DataFrame) -> None:
         if table.empty:
             return
         start_s = table["start_s"].to_numpy()
-        if self._open:
+        if self._open.size:
             self._close(float(start_s.min()))
-        latency_s = table["latency_s"].to_numpy()
-        waited_s = table["queue_s"].to_numpy() if self._pooled else 0.0
-        failed = table["outcome"].to_numpy() == FAILED
-        ranked = _in_percentiles(table["type"])
-        self._open.append(_Ended(start_s + latency_s, latency_s - waited_s, failed, ranked))
+        latency_s, new = table["latency_s"].to_numpy(), np.empty(len(table), _ENDED)
+        new["ended_s"] = start_s + latency_s
+        new["latency_s"] = latency_s - (table["queue_s"].to_numpy() if self._pooled else 0.0)
+        new["failed"] = table["outcome"].to_numpy() == FAILED
+        new["ranked"] = _in_percentiles(table["type"])
+        self._open = np.concatenate([self._open, new])
 
     def intervals(self) -> pd.DataFrame:
         """See `intervals`. Nothing can be added any more."""
@@ -264,37 +246,28 @@ class Seconds:
 
     def _close(self, until_s: float) -> None:
         """Makes the rows of all seconds that end by `until_s`, before which nothing more ends."""
-        found = _in_order(self._open)
+        found = self._open[np.argsort(self._open["ended_s"], kind="stable")]
         needed_s = until_s
         for phase, edges in self._edges.items():
             rows = self._rows[phase]
             left = edges[len(rows) :]
             over = left[: 1 + np.count_nonzero(left[1:] <= until_s)]
-            cuts = np.searchsorted(found.ended_s, over)
+            cuts = np.searchsorted(found["ended_s"], over)
             for begin_s, low, high in zip(over[:-1], cuts[:-1], cuts[1:], strict=True):
-                rows.append(_interval(begin_s, phase, found.which(slice(low, high))))
+                rows.append(_interval(begin_s, phase, found[low:high]))
             if 0 < len(over) < len(left):
                 needed_s = min(needed_s, float(over[-1]))
-        self._open = [found.which(found.ended_s >= needed_s)]
+        self._open = found[found["ended_s"] >= needed_s]
 
 
-def _in_order(pieces: Sequence[_Ended]) -> _Ended:
-    """All of them, in order of their end."""
-    names = ("ended_s", "latency_s", "failed", "ranked")
-    if not pieces:
-        return _Ended(*(np.empty(0, dtype) for dtype in (float, float, bool, bool)))
-    whole = _Ended(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in names))
-    return whole.which(np.argsort(whole.ended_s, kind="stable"))
-
-
-def _interval(begin_s: float, phase: str, ended: _Ended) -> dict[str, object]:
-    good = ~ended.failed
-    latency_s, ranked_s = ended.latency_s[good], ended.latency_s[good & ended.ranked]
+def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object]:
+    good = ended[~ended["failed"]]
+    latency_s, ranked_s = good["latency_s"], good["latency_s"][good["ranked"]]
     row: dict[str, object] = {
         "time_s": round(float(begin_s), 6),
         "phase": phase,
         "throughput_per_s": len(latency_s),
-        "errors": int(ended.failed.sum()),
+        "errors": int(ended["failed"].sum()),
     }
     if len(latency_s):
         row["latency_avg_s"] = float(latency_s.mean())

@@ -49,17 +49,6 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
 # ------------------------------------------------------------------ percentiles
 
 
-def percentile(values: Sequence[float] | np.ndarray, percent: float) -> float:
-    """The exact nearest-rank percentile: the ⌈p·n/100⌉-th smallest value, one that occurred.
-
-    ValueError without values or outside 0 < percent ≤ 100.
-    """
-    if len(values) == 0 or not 0 < percent <= 100:
-        raise ValueError(f"no {percent}th percentile of {len(values)} values")
-    # inverted_cdf is NumPy's name for nearest rank (Hyndman and Fan's type 1)
-    return float(np.percentile(np.asarray(values, dtype=float), percent, method="inverted_cdf"))
-
-
 def rank(count: int, percent: float) -> int:
     """The place of the percentile among `count` values in order, counted from 1.
 

@@ -102,16 +102,12 @@ def by_gate(buckets: Buckets, gate: Gate, machine: str, device: str) -> dict[str
         last = judged[-1]
         if last.verdict == "bursting":
             found[name] = replace(bucket, least=0.0, bursting=True)
-        elif last.verdict == "ok" and _reaches(last, bucket):
+        # One at the base rate of this bucket would have shown its credit.
+        elif last.verdict == "ok" and (last.declared or 0.0) >= 0.99 * bucket.base_per_s:
             since_s = max(0.0, gate.taken_s - checked_s.get(last.quantity, 0.0))
             most = min(bucket.size, bucket.base_per_s * since_s)
             found[name] = replace(bucket, least=0.0, most=most, bursting=False)
     return found
-
-
-def _reaches(check: GateCheck, bucket: Bucket) -> bool:
-    """Whether the check was made at the bucket's base rate, and so would have shown credit."""
-    return check.declared is not None and check.declared >= 0.99 * bucket.base_per_s
 
 
 def _of(gate: Gate, machine: str, device: str) -> tuple[Mapping[str, Any], list[GateCheck]]:

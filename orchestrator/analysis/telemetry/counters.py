@@ -43,7 +43,7 @@ HOST_CPU_SECONDS = "cpu_busy_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
-_AT_ONCE = 2**21  # rows: with what is computed from them some 600 MB
+_AT_ONCE = 2**21  # rows, or one node more: with what is computed from them some 600 MB
 
 
 def rates(samples: pd.DataFrame) -> pd.DataFrame:
@@ -151,24 +151,12 @@ class Samples:
 
     def by_nodes(self) -> Iterator[pd.DataFrame]:
         """All of them, in tables that have all of some nodes each."""
-        for nodes in self._groups():
-            yield _joined(part[part["node"].isin(nodes)] for part in self.parts())
-
-    def _groups(self) -> Iterator[list[str]]:
-        counts: Counter[str] = Counter()
+        rows = Counter[str]()
         for part in self.parts():
-            for node, count in part["node"].value_counts().items():
-                counts[str(node)] += count
-        group: list[str] = []
-        rows = 0
-        for node, count in sorted(counts.items()):
-            if group and rows + count > _AT_ONCE:
-                yield group
-                group, rows = [], 0
-            group.append(node)
-            rows += count
-        if group:
-            yield group
+            rows.update({str(node): int(n) for node, n in part["node"].value_counts().items()})
+        of_nodes = pd.Series(dict(sorted(rows.items())), dtype="int64")
+        for _, group in of_nodes.groupby(of_nodes.cumsum() // _AT_ONCE):
+            yield _joined(part[part["node"].isin(group.index)] for part in self.parts())
 
 
 def _joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:

@@ -74,13 +74,11 @@ class Machines:
         busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
         if busy is not None:
             yield "host_cpu_pct", 100 * busy / machine
-            if "database" in used or (used and self._all_placed()):
+            # Else a database node may be on a machine that has none by what is known.
+            databases = [node for node in self._nodes if node.role == "database"]
+            placed = len(self._hosts) > 1 and all(node.machine for node in databases)
+            if "database" in used or (used and placed):
                 yield "other_cpu_pct", max(0.0, 100 * busy / machine - sum(used.values()))
-
-    def _all_placed(self) -> bool:
-        """Whether no database node may be on a machine that has none by what is known."""
-        several = len(self._hosts) > 1
-        return several and all(node.machine for node in self._nodes if node.role == "database")
 
 
 def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, machines, storage_engine
+from orchestrator.analysis.telemetry import counters, machines
 from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
 from orchestrator.metrics import METRICS, measured
@@ -48,10 +47,7 @@ VALUES = {
     "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
     "sessions_reading_pct": ("%", "share of their time that sessions wait for reads"),
     "log_syncing_pct": ("%", "share of time with a log sync that commits wait for"),
-    "wal_disk_syncing_pct": (
-        "%",
-        "the same of a log on a disk of its own, which no cap is known of",
-    ),
+    "wal_disk_syncing_pct": ("%", "the same of a log on its own disk, which no cap is known of"),
     "background_log_syncing_pct": ("%", "share of time with a log sync that no commit waits for"),
 }
 
@@ -72,23 +68,17 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     growth, nodes = run.growth, run.record.nodes
     if growth is None:
         return _stated(run.record)
-    shared = dict(_sessions(run.record))
+    tier, gate, shared = run.record.profile.tier, run.record.gate, dict(_sessions(run.record))
     on_machines = machines.Machines(nodes, growth, cpus)
-    gathered = {
-        node.name: {
-            **run.against_caps.get(node.name, {}),
-            **dict(_node(node, growth, on_machines.cpus(node))),
-            **dict(_idle_latency(run.record, node, growth)),
-            **on_machines.around(node),
-            **shared,
-        }
-        for node in nodes
-        if node.role == "database"
-    }
-    return {
-        name: {value: values[value] for value in VALUES if value in values}
-        for name, values in gathered.items()
-    }
+    gathered: dict[str, dict[str, float]] = {}
+    for node in (node for node in nodes if node.role == "database"):
+        own = _node(node, growth, on_machines.cpus(node))
+        reads, writes = own.get("disk_read_iops", 0.0), own.get("disk_write_iops", 0.0)
+        if "disk_iops" in own and (idle_s := idle_latency_s(tier, gate, reads, writes, node.name)):
+            own["idle_disk_latency_s"] = idle_s
+        own |= {**run.against_caps.get(node.name, {}), **on_machines.around(node), **shared}
+        gathered[node.name] = {name: own[name] for name in VALUES if name in own}
+    return gathered
 
 
 def _stated(record: Record) -> dict[str, dict[str, float]]:
@@ -119,7 +109,8 @@ def _mean_of_caps(tier: Tier, own: Values) -> Iterator[tuple[str, float]]:
 
 # ------------------------------------------------------------------ over the window
 
-_COUNTED = {  # value → the counters whose growth per second it is
+# Value → the counters whose growth per second it is: of a node's disk,
+_OF_DISK = {
     "disk_read_iops": (counters.READS,),
     "disk_write_iops": (counters.WRITES,),
     "disk_iops": (counters.READS, counters.WRITES),
@@ -129,34 +120,58 @@ _COUNTED = {  # value → the counters whose growth per second it is
     "disk_queue_depth": (counters.QUEUE_SECONDS,),
     "disk_waited": (counters.READ_SECONDS, counters.WRITE_SECONDS),  # seconds a second, of all I/Os
 }
-_WAL_COUNTED = {
+# of the disk of its log,
+_OF_WAL_DISK = {
     "wal_disk_iops": (counters.WAL_READS, counters.WAL_WRITES),
     "wal_disk_bytes_per_s": (counters.WAL_READ_BYTES, counters.WAL_WRITTEN_BYTES),
     "wal_disk_waited": (counters.WAL_READ_SECONDS, counters.WAL_WRITE_SECONDS),
 }
+# and of YugabyteDB's server, summed over the node's tablets (`yugabyte/counters.py`).
+OF_SERVER = {
+    "wal_syncs_per_s": ("wal_syncs_total",),
+    "wal_bytes_per_s": ("wal_bytes_total",),
+    "flush_bytes_per_s": ("flush_written_bytes_total",),
+    "compaction_read_bytes_per_s": ("compaction_read_bytes_total",),
+    "compaction_write_bytes_per_s": ("compaction_written_bytes_total",),
+    "wal_syncing": ("wal_sync_seconds_total",),
+    "wal_appending": ("wal_append_seconds_total",),
+    "wal_appends_per_s": ("wal_appends_total",),
+    "blocks_found": ("block_cache_hits_total",),
+    "blocks_asked": ("block_cache_hits_total", "block_cache_misses_total"),
+    "stalled": ("write_stall_seconds_total",),
+}
+_QUOTIENTS = {  # value → what it is the quotient of, and times what
+    "disk_await_s": ("disk_waited", "disk_iops", 1),
+    "io_size_bytes": ("disk_bytes_per_s", "disk_iops", 1),
+    "wal_disk_await_s": ("wal_disk_waited", "wal_disk_iops", 1),
+    "wal_sync_avg_s": ("wal_syncing", "wal_syncs_per_s", 1),
+    "wal_append_avg_s": ("wal_appending", "wal_appends_per_s", 1),
+    "block_cache_hit_pct": ("blocks_found", "blocks_asked", 100),
+    "write_stall_pct": ("stalled", "nodes", 100),
+}
 
 
-def _with_await(values: Values, disk: Literal["disk", "wal_disk"]) -> dict[str, float]:
-    """With the mean time of an I/O, where I/Os and their waits were counted."""
-    iops, waited = values.get(f"{disk}_iops"), values.get(f"{disk}_waited")
-    if not iops or waited is None:
-        return dict(values)
-    return {**values, f"{disk}_await_s": waited / iops}
+def _with_quotients(values: Values, nodes: int = 1) -> dict[str, float]:
+    """With those whose parts are there, of so many nodes together."""
+    parts = {**values, "nodes": nodes}
+    quotients = {
+        name: times * parts[over] / parts[under]
+        for name, (over, under, times) in _QUOTIENTS.items()
+        if over in parts and parts.get(under)
+    }
+    return {**values, **quotients}
 
 
-def _node(node: Node, growth: Growth, machine_cpus: float | None) -> Iterator[tuple[str, float]]:
+def _node(node: Node, growth: Growth, machine_cpus: float | None) -> dict[str, float]:
     """A node's CPU and its disk, the whole disk even if several nodes are on it."""
-    values = _with_await(growth.of(node.name, _COUNTED), "disk")
-    yield from values.items()
-    count, size = values.get("disk_iops"), values.get("disk_bytes_per_s")
-    if count and size is not None:
-        yield "io_size_bytes", size / count
+    values = _with_quotients(growth.of(node.name, _OF_DISK))
     busy = growth.per_s(node.name, counters.BUSY_SECONDS)
     if busy is not None:
-        yield "disk_busy_pct", 100 * busy
+        values["disk_busy_pct"] = 100 * busy
     used, limit = growth.per_s(node.name, counters.CPU_SECONDS), node.cpus or machine_cpus
     if used is not None and limit:
-        yield "cpu_pct", 100 * used / limit
+        values["cpu_pct"] = 100 * used / limit
+    return values
 
 
 def telemetry(
@@ -170,10 +185,8 @@ def telemetry(
     """
     on_machines = machines.Machines(nodes, growth, cpus)
     database = [node for node in nodes if node.role == "database"]
-    values = {node.name: dict(_node(node, growth, on_machines.cpus(node))) for node in database}
-    busiest = on_machines.busiest()
-    # Each node has the counters of its whole disk; a sum counts each disk once.
-    firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
+    values = {node.name: _node(node, growth, on_machines.cpus(node)) for node in database}
+    server = {node.name: growth.of(node.name, OF_SERVER) for node in database}
     return (
         *(
             measured(name, of_node[name], node)
@@ -181,10 +194,11 @@ def telemetry(
             for node, of_node in values.items()
             if name in of_node
         ),
-        *_measured(dict(_totals(values, firsts))),
+        *_measured(_all_disks(values, database)),
         *_wal_disks(database, growth),
-        *storage_engine.telemetry(nodes, growth),
-        *_measured(busiest),
+        *(one for name, own in server.items() for one in _measured(_with_quotients(own), name)),
+        *_measured(_with_quotients(counters.summed(list(server.values())), len(database))),
+        *_measured(on_machines.busiest()),
     )
 
 
@@ -193,14 +207,14 @@ def _measured(values: Values, scope: str = "all") -> Iterator[Measurement]:
     return (measured(name, value, scope) for name, value in values.items() if name in METRICS)
 
 
-def _totals(values: Mapping[str, Values], firsts: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Over all nodes, if every one has the value. `firsts`: one node of each disk."""
+def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[str, float]:
+    """Over all nodes, if every one has the value. Each node has the counters of its whole disk; a
+    sum counts each disk once."""
     shared = counters.summed(list(values.values()))
-    if "cpu_pct" in shared:
-        yield "cpu_pct", shared["cpu_pct"] / len(values)
+    firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
     each_once = counters.summed([values[first] for first in firsts])
-    of_disks = {name: each_once[name] for name in _COUNTED if name in shared}
-    yield from _with_await(of_disks, "disk").items()
+    cpu = {"cpu_pct": shared["cpu_pct"] / len(values)} if "cpu_pct" in shared else {}
+    return {**cpu, **_with_quotients({n: each_once[n] for n in _OF_DISK if n in shared})}
 
 
 def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
@@ -211,17 +225,14 @@ def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement
     from its syncs (`wal_disk_bound`).
     """
     with_one = [node for node in database if node.wal_device]
-    grown = {node.name: growth.of(node.name, _WAL_COUNTED) for node in with_one}
+    grown = {node.name: growth.of(node.name, _OF_WAL_DISK) for node in with_one}
     for name, values in grown.items():
-        yield from _measured(_with_await(values, "wal_disk"), name)
+        yield from _measured(_with_quotients(values), name)
     data = {(results.place(node), node.device) for node in database}
-    once: dict[tuple[str, str | None], Values] = {}
-    for node in with_one:
-        disk = results.place(node), node.wal_device
-        if disk not in data:
-            once.setdefault(disk, grown[node.name])
+    disks = {(results.place(node), node.wal_device): node.name for node in reversed(with_one)}
     if all(grown.values()):
-        yield from _measured(_with_await(counters.summed(list(once.values())), "wal_disk"))
+        once = [grown[node] for disk, node in disks.items() if disk not in data]
+        yield from _measured(_with_quotients(counters.summed(once)))
 
 
 def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, ...]:
@@ -238,14 +249,6 @@ def total(run: RunData, cpus: float | None) -> dict[str, float]:
         return {m.metric: m.value for m in every if m.metric in VALUES}
     together = {m.metric: m.value for m in telemetry_of(run, cpus) if m.scope == "all"}
     return {**together, **machines.Machines(nodes, growth, cpus).busiest()}
-
-
-def _idle_latency(record: Record, node: Node, growth: Growth) -> Iterator[tuple[str, float]]:
-    reads, writes = (growth.per_s(node.name, name) for name in (counters.READS, counters.WRITES))
-    if reads is not None and writes is not None:
-        idle_s = idle_latency_s(record.profile.tier, record.gate, reads, writes, node.name)
-        if idle_s is not None:
-            yield "idle_disk_latency_s", idle_s
 
 
 def idle_latency_s(

@@ -16,7 +16,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis import overload
 from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError, UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
@@ -168,15 +167,13 @@ class Sysbench:
         at_a_rate = bool(facts.arrival_rate_per_s) and not pooled
         window = transactions.Window(start_s, end_s, pooled, at_a_rate)
         seconds = transactions.Seconds(phases, pooled)
-        flow = overload.Flow(start_s, end_s)
         for table in records:
             window.add(table)
             seconds.add(table)
-            flow.add(table)
         window.add_unstarted(records.unstarted_s if at_a_rate else {})
         figures = window.measurements(statements)
         if facts.arrival_rate_per_s:
-            figures += flow.measurements(facts.arrival_rate_per_s, facts.unstarted or 0.0)
+            figures += window.flow(facts.arrival_rate_per_s, facts.unstarted or 0.0)
         return Result(figures, seconds.intervals(), records, facts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import repeat
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,13 @@ import pytest
 from orchestrator.analysis import overload
 from orchestrator.analysis.conclusions import Bottleneck, Decision, Delta
 from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.figures.transactions import COMMITTED, Window
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Run, Workload
 from tests import loads
+from tests.fakes import transaction_table
 from tests.loads import a_load, at_rate, flow
 
 # ------------------------------------------------------------------ the plan grows
@@ -88,7 +91,8 @@ def queue(
     for place, (due, takes) in enumerate(zip(due_s, served_s, strict=True)):
         free_s = ended_s[place] = max(free_s, due) + takes
     begun = ended_s - served_s < seconds
-    table = pd.DataFrame({"start_s": due_s, "latency_s": ended_s - due_s})[begun]
+    rows = zip(due_s, ended_s - due_s, repeat("x"), repeat(COMMITTED), strict=False)
+    table = transaction_table(list(rows))[begun]
     return table, int((~begun).sum())
 
 
@@ -100,10 +104,10 @@ def flowed(
     table: pd.DataFrame, start_s: float, end_s: float, rate_per_s: float, unstarted: int
 ) -> Sequence[Measurement]:
     """Of the table in two parts."""
-    found = overload.Flow(start_s, end_s)
+    found = Window(start_s, end_s)
     for part in (table[: len(table) // 2], table[len(table) // 2 :]):
         found.add(part)
-    return found.measurements(rate_per_s, unstarted)
+    return found.flow(rate_per_s, unstarted)
 
 
 def test_what_is_offered_is_served_below_capacity() -> None:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from orchestrator.analysis.figures.counted import Counted
 from orchestrator.analysis.statistics import stats
 
 
@@ -32,13 +33,15 @@ def test_no_summary_of_nothing_or_of_what_is_not_a_number(values: list[float]) -
     ("percent", "expected"), [(50, 20), (5, 15), (30, 20), (40, 20), (100, 50), (60.1, 35)]
 )
 def test_nearest_rank_percentile(percent: float, expected: float) -> None:
-    assert stats.percentile([50, 15, 20, 35, 20], percent) == expected
+    counted = Counted()
+    counted.add(np.array([50.0, 15, 20, 35, 20]))
+    assert counted.percentile(percent) == expected
 
 
 def test_percentile_refuses_nothing_and_nonsense() -> None:
-    for values, percent in (([], 50.0), ([1.0], 0.0), ([1.0], 101.0)):
+    for count, percent in ((0, 50.0), (1, 0.0), (1, 101.0)):
         with pytest.raises(ValueError, match="percentile"):
-            stats.percentile(values, percent)
+            stats.rank(count, percent)
 
 
 def test_percentiles_need_ten_observations_beyond() -> None:

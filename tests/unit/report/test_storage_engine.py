@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import storage_engine
+from orchestrator.analysis.telemetry import resources as telemetry
 from orchestrator.analysis.telemetry.counters import Growth, Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import SAMPLE_COLUMNS
@@ -60,12 +60,12 @@ NODES = (Node("node-1", "database"), Node("node-2", "database"), Node("client", 
 
 def test_the_counters_are_those_that_the_collector_writes() -> None:
     assert set(_RATES) <= counters.UNITS.keys()
-    assert set(_RATES) == storage_engine.COUNTERS
+    assert set(_RATES) == {name for names in telemetry.OF_SERVER.values() for name in names}
 
 
 def test_each_node_has_its_figures_and_all_together_theirs() -> None:
     growth = Growth(samples(0.0, 60.0), 0.0, 60.0)
-    found = {(m.metric, m.scope): m.value for m in storage_engine.telemetry(NODES, growth)}
+    found = {(m.metric, m.scope): m.value for m in telemetry.telemetry(NODES, growth)}
     assert found["wal_syncs_per_s", "node-2"] == pytest.approx(300)
     assert found["wal_sync_avg_s", "node-1"] == pytest.approx(0.002)
     assert found["wal_sync_avg_s", "node-2"] == pytest.approx(0.006)
@@ -81,7 +81,7 @@ def test_each_node_has_its_figures_and_all_together_theirs() -> None:
 def test_what_one_node_did_not_say_is_no_figure_of_all() -> None:
     partial = samples(0.0, 60.0)
     partial = partial[(partial["node"] == "node-1") | (partial["metric"] != "wal_syncs_total")]
-    found = storage_engine.telemetry(NODES, Growth(partial, 0.0, 60.0))
+    found = telemetry.telemetry(NODES, Growth(partial, 0.0, 60.0))
     scopes = {m.scope for m in found if m.metric == "wal_syncs_per_s"}
     assert scopes == {"node-1"}
 
