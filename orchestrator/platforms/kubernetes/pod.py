@@ -181,8 +181,7 @@ class Pod:
             if wait_until(stopped, deadline_s=timeout_s, clock=self._clock, every_s=0.1):
                 return
             with suppress(TierbenchError):
-                for _ in self._begin(f"killing {self.name}", _KILL):
-                    pass
+                self.pipe("killing all in", _KILL)
             if not wait_until(stopped, deadline_s=_KILLED_S, clock=self._clock, every_s=0.1):
                 raise RunError(f"{self.name} still runs {_KILLED_S:g} s after it was killed")
 

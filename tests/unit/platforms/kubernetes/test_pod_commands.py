@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import urllib3
 from kubernetes.stream import ws_client
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.platforms.kubernetes.connection import Api, Unanswered
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster, end, spec
 
 
@@ -42,6 +45,15 @@ def test_a_connection_that_was_not_made_is_tried_again(
     with platform.running(spec()):
         monkeypatch.setattr(ws_client, "create_websocket", connected)
         assert platform.container("runs").exec(("true",), timeout_s=20).exit_code == 0
+
+
+def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(cluster: FakeCluster) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        cluster.kubeconfig(silent=Mock(address=f"http://127.0.0.1:{silent.getsockname()[1]}"))
+        api = Api(SystemClock(), "silent")
+        api.open_s = 0.2
+        with pytest.raises(Unanswered, match=r"no connection within 0\.2 s"):
+            api.channel("/api/v1/namespaces/a/pods/b/exec", [])
 
 
 @pytest.mark.parametrize("unconnected", [True, False])
