@@ -276,11 +276,6 @@ class Volume:
     placement: str = ""
     bytes_per_s: int | None = None
 
-    @property
-    def is_folder(self) -> bool:
-        """Whether it is a folder of the node's machine, not a volume of the platform."""
-        return self.name.startswith("/")
-
 
 TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]
 

@@ -228,10 +228,10 @@ class LoadGenerator(Protocol):
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None: ...
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
-        """Starts the client container, with `out` mounted for raw output, and the files of `tls`.
-        It ends by itself when this program is gone."""
+        """Starts the client container with the files of `tls`. It ends by itself when this program
+        is gone."""
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Creates and fills the data set. LoadError unless the result is exactly that;

@@ -44,10 +44,8 @@ class Shell(Protocol):
     def run(
         self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
     ) -> Completed:
-        """Runs to the end. A non-zero exit is returned, not raised.
-
-        RunError past the deadline; UnavailableError if the command is not installed.
-        """
+        """Runs to the end. A non-zero exit is returned, not raised. RunError past the deadline;
+        UnavailableError if the command is not installed."""
 
     def spawn(self, argv: Sequence[str], log: Path) -> None:
         """Starts a daemon that outlives this program and appends its output to `log`."""
@@ -55,17 +53,12 @@ class Shell(Protocol):
 
 @dataclass(frozen=True)
 class Mount:
-    """A named volume, or a file or folder (starts with "/"), at a path in the container.
-
-    A file or folder is this program's own. For a container on another computer it is carried there
-    when the container starts and before each command run in it, and, unless `read_only`, brought
-    back after each. `on_machine`: it is a folder of the machine that runs the container instead,
-    made if it is not there."""
+    """A named volume, or a folder (starts with "/") of the container's machine, which is made if it
+    is not there, at a path in the container."""
 
     source: str
     target: str
     read_only: bool = False
-    on_machine: bool = False
 
 
 HOST_NETWORK = "host"  # the network of the machine itself
@@ -76,6 +69,8 @@ UNLIMITED = "unlimited"  # a limit of a container's processes, as the kernel wri
 class ContainerSpec:
     """One container to start. `ports`: container port → port on 127.0.0.1, None for any free one.
 
+    `folders` (path → name → content) are its own, and there before its command begins: for a few
+    small files, as any other can be `put` into it later. It may write into one without any.
     `io_caps` are read back from its control group once it runs; GateError if they differ.
     `ulimits` (`nofile`, `nproc`) are wishes: an engine may refuse to set them. `note` is only for
     containers that stand (`Platform.stand`) and is kept with them. Containers of one `placement`
@@ -90,6 +85,7 @@ class ContainerSpec:
     entrypoint: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
+    folders: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict, repr=False)
     network: str | None = None
     address: str | None = None
     ports: Mapping[int, int | None] = field(default_factory=dict)
@@ -126,7 +122,7 @@ class Network:
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """What a machine is. `instance_type`: the cloud's name for its kind. 0 and "": unknown."""
+    """`instance_type`: the cloud's name for its kind. 0 and "": unknown."""
 
     hostname: str
     kernel: str
@@ -138,11 +134,8 @@ class MachineFacts:
 
 
 class Machine(Protocol):
-    """A computer that runs containers or has their disks: its /proc, /sys, /dev and folders.
-
-    Paths are absolute. OSError if one does not exist, or if the machine cannot be reached from
-    here.
-    """
+    """A computer that runs containers or has their disks: its /proc, /sys, /dev and folders. Paths
+    are absolute. OSError if one does not exist, or if the machine cannot be reached from here."""
 
     name: str
 
@@ -207,6 +200,13 @@ class Container(Protocol):
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
         """Runs a command in it until the block ends, and talks with that."""
+
+    def put(self, source: Path, target: str) -> None:
+        """Copies a file to the path `target`, or a folder's files into a folder that is there."""
+
+    def fetch(self, folder: str, target: Path) -> None:
+        """Copies all files of a folder, while it runs, into the folder `target` of this computer.
+        RunError if one would be outside of that."""
 
     def stop(self, timeout_s: float) -> None:
         """Stops politely (TERM, then KILL past the timeout); the container and its logs stay."""
@@ -291,8 +291,8 @@ class Platform(Protocol):
     def network(
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> AbstractContextManager[Network]:
-        """Makes a network for a cluster of so many nodes. They get `addresses` if those are given
-        and free: some databases start from copies of their disks only where they were loaded."""
+        """Makes a network for a cluster. Its nodes get `addresses` if those are given and free:
+        some databases start from copies of their disks only where they were loaded."""
 
     def volume(
         self, name: str, device: str, fstype: str, placement: str = ""

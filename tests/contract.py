@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import NodeError, RunError
-from orchestrator.powers import ContainerSpec, Mount, Platform
+from orchestrator.powers import ContainerSpec, Platform
 
 NOBODY = "tierbench-nobody"
 
@@ -172,30 +172,46 @@ class Containers(Commands):
             container.stop(1)
             assert container.state() == "exited (exit 137)"
 
-    def test_files_of_this_computer_are_seen_inside_and_come_back(
-        self, platform: Platform, sleeper: ContainerSpec, tmp_path: Path
+    def test_files_are_there_before_it_begins(
+        self, platform: Platform, sleeper: ContainerSpec
     ) -> None:
-        given, out, single = tmp_path / "given", tmp_path / "out", tmp_path / "root.crt"
-        given.mkdir()
-        out.mkdir()
-        (given / "workload.lua").write_text("first")
-        single.write_text("certificate")
-        mounts = (
-            Mount(str(given), "/given", read_only=True),
-            Mount(str(out), "/out"),
-            Mount(str(single), "/tls/root.crt", read_only=True),
-        )
-        show = ("cat", "/given/workload.lua", "/tls/root.crt")
-        with platform.running(replace(sleeper, mounts=mounts)) as container:
-            assert container.exec(show, timeout_s=20).out == "firstcertificate"
-            (given / "workload.lua").write_text("second")
-            assert container.exec(show, timeout_s=20).out == "secondcertificate"
-            container.exec(("sh", "-c", "mkdir /out/raw; echo rows > /out/raw/1"), timeout_s=20)
-            assert (out / "raw" / "1").read_text() == "rows\n"
+        folders = {"/given": {"read": b"0 100\n", "write": b"0 200\n"}, "/out": {}}
+        script = "cat /given/* && echo rows > /out/1 && cat /out/1"
+        spec = replace(sleeper, folders=folders, command=("-c", script))
+        done = platform.once(spec, timeout_s=60)
+        assert (done.out, done.exit_code) == ("0 100\n0 200\nrows\n", 0)
 
-    def test_files_of_a_container_that_has_ended_are_here(
+    def test_files_are_put_into_it_and_fetched(
         self, platform: Platform, sleeper: ContainerSpec, tmp_path: Path
     ) -> None:
-        mounts, script = (Mount(str(tmp_path), "/out"),), "echo end > /out/end; exit 1"
-        done = platform.once(replace(sleeper, mounts=mounts, command=("-c", script)), timeout_s=60)
-        assert done.exit_code == 1 and (tmp_path / "end").read_text() == "end\n"
+        given, out, key = tmp_path / "given", tmp_path / "out", tmp_path / "client.key"
+        for folder in (given / "lib", given / "empty", out):
+            folder.mkdir(parents=True)
+        (given / "lib" / "loop.lua").write_text("first")
+        (out / "kept").write_text("what was here")
+        key.write_text("key")
+        key.chmod(0o600)
+        spec = replace(sleeper, folders={"/given": {}, "/out": {}})
+        with platform.running(spec) as container:
+
+            def said(script: str) -> str:
+                return container.exec(("sh", "-c", script), timeout_s=20).out
+
+            container.put(given, "/given")
+            container.put(key, "/out/other.key")
+            script = "cat /given/lib/loop.lua /out/other.key; stat -c ' %a' /out/other.key"
+            assert said(script) == "firstkey 600\n"
+            (given / "lib" / "loop.lua").write_text("second")
+            container.put(given, "/given")
+            assert said("cat /given/lib/loop.lua") == "second"
+            said("mkdir /out/raw; echo rows > /out/raw/1; ln -s /etc/passwd /out/link")
+            container.fetch("/out", out)
+            assert (out / "raw" / "1").read_text() == "rows\n"
+            assert sorted(path.name for path in out.iterdir()) == ["kept", "other.key", "raw"]
+            said("rm /out/raw/1; head -c 3000000 /dev/zero > /out/kept")
+            container.fetch("/out", out)
+            assert (out / "raw" / "1").is_file() and (out / "kept").stat().st_size == 3_000_000
+            with pytest.raises(RunError):
+                container.fetch("/nowhere", out)
+            with pytest.raises(RunError):
+                container.put(key, "/nowhere/key")

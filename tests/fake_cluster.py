@@ -1,7 +1,7 @@
 """A Kubernetes API server in memory: objects by their addresses, and commands of pods by WebSocket.
 
 It answers over HTTP, so that the real client library is between it and what is tested. Pods run as
-soon as they are made; their commands run on this computer, with `/carried` in a folder of the
+soon as they are made; their commands run on this computer, with `/inside` in a folder of the
 test's. Statuses, refusals and frames are those that Kubernetes 1.31 gave; of scheduling, kubelets
 and volumes nothing is played: `tests/kubernetes` has a real cluster for that.
 """
@@ -121,13 +121,6 @@ class FakeCluster:
             paths = [path.split("/") for path in self.things]
         return sorted(path[-1] for path in paths if path[-2] == kind)
 
-    def open_gates(self) -> None:
-        """The kubelet starts the other containers of a pod when those before them have ended."""
-        with self.lock:
-            for path, thing in self.things.items():
-                for status in thing["status"]["containerStatuses"] if "/pods/" in path else ():
-                    status["state"] = status["state"] or {"running": {}}
-
     # -------------------------------------------------------------- what is asked
 
     def made(self, folder: str, thing: Thing) -> tuple[int, Thing]:
@@ -181,15 +174,12 @@ def end(pod: Thing, code: int, reason: str = "") -> None:
 
 
 def _run(pod: Thing) -> None:
-    gates = pod["spec"].get("initContainers") or []
-    running: Thing = {"running": {}}
     pod["spec"]["nodeName"] = "vm-0"
     pod["status"] = {
         "phase": "Running",
         "conditions": [{"type": "Ready", "status": "True"}],
-        "initContainerStatuses": [{"name": one["name"], "state": running} for one in gates],
         "containerStatuses": [
-            {"name": one["name"], "state": {} if gates else running, "imageID": "sha256:0",
+            {"name": one["name"], "state": {"running": {}}, "imageID": "sha256:0",
              "containerID": "containerd://0123"}
             for one in pod["spec"]["containers"]
         ],
@@ -289,10 +279,8 @@ def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
             given = json.loads(body) if body else {}
             cluster.calls.append((self.command, self.path))
             if url.path.endswith("/exec"):
-                inside = str(cluster.folder / "carried")
-                argv = [word.replace("/carried", inside) for word in query["command"]]
-                opens = any(word.endswith("/ready") for word in " ".join(argv).split())
-                fake_exec.run(self, argv, cluster.open_gates if opens else lambda: None)
+                inside = str(cluster.folder / "inside")
+                fake_exec.run(self, [word.replace("/inside", inside) for word in query["command"]])
                 return
             with cluster.lock:
                 code, answer = self._decided(url.path, query, given)

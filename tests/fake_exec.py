@@ -9,7 +9,7 @@ import json
 import struct
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler
 from typing import IO
 
@@ -17,9 +17,8 @@ _WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
 _BINARY, _CLOSE = 2, 8
 
 
-def run(request: BaseHTTPRequestHandler, argv: Sequence[str], ended: Callable[[], None]) -> None:
-    """Runs the command here; its last output comes just before the status and the closing frame,
-    and `ended` is called before these."""
+def run(request: BaseHTTPRequestHandler, argv: Sequence[str]) -> None:
+    """Runs the command here; its last output comes just before the status and the closing frame."""
     key = str(request.headers["Sec-WebSocket-Key"]) + _WEBSOCKET
     accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
     request.send_response(101)
@@ -53,7 +52,6 @@ def run(request: BaseHTTPRequestHandler, argv: Sequence[str], ended: Callable[[]
     code = process.wait()
     process.stdout.close()
     process.stderr.close()
-    ended()
     causes = [{"reason": "ExitCode", "message": str(code)}]
     failed = {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}
     with sending:

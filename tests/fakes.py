@@ -173,6 +173,12 @@ class FakeContainer:
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
         return self.platform.conversation(self.name, argv)
 
+    def put(self, source: Path, target: str) -> None:
+        self.platform.put.append((self.name, str(source), target))
+
+    def fetch(self, folder: str, target: Path) -> None:
+        self.platform.fetch(self.name, folder, target)
+
     def stop(self, timeout_s: float) -> None:
         self.platform.stop(self.name, timeout_s)
 
@@ -197,7 +203,8 @@ class FakePlatform:
 
     asked: ("pull", tag), ("build", tag, *files), ("start", name), ("exec", container, *argv),
     ("stop", container, timeout_s), ("remove", name), in order. `answer` is called for each `exec`:
-    a text is the output of a command that ended well. What is asked of a container comes to the
+    a text is the output of a command that ended well. `put`: (container, file or folder, target);
+    `fetched`: (container, folder, target). What is asked of a container comes to the
     methods of its verbs here, with its name.
     """
 
@@ -219,6 +226,8 @@ class FakePlatform:
         self.stood: dict[str, ContainerEntry] = {}
         self.up: set[str] = set()  # what `running` has started
         self.talks: list[Talk] = []
+        self.put: list[tuple[str, str, str]] = []
+        self.fetched: list[tuple[str, str, Path]] = []
         self.states: dict[str, str] = {}
         self.said: defaultdict[str, str] = defaultdict(lambda: "a log line\n")
 
@@ -304,6 +313,9 @@ class FakePlatform:
     def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Conversation]:
         self.talks.append(Talk(container, tuple(argv)))
         yield self.talks[-1]
+
+    def fetch(self, container: str, folder: str, target: Path) -> None:
+        self.fetched.append((container, folder, target))
 
     def stop(self, container: str, timeout_s: float) -> None:
         self.asked.append(("stop", container, timeout_s))

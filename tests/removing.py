@@ -2,21 +2,21 @@
 
     python -m tests.removing FOLDER…
 
-Each folder has a file `act`: `clean CACHE`, or `take FOLDER NAME`, which brings back what a
-container lists, and then does not. What was said goes to its file `said`, and the exit code to
+Each folder has a file `act`: `clean CACHE`, or `take FOLDER NAME`, which takes a file of that name
+from a container. What was said goes to its file `said`, and the exit code to
 `code`; 70, as of the program, is that of a traceback.
 """
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
 from orchestrator.errors import EXIT_INTERNAL
 from orchestrator.kernel import mounts
-from orchestrator.platforms.common import carried
+from orchestrator.platforms.common import archives
 from orchestrator.run import datasets
 from tests.fakes import fake_world
 
@@ -39,14 +39,7 @@ def main(*places: str) -> None:
 
 
 def _take(folder: Path, name: str) -> None:
-    lists = iter([f"4 1.0 {name}\0".encode(), b""])
-
-    def pipe(argv: Sequence[str], _data: bytes, out: Callable[[bytes], None]) -> None:
-        out(next(lists) if argv[2].startswith("find") else bytes(10_240))  # an empty archive
-
-    files = carried.Carried(folder, "/out", False, pipe)
-    files.take()
-    files.take()
+    archives.unpack(io.BytesIO(archives.written({f"out/{name}": b"rows"})), folder)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ class DryGenerator:
 
     @contextmanager
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> Iterator[Node]:
         yield Node(name, "client")
 

@@ -80,7 +80,7 @@ class Fio:
 
     @contextmanager
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> Iterator[Node]:
         """Starts no container: fio runs in the node with the disk and uses that node's CPU."""
         yield Node(name=name, role="client")

@@ -166,7 +166,7 @@ def _load(
             world.platform.network(f"{world.scope}-load", spec.nodes, before.addresses) as network,
             before.going_on(network.addresses),
             database.running(_roomy(spec, world), volumes, network, world) as cluster,
-            generator.client(cluster.network, folder, world, cluster.tls) as client,
+            generator.client(cluster.network, world, cluster.tls) as client,
         ):
             world.progress.step(f"loading {family} (once; later runs restore it)")
             begun_s = world.clock.monotonic()

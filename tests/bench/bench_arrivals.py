@@ -36,7 +36,7 @@ def main() -> None:
         plain_volumes(1, world) as volumes,
         running(volumes, world) as cluster,
         tempfile.TemporaryDirectory() as folder,
-        generator.client(NETWORK, Path(folder), world) as client,
+        generator.client(NETWORK, world) as client,
     ):
         generator.load(open_loop.READS, cluster, client, world)
         open_loop.slow_down(cluster)

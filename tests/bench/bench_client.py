@@ -107,7 +107,7 @@ def measured(
     """The free windows and the held ones."""
     made = load_generators()[asked.generator]
     free, held = [], []
-    with made.client(network, out, world) as client:
+    with made.client(network, world) as client:
         made.load(asked, cluster, client, world)
         PostgreSQL().settle(cluster, world)
         for _ in range(repeats):

@@ -113,7 +113,7 @@ def once(workload: Workload, load: bool, cluster: Cluster, world: World) -> Mapp
     generator = load_generators()[workload.generator]
     with ExitStack() as up:
         out = Path(up.enter_context(tempfile.TemporaryDirectory()))
-        client = up.enter_context(generator.client(NETWORK, out, world))
+        client = up.enter_context(generator.client(NETWORK, world))
         if load:
             generator.load(workload, cluster, client, world)
             PostgreSQL().settle(cluster, world)

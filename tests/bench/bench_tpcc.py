@@ -158,7 +158,7 @@ def generator(asked: Workload) -> Program:
     made = load_generators()[asked.generator]
 
     def run(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
-        with made.client(network, out, world) as client:
+        with made.client(network, world) as client:
             started_s = time.monotonic()
             made.load(asked, cluster, client, world)
             load_s = time.monotonic() - started_s
@@ -182,7 +182,7 @@ def recording(
     asked = replace(workload(None), warmup_s=0, measure_s=RECORDING_S)
     made = load_generators()[asked.generator]
     ratios = []
-    with made.client(network, out, world) as client:
+    with made.client(network, world) as client:
         made.load(asked, cluster, client, world)
         PostgreSQL().settle(cluster, world)
         for number in range(pairs):
@@ -201,7 +201,7 @@ def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
     """What PostgreSQL's own tool takes for rows, keys and foreign keys that are there already."""
     asked = workload(None)
     made = load_generators()[asked.generator]
-    with made.client(network, out, world) as client:
+    with made.client(network, world) as client:
         made.load(asked, cluster, client, world)
     user, workers = "--username=bench", f"--jobs={asked.loader_threads}"
     dump = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import Cluster, Endpoint, Node, Workload
@@ -26,14 +25,14 @@ class OneWarehouse:
 
 
 @contextmanager
-def loaded(out: Path, world: World) -> Iterator[OneWarehouse]:
-    """Loaded by the built-in workload's own loader; `out` is the client's folder."""
+def loaded(world: World) -> Iterator[OneWarehouse]:
+    """Loaded by the built-in workload's own loader."""
     generator = Sysbench()
     _, (workload,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
     workload = replace(workload, dataset=replace(workload.dataset, parameters={"warehouses": 1}))
     with (
         servers.postgresql(own_images.need(ROOT, "postgres", world.platform)) as server,
-        generator.client(HOST_NETWORK, out, world) as client,
+        generator.client(HOST_NETWORK, world) as client,
     ):
         host, port = server.hosts[0], server.port
         at = Endpoint(host, port, port, server.user, server.password, server.database, host)

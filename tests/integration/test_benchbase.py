@@ -82,7 +82,7 @@ def loaded_and_run(
 ) -> Result:
     generator.check(workload, SPEC, world)
     out.mkdir()
-    with generator.client(NETWORK, out, world) as client:
+    with generator.client(NETWORK, world) as client:
         generator.load(workload, cluster, client, world)
         PostgreSQL().settle(cluster, world)
         _, measured = generator.run(workload, cluster, client, out, world)

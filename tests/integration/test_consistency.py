@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -53,7 +52,7 @@ class Loaded:
 @pytest.fixture(scope="module")
 def loaded(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     world = make_world(engine)
-    with one_warehouse.loaded(tmp_path_factory.mktemp("out"), world) as made:
+    with one_warehouse.loaded(world) as made:
         yield Loaded(made.cluster.endpoints[0], made.workload)
 
 
@@ -119,7 +118,7 @@ def test_a_broken_database_is_caught(loaded: Loaded, name: str, sampled: bool) -
     assert row is not None and row[0] > 0
 
 
-def test_the_command(loaded: Loaded, tmp_path: Path) -> None:
+def test_the_command(loaded: Loaded) -> None:
     at = loaded.endpoint
     where = ["--host", at.local_host, "--port", str(at.local_port)]
     where += ["--user", at.user, "--database", at.database]

@@ -42,8 +42,7 @@ def test_a_load_generator_does_not_trust_another_authority(
         trusted = replace(at, host=host, tls=Tls("verify-full", str(root)))
         cluster = Cluster("postgresql", "17", (), (trusted,), HOST_NETWORK)
         with client_container(
-            own_images.need(ROOT, "client", world.platform),
-            *(HOST_NETWORK, tmp_path, world, cluster.tls),
+            own_images.need(ROOT, "client", world.platform), *(HOST_NETWORK, world, cluster.tls)
         ) as client:
             for generator, load in ((Sysbench(), "insert"), (SysbenchStock(), "oltp_insert")):
                 (_, (workload,)) = project_files.read(ROOT, [], [load], "smoke")

@@ -67,13 +67,13 @@ def disturbed(endpoint: Endpoint, statement: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_lost_connections_leave_the_same_rows(
-    name: str, engine: DockerPlatform, world: World, tmp_path: Path
+    name: str, engine: DockerPlatform, world: World
 ) -> None:
     workload, generator = workload_of(name, **PARAMETERS[name]), Sysbench()
     rows: list[object] = []
     with (
         servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
-        generator.client(HOST_NETWORK, tmp_path, world) as client,
+        generator.client(HOST_NETWORK, world) as client,
     ):
         for database in ("calm", "disturbed"):
             server.ask(f"CREATE DATABASE {database}")
@@ -93,13 +93,13 @@ def test_lost_connections_leave_the_same_rows(
 
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_an_index_that_is_left_invalid_is_named(
-    name: str, engine: DockerPlatform, world: World, tmp_path: Path
+    name: str, engine: DockerPlatform, world: World
 ) -> None:
     """As CREATE INDEX of YugabyteDB leaves one that timed out; on PostgreSQL, CONCURRENTLY does."""
     workload, generator = workload_of(name, **SMALLEST[name]), Sysbench()
     with (
         servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
-        generator.client(HOST_NETWORK, tmp_path, world) as client,
+        generator.client(HOST_NETWORK, world) as client,
     ):
         host, port = server.hosts[0], server.port
         at = Endpoint(host, port, port, server.user, server.password, server.database, host)

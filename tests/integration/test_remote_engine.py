@@ -19,7 +19,7 @@ from orchestrator.model import Node
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.powers import ContainerSpec
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
@@ -70,7 +70,7 @@ def platform(remote: RemoteEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     assert connected.sweep() == (), "what was started was removed"
 
 
-def idle(*mounts: Mount) -> ContainerSpec:
+def idle() -> ContainerSpec:
     return ContainerSpec(
         name="tierbench-carrying",
         image=own_images.tag(ROOT, "disk"),
@@ -79,35 +79,24 @@ def idle(*mounts: Mount) -> ContainerSpec:
         role="client",
         init=True,
         stop_timeout_s=1,
-        mounts=mounts,
         ports={80: None},
     )
 
 
-def test_ports_are_at_the_engine_and_a_file_that_is_removed_there_is_removed_here(
-    platform: DockerPlatform, remote: RemoteEngine, tmp_path: Path
-) -> None:
-    (tmp_path / "settings").write_text("first")
-    with platform.running(idle(Mount(str(tmp_path), "/out"))) as container:
+def test_ports_are_at_the_engine(platform: DockerPlatform, remote: RemoteEngine) -> None:
+    with platform.running(idle()) as container:
         assert container.host == remote.address and container.ports[80] > 0
-        assert container.exec(("cat", "/out/settings"), timeout_s=20).out == "first"
-        container.exec(("rm", "/out/settings"), timeout_s=20)
-        assert not (tmp_path / "settings").exists()
 
 
 class TestRemoteEngine(Containers):
-    # Files come back by commands, and in what has ended none can be run.
-    test_files_of_a_container_that_has_ended_are_here = None  # type: ignore[assignment]
-
     @pytest.fixture
     def sleeper(self) -> ContainerSpec:
         return replace(idle(), entrypoint=("sh",), command=("-c", "sleep 1000"))
 
 
 def test_a_container_without_a_file_system_to_write_to_gets_its_files(
-    platform: DockerPlatform, tmp_path: Path
+    platform: DockerPlatform,
 ) -> None:
-    (tmp_path / "read").write_text("0 100\n")
     done = platform.once(
         ContainerSpec(
             name="tierbench-carrying",
@@ -115,7 +104,7 @@ def test_a_container_without_a_file_system_to_write_to_gets_its_files(
             entrypoint=("cat",),
             command=("/latencies/read",),
             role="disk",
-            mounts=(Mount(str(tmp_path), "/latencies", read_only=True),),
+            folders={"/latencies": {"read": b"0 100\n"}},
             host_devices=True,
         ),
         timeout_s=30,
@@ -135,23 +124,23 @@ def test_the_machine_is_read_where_it_is(platform: DockerPlatform, tmp_path: Pat
 def test_a_file_is_put_into_a_client_while_a_command_runs_in_it(
     platform: DockerPlatform, tmp_path: Path
 ) -> None:
-    """It is there at once, and what the command has written so far is not carried for it."""
-    out = tmp_path / "out"
-    out.mkdir()
+    """It is there at once, and what the command has written so far is not fetched for it."""
     world = replace(fake_world(platform=platform), clock=SystemClock())
     script = "echo row > /out/rows; echo ready; until [ -f /out/ends ]; do sleep 0.1; done"
-    carried: list[list[str]] = []
-    with platform.running(idle(Mount(str(out), "/out"))) as container:
+    fetched: list[list[str]] = []
+    with platform.running(replace(idle(), folders={"/out": {}})) as container:
         client = Node("client", "client", container=container.name)
 
         def told(_line: str) -> None:
             put(client, "/out/ends", "1700000000.5", world)
-            carried.append([file.name for file in out.iterdir()])
+            fetched.append([file.name for file in tmp_path.iterdir()])
 
         argv = ("sh", "-c", script)
         done = container.exec(argv, timeout_s=20, on_line=told)
-    assert done.exit_code == 0 and carried == [[]]
-    assert (out / "ends").read_text() == "1700000000.5\n" and (out / "rows").is_file()
+        container.fetch("/out", tmp_path)
+    assert done.exit_code == 0 and fetched == [[]]
+    assert {file.name for file in tmp_path.iterdir()} == {"ends", "rows"}
+    assert (tmp_path / "ends").read_text() == "1700000000.5\n"
 
 
 EXISTING = """\

@@ -73,7 +73,7 @@ def bench(workload: Workload, world: World, out: Path) -> Iterator[Bench]:
     with (
         plain_volumes(1, world) as volumes,
         running(volumes, world) as cluster,
-        GENERATOR.client(NETWORK, out, world) as client,
+        GENERATOR.client(NETWORK, world) as client,
     ):
         GENERATOR.load(workload, cluster, client, world)
         yield Bench(cluster, client, out, world)
@@ -160,10 +160,10 @@ def test_what_only_the_loader_knows_reaches_the_loader_alone(world: World, tmp_p
 
 @pytest.mark.parametrize("script", list(command_lines.KNOWN))
 def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
-    script: str, world: World, tmp_path: Path
+    script: str, world: World
 ) -> None:
     """Held against what sysbench itself says that the script understands."""
-    with world.platform.network(NETWORK, 1), GENERATOR.client(NETWORK, tmp_path, world) as client:
+    with world.platform.network(NETWORK, 1), GENERATOR.client(NETWORK, world) as client:
         ask = ["sysbench", f"/workloads/{script}", "--verbosity=0", "help"]
         said = world.platform.container(client.container or "").exec(ask, timeout_s=20).out
     own = {line.split("[")[0].split("=")[0].strip() for line in said.splitlines() if " --" in line}

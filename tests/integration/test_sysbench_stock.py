@@ -71,7 +71,7 @@ def test_every_shipped_workload_loads_and_runs(world: World, tmp_path: Path) -> 
     with (
         plain_volumes(1, world) as volumes,
         running(volumes, world) as cluster,
-        GENERATOR.client(NETWORK, tmp_path, world) as client,
+        GENERATOR.client(NETWORK, world) as client,
     ):
         for name in options.KNOWN:
             loads_and_runs(name, cluster, client, tmp_path, world)

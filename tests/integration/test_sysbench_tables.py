@@ -7,7 +7,6 @@ image.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -60,7 +59,7 @@ print(tables.cache_sequence(dialect, 1, 0) or "-")
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_the_layout_is_said_where_the_database_shards(world: World, tmp_path: Path) -> None:
+def test_the_layout_is_said_where_the_database_shards(world: World) -> None:
     expected = {
         ("postgresql", "hash", 3): ("NOT NULL)", "ON sbtest1 (k)", "-"),
         ("yugabytedb", "hash", 0): (
@@ -79,7 +78,7 @@ def test_the_layout_is_said_where_the_database_shards(world: World, tmp_path: Pa
             "ALTER SEQUENCE sbtest1_id_seq CACHE 1000",
         ),
     }
-    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
+    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, world) as client:
         for case, ends in expected.items():
             argv = ("luajit", "-e", SCRIPT % case)
             done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
@@ -89,10 +88,8 @@ def test_the_layout_is_said_where_the_database_shards(world: World, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
-    world: World, tmp_path: Path
-) -> None:
-    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
+def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(world: World) -> None:
+    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, world) as client:
         argv = ("luajit", "-e", SLICES)
         done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
     assert done.exit_code == 0, done.err
@@ -113,9 +110,9 @@ def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_rows_of_a_part_are_found_by_their_key(world: World, tmp_path: Path) -> None:
+def test_rows_of_a_part_are_found_by_their_key(world: World) -> None:
     """Before a part is loaded again: a range of hashed ids would read the whole table."""
-    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
+    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, world) as client:
         done = world.platform.container(str(client.container)).exec(
             ("luajit", "-e", IDS), timeout_s=20
         )
@@ -140,11 +137,9 @@ end
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_a_warehouse_is_found_by_its_keys_and_not_by_reading_tables(
-    world: World, tmp_path: Path
-) -> None:
+def test_a_warehouse_is_found_by_its_keys_and_not_by_reading_tables(world: World) -> None:
     """Only history has no key: nothing else finds its rows. The layout is that of yugabyte/tpcc."""
-    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
+    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, world) as client:
         argv = ("luajit", "-e", TPCC % "yugabytedb")
         done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
     assert done.exit_code == 0, done.err

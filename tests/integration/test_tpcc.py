@@ -188,8 +188,9 @@ class Bench:
         address = ", ".join(f"{key} = {json.dumps(value)}" for key, value in known.items())
         text = f"{PRELUDE}local ADDRESS = {{{address}}}\n{program}"
         (self.out / "program.lua").write_text(text)
-        run = ["luajit", "/out/program.lua"]
-        done = self.world.platform.container(self.client.container or "").exec(run, timeout_s=60)
+        client = self.world.platform.container(self.client.container or "")
+        client.put(self.out / "program.lua", "/tmp/program.lua")
+        done = client.exec(["luajit", "/tmp/program.lua"], timeout_s=60)
         assert done.exit_code == 0, done.err
         printed: dict[str, Any] = json.loads(done.out)
         return printed
@@ -198,6 +199,8 @@ class Bench:
         """The transactions of one run, as a table."""
         for old in self.out.glob("latency-*.bin"):
             old.unlink()
+        clear = ("sh", "-c", "rm -f /out/latency-*")
+        self.world.platform.container(self.client.container or "").exec(clear, timeout_s=20)
         workload = replace(
             self.workload,
             options={"seed": 1, **options},
@@ -222,7 +225,7 @@ class Bench:
 def bench(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     world = make_world(engine)
     out = tmp_path_factory.mktemp("out")
-    with one_warehouse.loaded(out, world) as made:
+    with one_warehouse.loaded(world) as made:
         yield Bench(made.cluster, made.workload, made.client, out, world, made.server)
 
 

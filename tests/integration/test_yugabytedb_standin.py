@@ -86,18 +86,18 @@ def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
         assert found == [("bench",)]
         with pytest.raises(psycopg.OperationalError, match="SSL off"):
             ask(cluster, 2, "SELECT 1", sslmode="disable")
-        assert "SSL connection" in psql(cluster, tmp_path, world)  # and the load verifies it
+        assert "SSL connection" in psql(cluster, world)  # and the load verifies it
         facts = database.facts(cluster, here).recorded()
     assert facts["durable"] is True
     assert facts["tls"] is True
     assert facts["flags"]["use_client_to_server_encryption"] == "true"
 
 
-def psql(cluster: Cluster, out: Path, world: World) -> str:
+def psql(cluster: Cluster, world: World) -> str:
     """What a program in the client says of its own session."""
     at, image = cluster.endpoints[2], own_images.need(ROOT, "client", world.platform)
     words = f"psql -h {at.host} -p {at.port} -U {at.user} -d {at.database} -c".split()
-    with client_container(image, cluster.network, out, world, cluster.tls) as client:
+    with client_container(image, cluster.network, world, cluster.tls) as client:
         done = run_in_client(client, [*words, "\\conninfo"], cluster, world, timeout_s=60)
     assert done.exit_code == 0, done.tail()
     return done.out

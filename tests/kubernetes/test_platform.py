@@ -71,10 +71,10 @@ def test_a_command_past_its_time_is_ended_in_the_container(
 def test_large_files_come_back_whole(
     platform: KubernetesPlatform, debian: str, tmp_path: Path
 ) -> None:
-    mounts = (Mount(str(tmp_path), "/out"),)
-    with platform.running(sleeper("carries", debian, mounts=mounts)) as container:
+    with platform.running(sleeper("carries", debian, folders={"/out": {}})) as container:
         script = f"head -c {TWENTY_MB} /dev/urandom > /out/big; md5sum /out/big"
         there = container.exec(("sh", "-c", script), timeout_s=60).out.split()[0]
+        container.fetch("/out", tmp_path)
         assert md5((tmp_path / "big").read_bytes()).hexdigest() == there
 
 

@@ -51,8 +51,8 @@ def container_specs(
             role="database",
             environment={"PGPASSWORD": standby_password} if number > 1 else {},
             mounts=(
-                Mount(volume.name, "/data", on_machine=volume.is_folder),
-                *([Mount(volume.wal, WAL_DISK, on_machine=True)] if volume.wal else []),
+                Mount(volume.name, "/data"),
+                *([Mount(volume.wal, WAL_DISK)] if volume.wal else []),
             ),
             network=network.name,
             address=network.addresses[number - 1],

@@ -135,16 +135,18 @@ class YugabyteDB:
     ) -> _Started:
         tag = image.need(handle.settings, world.platform)
         password = container_nodes.new_password()
-        certificates: Sequence[Any] = [None] * spec.nodes
+        certificates: Sequence[dict[str, bytes]] = [{}] * spec.nodes
+        secured = TLS_IF_OFFERED
         if handle.settings.tls:
-            folder = world.cache / "certificates" / network.name
-            up.callback(shutil.rmtree, folder, ignore_errors=True)  # private keys are in it
-            certificates = tls.make(folder, network.addresses, world.clock.now())
+            certificates = tls.make(network.addresses, world.clock.now())
+            authority = world.cache / "certificates" / network.name / tls.AUTHORITY
+            up.callback(shutil.rmtree, authority.parent, ignore_errors=True)
+            authority.parent.mkdir(parents=True, exist_ok=True)
+            authority.write_bytes(certificates[0][tls.AUTHORITY])
+            secured = Tls("verify-full", str(authority.resolve()))
         handle.plans = plans = [
-            nodes.container_spec(spec, handle.settings, number, volume, network, tag, certificate)
-            for number, (volume, certificate) in enumerate(
-                zip(volumes, certificates, strict=True), start=1
-            )
+            nodes.container_spec(spec, handle.settings, number, volume, network, tag, files)
+            for number, (volume, files) in enumerate(zip(volumes, certificates, strict=True), 1)
         ]
         starting = [world.platform.running(plan) for plan in plans]
         containers: Iterable[Container] = map(up.enter_context, starting)  # one after the other
@@ -153,14 +155,11 @@ class YugabyteDB:
             logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
             handle.readiness = handle.readiness.after_replay(max(logs), volumes[0].bytes_per_s)
         started: _Started = []
-        parts = zip(plans, volumes, certificates, containers, strict=True)
-        for number, (plan, volume, place, container) in enumerate(parts, start=1):
+        parts = zip(plans, volumes, containers, strict=True)
+        for number, (plan, volume, container) in enumerate(parts, start=1):
             self._keep_limits(handle, number, plan, container, world)
             urls = nodes.sources(container)
             node = container_nodes.described(number, plan, volume, container, world, urls)
-            secured = (
-                Tls("verify-full", str(place.resolve() / "ca.crt")) if place else TLS_IF_OFFERED
-            )
             endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
             started.append((node, endpoint))
             if not volume.restored:

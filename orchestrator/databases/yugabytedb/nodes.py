@@ -8,9 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeVar
 
 from orchestrator.databases.common import container_nodes
@@ -65,14 +64,13 @@ def container_spec(
     volume: Volume,
     network: Network,
     image: str,
-    certificates: Path | None,
+    certificates: Mapping[str, bytes],
 ) -> ContainerSpec:
-    """The container of node `number`, counted from 1. Only node 1 has the profile's port."""
-    mounts = [Mount(volume.name, flags.BASE_DIR, on_machine=volume.is_folder)]
+    """The container of node `number`, counted from 1. Only node 1 has the profile's port.
+    `certificates`: name → content, empty without TLS."""
+    mounts = [Mount(volume.name, flags.BASE_DIR)]
     if volume.wal:
-        mounts.append(Mount(volume.wal, flags.WAL_DISK_DIR, on_machine=True))
-    if certificates is not None:
-        mounts.append(Mount(str(certificates.resolve()), flags.CERTS_SOURCE, read_only=True))
+        mounts.append(Mount(volume.wal, flags.WAL_DISK_DIR))
     return ContainerSpec(
         name=f"{network.name}-node-{number}",
         image=image,
@@ -81,6 +79,7 @@ def container_spec(
         ),
         role="database",
         mounts=tuple(mounts),
+        folders={flags.CERTS_SOURCE: certificates} if certificates else {},
         network=network.name,
         address=network.addresses[number - 1],
         ports={
@@ -167,7 +166,7 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
 def empty(plan: ContainerSpec, world: World) -> None:
     """Removes all that a node has written to its disks, and enters no mount there. RunError if
     something stays."""
-    targets = " ".join(mount.target for mount in plan.mounts if not mount.read_only)
+    targets = " ".join(mount.target for mount in plan.mounts)
     script = f"find {targets} -xdev -mindepth 1 ! -path '*/lost+found*' -delete"
     done = _on_its_disk(plan, "empty", script, world)
     if done.exit_code != 0:
@@ -177,7 +176,8 @@ def empty(plan: ContainerSpec, world: World) -> None:
 def _on_its_disk(plan: ContainerSpec, name: str, script: str, world: World) -> Completed:
     """Runs a shell's script where a node had its disks, which does not run."""
     spec = replace(plan, name=f"{plan.name}-{name}", entrypoint=("sh",), command=("-c", script),
-                   network=None, address=None, ports={}, ulimits={}, io_caps=())  # fmt: skip
+                   network=None, address=None, ports={}, ulimits={}, io_caps=(),
+                   folders={})  # fmt: skip
     return world.platform.once(spec, 120)
 
 

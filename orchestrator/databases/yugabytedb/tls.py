@@ -1,29 +1,27 @@
 """Certificates of one cluster: an authority made for it, and one pair for each node.
 
 The same pair is used between nodes and for clients. yugabyted requires the files' names: ca.crt,
-node.<address>.crt, node.<address>.key. The authority's key is not kept.
+node.<address>.crt, node.<address>.key. The authority's key is not kept; a node's is only in it.
 """
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
-import shutil
 from collections.abc import Sequence
-from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
+AUTHORITY = "ca.crt"
 _KEY_BITS = 2048
 _VALID = datetime.timedelta(days=3650)  # kept data sets carry them
 
 
-def make(folder: Path, addresses: Sequence[str], now_s: float) -> tuple[Path, ...]:
-    """Makes `folder` anew, with one folder for each address; returns these."""
-    shutil.rmtree(folder, ignore_errors=True)
+def make(addresses: Sequence[str], now_s: float) -> tuple[dict[str, bytes], ...]:
+    """Makes the files of each address: name → content."""
     now = datetime.datetime.fromtimestamp(now_s, datetime.UTC)
     authority_key = _key()
     name = _name("tierbench")
@@ -32,7 +30,7 @@ def make(folder: Path, addresses: Sequence[str], now_s: float) -> tuple[Path, ..
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
-    places = []
+    made = []
     for address in addresses:
         key = _key()
         names = x509.SubjectAlternativeName([_general(address)])
@@ -41,18 +39,18 @@ def make(folder: Path, addresses: Sequence[str], now_s: float) -> tuple[Path, ..
             .add_extension(names, critical=False)
             .sign(authority_key, hashes.SHA256())
         )
-        place = folder / address
-        place.mkdir(parents=True)
-        _write(place / "ca.crt", authority.public_bytes(serialization.Encoding.PEM))
-        _write(place / f"node.{address}.crt", certificate.public_bytes(serialization.Encoding.PEM))
         private = key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.TraditionalOpenSSL,
             serialization.NoEncryption(),
         )
-        _write(place / f"node.{address}.key", private)
-        places.append(place)
-    return tuple(places)
+        files = {
+            AUTHORITY: authority.public_bytes(serialization.Encoding.PEM),
+            f"node.{address}.crt": certificate.public_bytes(serialization.Encoding.PEM),
+            f"node.{address}.key": private,
+        }
+        made.append(files)
+    return tuple(made)
 
 
 def _general(address: str) -> x509.GeneralName:
@@ -84,8 +82,3 @@ def _draft(
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + _VALID)
     )
-
-
-def _write(file: Path, content: bytes) -> None:
-    file.touch(mode=0o600)
-    file.write_bytes(content)

@@ -111,16 +111,14 @@ class BenchBase:
         return f"{ours}-{find(self._home, '', world).identity}"
 
     def scripts(self, workload: Workload, world: World) -> str:
-        """Returns the same: BenchBase itself is mounted, not in the image."""
+        """Returns the same: BenchBase itself is not in our image."""
         return self.loader_version(workload, world)
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
         distribution = find(self._home, "", world)
-        return client_container(
-            distribution.image, network, out, world, tls, distribution.mounts, name
-        )
+        return client_container(distribution.image, network, world, tls, name, distribution.files)
 
     # -------------------------------------------------------------- loading
 
@@ -182,7 +180,7 @@ class BenchBase:
         timeout_s += _LONGEST_PAUSE_S if settings.thinks else 0.0
         histograms = f"/out/{results.HISTOGRAMS}"
         arguments = ["--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS]
-        done = self._start(arguments, xml, cluster, client, timeout_s, world, on_line)
+        done = self._start(arguments, xml, cluster, client, timeout_s, world, on_line, out)
         (out / "command.txt").write_text(shlex.join(done.argv) + "\n")
         (out / "benchbase.out").write_text(results.plain(done.out))
         (out / "benchbase.err").write_text(results.plain(done.err))
@@ -217,6 +215,7 @@ class BenchBase:
         timeout_s: float,
         world: World,
         on_line: Callable[[str], None] | None = None,
+        out: Path | None = None,
     ) -> Completed:
         """Starts BenchBase and waits for its end."""
         java = [*_JAVA_OPTIONS, "-jar", "benchbase.jar", *_BENCHMARK, *arguments]
@@ -229,6 +228,7 @@ class BenchBase:
             timeout_s=timeout_s,
             on_line=on_line,
             env={"BENCHBASE_FOLDER": folder, "BENCHBASE_XML": xml},
+            out=out,
             user="0",  # the official image has a user of its own, who may not write to /out
         )
 

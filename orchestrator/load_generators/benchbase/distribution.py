@@ -1,20 +1,21 @@
 """Finds BenchBase: in a directory of the user's, or in its official image.
 
-BENCHBASE_HOME names a directory with an unpacked distribution. It is mounted read-only in a
-container with a Java runtime (our image `benchbase`) and never becomes part of an image. Without
+BENCHBASE_HOME names a directory with an unpacked distribution. It is copied into a container with a
+Java runtime (our image `benchbase`) and never becomes part of an image. Without
 BENCHBASE_HOME the official image is used, and pulled if it is not present.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators.benchbase.config import POSTGRESQL, YUGABYTEDB, JdbcDriver
 from orchestrator.platforms import own_images
-from orchestrator.powers import Mount, Platform, World
+from orchestrator.powers import Platform, World
 
 OFFICIAL_IMAGE = "benchbase.azurecr.io/benchbase-postgres:latest"
 HOME_VARIABLE = "BENCHBASE_HOME"
@@ -26,12 +27,12 @@ _PARTS = (_JAR, "lib", "config/plugin.xml")
 
 @dataclass(frozen=True)
 class BenchBaseBuild:
-    """BenchBase is in `folder` of a container of `image` with `mounts`. `identity` changes with
-    its content: the hash of its program, or the image's name and id."""
+    """BenchBase is in `folder` of a container of `image` that is given `files`. `identity` changes
+    with its content: the hash of its program, or the image's name and id."""
 
     image: str
     folder: str
-    mounts: tuple[Mount, ...]
+    files: Mapping[str, Path]
     identity: str
     driver: JdbcDriver
 
@@ -46,14 +47,14 @@ def find(home: Path | None, database: str, world: World) -> BenchBaseBuild:
         # known to have a tag of a release, so its id says which one was used.
         identity = f"{OFFICIAL_IMAGE}@{image_id}"
         return BenchBaseBuild(
-            OFFICIAL_IMAGE, "/benchbase/profiles/postgres", (), identity, POSTGRESQL
+            OFFICIAL_IMAGE, "/benchbase/profiles/postgres", {}, identity, POSTGRESQL
         )
     if missing := _missing(home):
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
     return BenchBaseBuild(
         image=own_images.tag(world.root, _RUNTIME),
         folder="/benchbase",
-        mounts=(Mount(str(home.resolve()), "/benchbase", read_only=True),),
+        files={"/benchbase": home},
         identity=hashlib.sha256((home / _JAR).read_bytes()).hexdigest()[:12],
         driver=_driver(home, database),
     )

@@ -17,14 +17,15 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 
 from orchestrator.errors import LoadError, RunError, TierbenchError, UsageError
 from orchestrator.model import CLIENT, Cluster, Node, Tls
-from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, Mount, World
+from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
 
 LOAD_TIMEOUT_S = 24 * 3600.0
 PUT_WITHIN_S = 30.0
@@ -45,23 +46,23 @@ _PUT = (
     *("sh", "-c"),
     'read -r line && echo "$line" > "$0.new" && mv "$0.new" "$0" && echo written',
 )
-_ROOT, _CERTIFICATE, _KEY = "/tls/root.crt", "/tls/client.crt", "/tls/client.key"
+_WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
+_ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/client.key"
 
 
 @contextmanager
 def client_container(
     image: str,
     network: str,
-    out: Path,
     world: World,
     tls: Tls,
-    mounts: Sequence[Mount] = (),
     name: str = CLIENT,
+    files: Mapping[str, Path] = MappingProxyType({}),
 ) -> Iterator[Node]:
     """Starts the client, which idles until a command is run in it.
 
-    The project's `workloads` are at `/workloads`, the run's folder `out` is at `/out`, the files of
-    `tls` are in `/tls`.
+    The project's `workloads` are at `/workloads`, the files of `tls` in `/tls`; `files` are further
+    ones, by their places, whose folders are in the image. Raw output goes to `/out`.
     """
     spec = ContainerSpec(
         name=f"{world.scope}-{name}",
@@ -74,14 +75,12 @@ def client_container(
         init=True,
         stop_timeout_s=1,
         placement=f"{CLIENT}-1" if name == CLIENT else name,
-        mounts=(
-            *mounts,
-            Mount(str(world.root / "workloads"), "/workloads", read_only=True),
-            Mount(str(out.resolve()), "/out"),
-            *(Mount(file, place, read_only=True) for file, place in _tls_files(tls).items()),
-        ),
+        folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
     )
+    places = {_WORKLOADS: world.root / "workloads", **_tls_files(tls), **files}
     with world.platform.running(spec) as container, _beating(container.name, world):
+        for place, source in places.items():
+            container.put(source, place)
         yield Node(
             name=name,
             role="client",
@@ -132,10 +131,10 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
         thread.join(timeout=5)
 
 
-def _tls_files(tls: Tls) -> dict[str, str]:
-    """File on this machine → its place in the client."""
+def _tls_files(tls: Tls) -> dict[str, Path]:
+    """Place in the client → file of this computer."""
     places = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
-    return {file: place for place, file in places.items() if file}
+    return {place: Path(file) for place, file in places.items() if file}
 
 
 def tls_environment(tls: Tls) -> dict[str, str]:
@@ -143,7 +142,7 @@ def tls_environment(tls: Tls) -> dict[str, str]:
     places = (("ROOTCERT", _ROOT), ("CERT", _CERTIFICATE), ("KEY", _KEY))
     return {
         "PGSSLMODE": "disable" if tls.mode == "off" else tls.mode,
-        **{f"PGSSL{name}": place for name, place in places if place in _tls_files(tls).values()},
+        **{f"PGSSL{name}": place for name, place in places if place in _tls_files(tls)},
     }
 
 
@@ -155,10 +154,7 @@ def jdbc_options(tls: Tls) -> list[str]:
 
 def put(client: Node, file: str, line: str, world: World) -> None:
     """Puts a file into the client while a command runs in it, whole or not at all. LoadError if it
-    cannot be written.
-
-    By a conversation, because a command would carry all that was recorded so far from a client
-    elsewhere, and a file of this computer gets there only before the next command."""
+    cannot be written. What `Container.put` copies could be read while half of it is there."""
     container = client.container or ""
     try:
         with world.platform.container(container).conversation((*_PUT, file)) as talk:
@@ -179,24 +175,35 @@ def run_in_client(
     on_line: Callable[[str], None] | None = None,
     env: Mapping[str, str] | None = None,
     user: str = "",
+    out: Path | None = None,
 ) -> Completed:
     """Runs a command in the client to its end. NodeError if a database node dies meanwhile.
 
     It gets the database's password through the environment, so no file or command line holds it.
+    What it leaves in `/out` comes to the folder `out`, also if it fails.
     """
     container = world.platform.container
-    return container(client.container or "").exec(
-        argv,
-        env={
-            "PGPASSWORD": cluster.endpoints[0].password,
-            **tls_environment(cluster.tls),
-            **(env or {}),
-        },
-        timeout_s=timeout_s,
-        on_line=on_line,
-        watch=[container(node.container) for node in cluster.nodes if node.container],
-        user=user,
-    )
+    runner = container(client.container or "")
+    ended_well = False
+    try:
+        done = runner.exec(
+            argv,
+            env={
+                "PGPASSWORD": cluster.endpoints[0].password,
+                **tls_environment(cluster.tls),
+                **(env or {}),
+            },
+            timeout_s=timeout_s,
+            on_line=on_line,
+            watch=[container(node.container) for node in cluster.nodes if node.container],
+            user=user,
+        )
+        ended_well = done.exit_code == 0
+        return done
+    finally:
+        if out:  # after a failure as far as that goes, for the failure is what must be said
+            with nullcontext() if ended_well else suppress(TierbenchError, OSError):
+                runner.fetch(OUT, out)
 
 
 # ------------------------------------------------------------------ its clock

@@ -62,13 +62,13 @@ def running(
 ) -> Iterator[tuple[Node, ...]]:
     """Starts all clients; the output of the only one is in `out`, of several in folders there."""
     if count == 1:
-        with generator.client(network, out, world, tls) as client:
+        with generator.client(network, world, tls) as client:
             yield (client,)
         return
     names = [f"{CLIENT}-{number}" for number in range(1, count + 1)]
     for name in names:
         (out / name).mkdir(exist_ok=True)
-    brackets = [generator.client(network, out / name, world, tls, name) for name in names]
+    brackets = [generator.client(network, world, tls, name) for name in names]
     with at_once.entered(brackets) as clients:
         yield tuple(clients)
 

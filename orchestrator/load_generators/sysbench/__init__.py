@@ -74,10 +74,10 @@ class Sysbench:
         return content_hash(world.root / "workloads", workload.script)
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
         image = own_images.need(world.root, "client", world.platform)
-        return client_container(image, network, out, world, tls, name=name)
+        return client_container(image, network, world, tls, name)
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         argv = load_command(workload, cluster)
@@ -123,7 +123,7 @@ class Sysbench:
         argv = run_command(workload, cluster, share)
         (out / "command.txt").write_text(shlex.join(argv) + "\n")
         done = run_in_client(
-            client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line
+            client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line, out=out
         )
         (out / "sysbench.out").write_text(done.out)
         (out / "sysbench.err").write_text(done.err)

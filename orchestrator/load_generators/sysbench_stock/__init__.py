@@ -86,9 +86,9 @@ class SysbenchStock:
         return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
-        return client_container(self._need(world), network, out, world, tls, name=name)
+        return client_container(self._need(world), network, world, tls, name)
 
     def _need(self, world: World) -> str:
         if self._image is None:
@@ -207,7 +207,7 @@ def _own_script(workload: Workload, world: World) -> Path | None:
 
 
 def _script(workload: Workload, world: World) -> dict[str, str]:
-    """The text of a user's script as the client gets it; it may be outside of what is mounted."""
+    """The text of a user's script as the client gets it; it may be outside of workloads/."""
     file = _own_script(workload, world)
     return {"SYSBENCH_SCRIPT": file.read_text() if file else ""}
 

@@ -43,7 +43,7 @@ def container(name: str, image: str, placement: str = "") -> ContainerSpec:
         entrypoint=("sleep",),
         command=("infinity",),
         role="agent",
-        mounts=(Mount("/", "/host", read_only=True, on_machine=True),),
+        mounts=(Mount("/", "/host", read_only=True),),
         init=True,
         stop_timeout_s=1,
         placement=placement,

@@ -125,16 +125,6 @@ def conversing(streams: Streams, doing: str, clock: Clock) -> Iterator[LineConve
         streams.end_input()
 
 
-def hand_on(chunks: Iterable[Chunk], out: Callable[[bytes], None]) -> str:
-    """Hands on standard output as it comes; returns the end of standard error."""
-    errors = b""
-    for piece, error_piece in chunks:
-        if piece:
-            out(piece)
-        errors += error_piece or b""
-    return errors.decode(errors="replace")[-2000:]
-
-
 def not_ended(container: Container, timeout_s: float) -> RunError:
     """The error of a container that was to run to its end, and is past its deadline."""
     return RunError(

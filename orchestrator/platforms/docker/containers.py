@@ -1,32 +1,25 @@
-"""A container of an engine: its commands and their streams, and the files that it is given.
-
-Files of this computer are in a container elsewhere before it starts, so folders are volumes of
-their own: into the file system of a read-only container nothing can be put. From then on `carried`
-keeps them in step.
-"""
+"""A container of an engine: its commands and their streams, and files that go in and out."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import socket as sockets
 import struct
-import tarfile
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from docker.errors import DockerException, NotFound
 
 from orchestrator.errors import RunError, TierbenchError
-from orchestrator.platforms.common import commands
-from orchestrator.platforms.common.carried import Carried, Pipe, is_carried
+from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker.campaigns import Leftovers
 from orchestrator.platforms.docker.connection import Engine
-from orchestrator.powers import Completed, Container, ContainerSpec, Machine, Mount
+from orchestrator.powers import Completed, Container, Machine
 
 _ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
@@ -70,91 +63,6 @@ class DockerStreams:
             self._socket.shutdown(sockets.SHUT_WR)
 
 
-def bind(mount: Mount) -> str:
-    return f"{mount.source}:{mount.target}:{'ro' if mount.read_only else 'rw'}"
-
-
-class Carrier:
-    """What is carried into the containers of one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._client = engine, engine.client
-        self._carried: dict[str, list[Carried]] = {}
-
-    def volumes(self, spec: ContainerSpec) -> list[str]:
-        """Places in the container that must be volumes of its own."""
-        return [
-            mount.target
-            for mount in spec.mounts
-            if is_carried(mount) and not Path(mount.source).is_file()
-        ]
-
-    def put_first(self, spec: ContainerSpec, container: str) -> None:
-        """Puts all files into a container that is made and not yet started."""
-        carried = []
-        for mount in spec.mounts:
-            if not is_carried(mount):
-                continue
-            copy = Carried(Path(mount.source), mount.target, mount.read_only, self._pipe(spec.name))
-            with self._engine.errors(f"carrying {mount.source} into {spec.name}"):
-                if Path(mount.source).is_file():
-                    folder = str(PurePosixPath(mount.target).parent)
-                    self._client.api.put_archive(container, "/", _folders(folder))
-                copy.put_first(lambda at, data: self._client.api.put_archive(container, at, data))
-            carried.append(copy)
-        self._carried[spec.name] = carried
-
-    @contextmanager
-    def in_step(self, container: str) -> Iterator[None]:
-        """Brings files there before the block, and back after it; after an error as far as it
-        goes."""
-        carried = self._carried.get(container, ())
-        for copy in carried:
-            copy.put()
-        try:
-            yield
-        except BaseException:
-            with contextlib.suppress(TierbenchError, OSError):
-                self.take(container)
-            raise
-        self.take(container)
-
-    def take(self, container: str) -> None:
-        """Brings back what has changed in the container."""
-        for copy in self._carried.get(container, ()):
-            copy.take()
-
-    def forget(self, container: str) -> None:
-        self._carried.pop(container, None)
-
-    def _pipe(self, container: str) -> Pipe:
-        api = self._client.api
-
-        def pipe(argv: Sequence[str], data: bytes, out: Callable[[bytes], None]) -> None:
-            with self._engine.errors(f"carrying files of {container}"):
-                execution = api.exec_create(container, list(argv), stdin=True, user="0")["Id"]
-                streams = DockerStreams(api.exec_start(execution, socket=True))
-                streams.send(data)
-                errors = commands.hand_on(streams.pieces(), out)
-                exit_code = api.exec_inspect(execution)["ExitCode"]
-            if exit_code != 0:
-                raise RunError(f"files of {container} could not be carried", evidence=errors)
-
-        return pipe
-
-
-def _folders(folder: str) -> bytes:
-    """A tar with this folder and its parents, empty."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as tar:
-        path = PurePosixPath(folder)
-        for parent in (*reversed(path.parents[:-1]), path):
-            entry = tarfile.TarInfo(str(parent).lstrip("/"))
-            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
-            tar.addfile(entry)
-    return archive.getvalue()
-
-
 @dataclass(eq=False)
 class DockerContainer:
     """The `Container` protocol. `machine`: None if it is not known which engine has it."""
@@ -162,7 +70,6 @@ class DockerContainer:
     name: str
     engine: Engine
     leftovers: Leftovers
-    carrier: Carrier
     machine: Machine | None
     id: str = ""
     process_id: int | None = None
@@ -182,21 +89,20 @@ class DockerContainer:
         user: str = "",
     ) -> Completed:
         doing, clock = f"running {argv[0]} in {self.name}", self.engine.clock
-        with self.carrier.in_step(self.name):
-            started = clock.monotonic()
-            execution, streams = self._begun(doing, argv, environment=dict(env or {}), user=user)
-            output = Output(streams)
-            if not commands.follow(output, on_line, watch, started + timeout_s, clock):
-                what = f"{doing}: did not end within {timeout_s:g} s"
-                raise RunError(what, evidence=output.tail())
-            with self.engine.errors(doing):
-                inspect = self.engine.client.api.exec_inspect
-                code = self.engine.patiently(lambda: inspect(execution))["ExitCode"]
-            exit_code = -1 if code is None else int(code)
-            if exit_code != 0:
-                commands.after_failure(watch, output, clock)
-            out, err = "".join(output.out), "".join(output.err)
-            return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
+        started = clock.monotonic()
+        execution, streams = self._begun(doing, argv, environment=dict(env or {}), user=user)
+        output = Output(streams)
+        if not commands.follow(output, on_line, watch, started + timeout_s, clock):
+            what = f"{doing}: did not end within {timeout_s:g} s"
+            raise RunError(what, evidence=output.tail())
+        with self.engine.errors(doing):
+            inspect = self.engine.client.api.exec_inspect
+            code = self.engine.patiently(lambda: inspect(execution))["ExitCode"]
+        exit_code = -1 if code is None else int(code)
+        if exit_code != 0:
+            commands.after_failure(watch, output, clock)
+        out, err = "".join(output.out), "".join(output.err)
+        return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
 
     def _begun(self, doing: str, argv: Sequence[str], **options: Any) -> tuple[str, DockerStreams]:
         """The id of a command that begins to run, and its streams."""
@@ -211,6 +117,25 @@ class DockerContainer:
         _, streams = self._begun(doing, argv, stdin=True)
         with commands.conversing(streams, doing, self.engine.clock) as conversation:
             yield conversation
+
+    def put(self, source: Path, target: str) -> None:
+        folder, content = archives.packed(source, target)
+        put = self.engine.client.api.put_archive
+        with self.engine.errors(f"putting {source} into {self.name}"):
+            self.engine.patiently(lambda: put(self.name, folder, content))
+
+    def fetch(self, folder: str, target: Path) -> None:
+        with tempfile.SpooledTemporaryFile(archives.IN_MEMORY_BYTES) as content:
+
+            def get() -> None:
+                content.seek(0)
+                content.truncate()
+                for piece in self.engine.client.api.get_archive(self.name, folder)[0]:
+                    content.write(piece)
+
+            with self.engine.errors(f"fetching {folder} from {self.name}"):
+                self.engine.patiently(get)
+            archives.unpack(content, target)
 
     def stop(self, timeout_s: float) -> None:
         def stop() -> None:

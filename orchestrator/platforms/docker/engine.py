@@ -19,15 +19,14 @@ from typing import Any
 from docker.errors import APIError, DockerException
 
 from orchestrator.errors import NodeError, TierbenchError
-from orchestrator.platforms.common import agent, commands
+from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.carried import is_carried
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
-from orchestrator.platforms.docker import containers, limits
+from orchestrator.platforms.docker import limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
 from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
-from orchestrator.platforms.docker.containers import Carrier, DockerContainer
+from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
 from orchestrator.powers import (
@@ -66,7 +65,6 @@ class DockerPlatform:
         self._leftovers = Leftovers(self._engine, self.guard)
         networks = Networks(self._engine, self.guard, self._leftovers)
         self.network, self.volume = networks.network, networks.volume
-        self._carrier = Carrier(self._engine)
         self._machine = self._machine_of(self._info())
 
     @property
@@ -133,11 +131,6 @@ class DockerPlatform:
     def folder(self, cache: Path) -> Path:
         return cache if isinstance(self._machine, LocalMachine) else _FOLDER
 
-    def _carries(self, spec: ContainerSpec) -> bool:
-        """Whether files of this computer must be brought to the container's."""
-        is_here = isinstance(self._machine, LocalMachine)
-        return not is_here and any(is_carried(mount) for mount in spec.mounts)
-
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if isinstance(self._machine, AgentMachine) and not only_list:
             self._machine.close()
@@ -146,7 +139,7 @@ class DockerPlatform:
     # -------------------------------------------------------------- containers
 
     def container(self, name: str) -> DockerContainer:
-        return DockerContainer(name, self._engine, self._leftovers, self._carrier, self._machine)
+        return DockerContainer(name, self._engine, self._leftovers, self._machine)
 
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         filters: dict[str, Any] = {"label": [MARK, *([f"{ROLE}={role}"] if role else [])]}
@@ -165,15 +158,8 @@ class DockerPlatform:
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
         container = self._made(spec)
-        with taken_down(lambda: self._brought_down(spec)):
+        with taken_down(lambda: self.container(spec.name).remove(spec.stop_timeout_s)):
             yield self._up(spec, container)
-
-    def _brought_down(self, spec: ContainerSpec) -> None:
-        if self._carries(spec):
-            with contextlib.suppress(TierbenchError, OSError):  # it may be dead
-                self._carrier.take(spec.name)
-        self._carrier.forget(spec.name)
-        self.container(spec.name).remove(spec.stop_timeout_s)
 
     def stand(self, spec: ContainerSpec) -> DockerContainer:
         container = self._made(spec)
@@ -241,13 +227,11 @@ class DockerPlatform:
         return exit_code
 
     def _create(self, spec: ContainerSpec) -> Any:
-        carries = self._carries(spec)
         at = self.reach.address
         host: dict[str, Any] = {
             "binds": [
-                containers.bind(mount)
+                f"{mount.source}:{mount.target}:{'ro' if mount.read_only else 'rw'}"
                 for mount in spec.mounts
-                if not (carries and is_carried(mount))
             ],
             "port_bindings": {port: (at, local) for port, local in spec.ports.items()},
             "init": spec.init,
@@ -283,16 +267,17 @@ class DockerPlatform:
                 **({STANDING: spec.note} if spec.note else {}),
             },
             ports=list(spec.ports),
-            volumes=self._carrier.volumes(spec) if carries else None,
+            volumes=list(spec.folders),  # of their own: its file system may be read-only
             host_config=api.create_host_config(**host),
             networking_config=networking,
         )
-        if carries:
-            try:
-                self._carrier.put_first(spec, created["Id"])
-            except BaseException:
-                self._leftovers.remove_container(spec.name, created["Id"])
-                raise
+        try:
+            for folder, files in spec.folders.items():
+                if files:
+                    api.put_archive(created["Id"], folder, archives.written(files))
+        except BaseException:
+            self._leftovers.remove_container(spec.name, created["Id"])
+            raise
         return self._engine.patiently(lambda: self._client.containers.get(created["Id"]))
 
     def _describe(self, spec: ContainerSpec, container: Any) -> DockerContainer:

@@ -72,7 +72,7 @@ class Rights:
             if not any(_OPTIONAL in capability for capability in capabilities):
                 raise
             self._with_optional = False
-            container.remove(force=True)
+            container.remove(v=True, force=True)
             container = recreate()
             container.start()
         return container

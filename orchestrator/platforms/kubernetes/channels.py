@@ -43,14 +43,16 @@ _PORT_PIECE = 16 * 1024  # as much as fits where there is room at all
 _RELAY = 'exec 3<>"/dev/tcp/$0/$1" || exit 1; set -m; (cat <&3; kill $$) & cat >&3; kill -- -$!'
 
 
-def await_any(reading: Collection[Any], writing: Collection[Any]) -> set[tuple[Any, int]]:
+def await_any(
+    reading: Collection[Any], writing: Collection[Any], timeout_s: float | None = None
+) -> set[tuple[Any, int]]:
     """Waits until something can be read from or written to a socket; returns which, with READ or
-    WRITE. Of what TLS has decrypted already the kernel does not know."""
+    WRITE, none past the timeout. Of what TLS has decrypted already the kernel does not know."""
     decrypted = {(sock, READ) for sock in reading if getattr(sock, "pending", int)()}
     with PollSelector() as selector:
         for sock in {*reading, *writing}:
             selector.register(sock, READ * (sock in reading) | WRITE * (sock in writing))
-        ready = selector.select(0 if decrypted else None)
+        ready = selector.select(0 if decrypted else timeout_s)
     return decrypted | {
         (key.fileobj, event) for key, events in ready for event in (READ, WRITE) if events & event
     }
@@ -60,10 +62,11 @@ class Frames:
     """A command that runs, by the WebSocket `socket`. Iterating gives its output to its end.
 
     One thread may iterate while another sends: they take turns, for a TLS connection must not be
-    used by two at once."""
+    used by two at once. `silence_s`: an error if for so long nothing comes, or can be sent."""
 
-    def __init__(self, socket: Any) -> None:
-        self._socket = socket
+    def __init__(self, socket: Any, silence_s: float | None = None) -> None:
+        self._socket, self._silence_s = socket, silence_s
+        self._socket.settimeout(silence_s)
         self._turn = threading.Lock()
         self._status: dict[str, Any] = {}
 
@@ -92,7 +95,8 @@ class Frames:
 
     def _received(self) -> tuple[int, Any]:
         while True:
-            await_any([self._socket.sock], [])
+            if not await_any([self._socket.sock], [], self._silence_s):
+                raise TierbenchError(f"nothing came for {self._silence_s:g} s")
             with self._turn:
                 self._socket.settimeout(_REST_S)
                 try:
@@ -101,7 +105,7 @@ class Frames:
                 except websocket.WebSocketTimeoutException:
                     continue  # what came is kept, and the rest follows
                 finally:
-                    self._socket.settimeout(None)
+                    self._socket.settimeout(self._silence_s)
 
     def send(self, data: bytes) -> None:
         """Sends to standard input. OSError if the command has ended."""

@@ -12,7 +12,9 @@ import contextlib
 import json
 import os
 import ssl
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -116,6 +118,7 @@ class Api:
         self._configuration.retries = urllib3.Retry(0)
         self._client = ApiClient(self._configuration)
         self._ahead_s = 0.0  # of the server's clock
+        self.open_s = _READ_S  # for a WebSocket, to which the client library gives no limit
 
     @property
     def host(self) -> str:
@@ -187,8 +190,19 @@ class Api:
         return lifecycle.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
 
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
+        opened: Future[Any] = Future()
+
+        def open_it() -> None:
+            try:
+                opened.set_result(ws_client.create_websocket(self._configuration, url, headers))
+            except BaseException as error:  # raised by `result`
+                opened.set_exception(error)
+
+        threading.Thread(target=open_it, daemon=True).start()
         try:
-            return ws_client.create_websocket(self._configuration, url, headers)
+            return opened.result(self.open_s)
+        except TimeoutError as error:
+            raise Unanswered(f"no connection within {self.open_s:g} s") from error
         except websocket.WebSocketBadStatusException as error:
             body = error.resp_body
             text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or error)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import CARRIER_CPU, SHARES
+from orchestrator.platforms.kubernetes.manifests import SHARES
 from orchestrator.platforms.kubernetes.placing import ZONE
 from orchestrator.platforms.kubernetes.space import CLASSES, label_of, name_of
 from orchestrator.platforms.kubernetes.volume_manifests import (
@@ -174,8 +174,7 @@ def cpus(quantity: str) -> float:
 
 def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> float:
     """How many CPUs each of so many nodes of a database may ask for, spread over these machines,
-    beside what carries its files and a load client; a tenth of one is the least that counts.
-    `pods`: all of the cluster."""
+    beside a load client; a tenth of one is the least that counts. `pods`: all of the cluster."""
     if not machines:
         return 0.0
     free = {machine["metadata"]["name"]: _allocatable(machine) for machine in machines}
@@ -184,7 +183,7 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
             free[name] -= _asked(pod["spec"])
     most = sorted(free.values(), reverse=True)[:nodes]  # those that nodes will find room on
-    left = most[-1] / math.ceil(nodes / len(most)) - cpus(CARRIER_CPU) - cpus(SHARES["client"])
+    left = most[-1] / math.ceil(nodes / len(most)) - cpus(SHARES["client"])
     return max(0.0, math.floor(10 * left + 1e-6) / 10)
 
 

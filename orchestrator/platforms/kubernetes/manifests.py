@@ -1,40 +1,31 @@
 """A container as a pod: the manifest of each thing that is made for it. Pure.
 
-Pods have one container, `main`. Where files are carried, there are two more of the same image: one
-that begins before it and waits until the files are there, and one beside it, through which they
-come and go, also when `main` has ended.
+Pods have one container, `main`. What must be there before it begins is in a Secret: passwords, and
+the files of its spec.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+import base64
+from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.common.carried import is_carried
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
 from orchestrator.platforms.kubernetes.space import LABEL, NAME, NETWORK, ROLE, object_name
 from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
 
-CARRIER, GATE = "carrier", "gate"
 SERVICE = "nodes"  # the headless service of a cluster's network
-CARRIED = "/carried"
-READY = f"{CARRIED}/ready"  # its file says that all carried files are there
-# Commands run as the container's own user, who must be able to write where files are brought back.
-OPEN_GATE = ("sh", "-c", f"chmod a+rwX {CARRIED}/[0-9]* && touch {READY}")
 # A pod's own end: longer than any stop that is asked for, which says its own time.
 LONGEST_STOP_S = 300
-CARRIER_CPU, _CARRIER_MEMORY = "100m", "64Mi"
+_GATE_CPU, _GATE_MEMORY = "100m", "64Mi"
 # The kernel shares out a busy machine by requests. On two busy cores, answers of a disk whose
 # server had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m and
 # more by 0.15, and on Docker, where all containers count alike, by 0.05.
 SHARES = {"disk": "500m", "client": "250m"}  # by role
 _NAME_WAIT_S = 60
-_WAIT_FOR_FILES = f"until [ -e {READY} ]; do sleep 0.1; done"
 # Its own name, which DNS knows only when the pod has an address: a second after it has begun. Who
 # asks before is told for 5 s that there is none. It runs without it all the same.
 _WAIT_FOR_NAME = f"""n=0
@@ -42,31 +33,6 @@ sleep 1.5
 while command -v getent >/dev/null && ! getent hosts "$0" >/dev/null; do
   n=$((n + 1)); [ $n -lt {_NAME_WAIT_S * 5} ] || break; sleep 0.2
 done"""
-_IDLE = "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done"
-
-
-@dataclass(frozen=True)
-class CarriedPlace:
-    """A carried file or folder: its mount, and where it is in the carrier."""
-
-    mount: Mount
-    path: str
-
-
-def carried(spec: ContainerSpec) -> tuple[CarriedPlace, ...]:
-    """The mounts whose files come from this program's computer."""
-    mounts = [mount for mount in spec.mounts if mount.source.startswith("/")]
-    return tuple(
-        CarriedPlace(mount, _carried_path(mount, number))
-        for number, mount in enumerate(mounts)
-        if is_carried(mount)
-    )
-
-
-def _carried_path(mount: Mount, number: int) -> str:
-    folder = f"{CARRIED}/{number}"
-    is_file = Path(mount.source).is_file()
-    return f"{folder}/{PurePosixPath(mount.target).name}" if is_file else folder
 
 
 def pod(
@@ -84,9 +50,7 @@ def pod(
             f"{spec.name}: a pod cannot have limits of its disk in its control group",
             advice="on Kubernetes use `enforcement: emulated` or a storage class",
         )
-    files = carried(spec)
-    volumes, mounts = _volumes(spec, files, claims)
-    carrier_mounts = [_mount(CARRIER, CARRIED)] if files else []
+    volumes, mounts = _volumes(spec, claims)
     hostname, _, subdomain = (spec.address or "").partition(".")
     on_machine_network = spec.network == HOST_NETWORK
     secrets = [{"name": name} for name in placing.image_pull_secrets]
@@ -118,11 +82,8 @@ def pod(
             ),
             **({"imagePullSecrets": secrets} if secrets else {}),
             **rules(spec.placement, spread, placing),
-            **_gate(spec, image, carrier_mounts),
-            "containers": [
-                *([_small(CARRIER, spec, image, (_IDLE,), carrier_mounts)] if files else []),
-                _main(spec, image, mounts),
-            ],
+            **({"initContainers": [_gate(spec, image)]} if subdomain else {}),
+            "containers": [_main(spec, image, mounts)],
             "volumes": volumes,
         },
     }
@@ -144,28 +105,38 @@ def _main(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict
 
 
 def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
-    hidden = secret_values(spec)
     return [
         {"name": name, "valueFrom": {"secretKeyRef": {"name": object_name(spec.name), "key": name}}}
-        if name in hidden
+        if _is_hidden(name)
         else {"name": name, "value": value}
         for name, value in spec.environment.items()
     ]
 
 
-def secret_values(spec: ContainerSpec) -> dict[str, str]:
-    """The passwords of its environment: whoever may read pods does not see them."""
-    return {name: value for name, value in spec.environment.items() if "PASSWORD" in name}
+def _is_hidden(name: str) -> bool:
+    """Whether a variable is a password, which whoever may read pods is not to see."""
+    return "PASSWORD" in name
 
 
-def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any]:
+def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any] | None:
+    """What its pod is given by a Secret, if it is given any."""
+    given = {name: text.encode() for name, text in spec.environment.items() if _is_hidden(name)}
+    for number, files in enumerate(spec.folders.values()):
+        given |= {_key(number, name): content for name, content in files.items()}
+    if not given:
+        return None
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": object_name(spec.name), "labels": dict(labels)},
         "type": "Opaque",
-        "stringData": secret_values(spec),
+        "data": {key: base64.b64encode(content).decode() for key, content in given.items()},
     }
+
+
+def _key(number: int, name: str) -> str:
+    """The key, in its Secret, of a file in the folder of this number."""
+    return f"folder-{number}.{name}"
 
 
 def _resources(spec: ContainerSpec) -> dict[str, Any]:
@@ -180,56 +151,38 @@ def _resources(spec: ContainerSpec) -> dict[str, Any]:
     return {"requests": amounts, "limits": amounts}
 
 
-def _gate(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict[str, Any]:
-    """A container that ends when `main` may begin."""
-    waits = [_WAIT_FOR_FILES] if mounts else []
-    waits += [_WAIT_FOR_NAME] if "." in (spec.address or "") else []
-    if not waits:
-        return {}
-    script = "\n".join(waits)
-    return {"initContainers": [_small(GATE, spec, image, (script, spec.address or ""), mounts)]}
-
-
-def _small(
-    name: str,
-    spec: ContainerSpec,
-    image: str,
-    script: tuple[str, ...],
-    mounts: list[dict[str, Any]],
-) -> dict[str, Any]:
-    """A container beside `main`; with limits if `main` has some, or the pod's would not count."""
+def _gate(spec: ContainerSpec, image: str) -> dict[str, Any]:
+    """A container that ends when the name of `main` is known; with limits if `main` has some, or
+    the pod's would not count."""
     amounts = {
-        **({"cpu": CARRIER_CPU} if spec.cpus else {}),
-        **({"memory": _CARRIER_MEMORY} if spec.memory_bytes else {}),
+        **({"cpu": _GATE_CPU} if spec.cpus else {}),
+        **({"memory": _GATE_MEMORY} if spec.memory_bytes else {}),
     }
     return {
-        "name": name,
+        "name": "gate",
         "image": image,
         "imagePullPolicy": "IfNotPresent",
-        "command": ["sh", "-c", *script],
+        "command": ["sh", "-c", _WAIT_FOR_NAME, spec.address],
         **({"resources": {"requests": amounts, "limits": amounts}} if amounts else {}),
-        "volumeMounts": mounts,
     }
 
 
 def _volumes(
-    spec: ContainerSpec, files: Sequence[CarriedPlace], claims: Mapping[str, str]
+    spec: ContainerSpec, claims: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Volumes of the pod, and where they are in `main`."""
     volumes: list[dict[str, Any]] = []
     mounts: list[dict[str, Any]] = []
     for number, mount in enumerate(spec.mounts):
-        if is_carried(mount):
-            continue
         name = f"volume-{number}"
         volumes.append({"name": name, **_volume(mount, claims)})
         mounts.append(_mount(name, mount.target, mount.read_only))
-    if files:
-        volumes.append({"name": CARRIER, "emptyDir": {}})
-    for place in files:
-        inside = str(PurePosixPath(place.path).relative_to(CARRIED))
-        whole = _mount(CARRIER, place.mount.target, place.mount.read_only)
-        mounts.append({**whole, "subPath": inside})
+    for number, (folder, files) in enumerate(spec.folders.items()):
+        name = f"folder-{number}"
+        items = [{"key": _key(number, file), "path": file} for file in files]
+        hidden = {"secret": {"secretName": object_name(spec.name), "items": items}}
+        volumes.append({"name": name, **(hidden if files else {"emptyDir": {}})})
+        mounts.append(_mount(name, folder, read_only=bool(files)))
     if spec.shared_memory_bytes:
         memory = {"medium": "Memory", "sizeLimit": str(spec.shared_memory_bytes)}
         volumes.append({"name": "shared-memory", "emptyDir": memory})
@@ -241,7 +194,7 @@ def _volumes(
 
 
 def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
-    if mount.on_machine:
+    if mount.source.startswith("/"):
         return {"hostPath": {"path": mount.source, "type": "DirectoryOrCreate"}}
     if claim := claims.get(mount.source):
         return {"persistentVolumeClaim": {"claimName": claim}}

@@ -9,18 +9,18 @@ here would run on. They run as the container's own user.
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.platforms.common import commands
-from orchestrator.platforms.common.carried import Carried
+from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import LineConversation, Output
-from orchestrator.platforms.kubernetes import manifests, trouble
+from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.channels import Frames, PortForward
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE
 from orchestrator.platforms.kubernetes.space import Space
 from orchestrator.platforms.kubernetes.trouble import LOST, MAIN
 from orchestrator.powers import Completed, Container, ContainerSpec, Machine
@@ -35,6 +35,11 @@ _RUN = (
 _ENDED_BY_TIMEOUT = (124, 137)
 _GRACE_S = 15.0  # after the time limit: for its KILL, and for the answer
 _KILLED_S = 30.0
+_SILENCE_S = 90.0  # longer than what is waited for beside a disk
+# $0: the folder; $1: how many bytes come, for standard input may stay open. `main` may have another
+# user than this computer.
+_UNPACK = 'head -c "$1" | tar -x -C "$0" --no-same-owner -f -'
+_PACK = 'tar -c -C "$0" -f - . || [ $? = 1 ]'  # 1: a file grew meanwhile
 _KILL = ("sh", "-c", "kill -KILL -1")  # all of the pod but its first process and this shell
 
 
@@ -55,8 +60,6 @@ class Pod:
         self._machine_named = machine_named
         self._machine: Machine | None = None
         self._is_lost = False  # its machine was not ready when it was looked at last
-        self._carried: tuple[Carried, ...] = ()
-        self._carried_by = GATE  # the container of the pod through which files go now
         self._forwards: list[PortForward] = []
 
     @property
@@ -76,9 +79,8 @@ class Pod:
         user: str = "",
     ) -> Completed:
         doing = f"running {argv[0]} in {self.name}"
-        self._put_files()
         started = self._clock.monotonic()
-        frames = self._begin(doing, MAIN, ("sh", "-c", _RUN, str(math.ceil(timeout_s)), *argv))
+        frames = self._begin(doing, ("sh", "-c", _RUN, str(math.ceil(timeout_s)), *argv))
         frames.send(_environment(env or {}))
         output = Output(frames)
         deadline = started + timeout_s + _GRACE_S
@@ -97,7 +99,6 @@ class Pod:
             commands.after_failure(watch, output, self._clock)
         if frames.exit_code == -1:
             raise self._cut_off(doing, frames, output)
-        self._take_files()
         return Completed(
             tuple(argv), frames.exit_code, "".join(output.out), "".join(output.err), took_s
         )
@@ -105,35 +106,39 @@ class Pod:
     @contextmanager
     def conversation(self, argv: Sequence[str]) -> Iterator[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
-        frames = self._begin(doing, MAIN, argv)
+        frames = self._begin(doing, argv)
         with commands.conversing(frames, doing, self._clock) as conversation:
             yield conversation
 
     def pipe(
-        self, inside: str, argv: Sequence[str], data: bytes, out: Callable[[bytes], None]
+        self, doing: str, argv: Sequence[str], data: bytes = b"", out: IO[bytes] | None = None
     ) -> None:
-        """Runs a command in a container `inside` the pod, sends it `data`, and hands on its output.
-        RunError if it fails."""
-        doing = f"carrying files of {self.name}"
-        frames = self._begin(doing, inside, argv)
+        """Runs a command, sends it `data`, and writes its output to `out`. RunError if it fails, or
+        if nothing goes either way for a while."""
+        doing = f"{doing} {self.name}"
+        frames, errors = self._begin(doing, argv, _SILENCE_S), b""
         try:
             frames.send(data)
-        except OSError as error:
-            raise RunError(f"{doing}: {error}") from error
-        errors = commands.hand_on(frames, out)
+            for piece, error_piece in frames:
+                errors += error_piece or b""
+                if out and piece:
+                    out.write(piece)
+        except (TierbenchError, OSError) as error:
+            frames.cut()
+            raise RunError(f"{doing}: {error}", evidence=_text(errors)) from error
         if frames.exit_code != 0:
             raise RunError(
                 f"{doing}: {argv[0]} failed (exit {frames.exit_code}) {frames.message}",
-                advice="its image needs sh, GNU tar and GNU find",
-                evidence=errors,
+                advice="its image needs sh and GNU tar",
+                evidence=_text(errors),
             )
 
-    def _begin(self, doing: str, inside: str, argv: Sequence[str]) -> Frames:
-        query = [("container", inside), *(("command", word) for word in argv)]
+    def _begin(self, doing: str, argv: Sequence[str], silence_s: float | None = None) -> Frames:
+        query = [("container", MAIN), *(("command", word) for word in argv)]
         query += [(stream, "true") for stream in ("stdin", "stdout", "stderr")]
         with cluster_errors(doing):
             try:
-                return Frames(self._api.channel(f"{self.path}/exec", query))
+                return Frames(self._api.channel(f"{self.path}/exec", query), silence_s)
             except Refused as error:
                 state = self.state()
                 if state == "running":
@@ -150,35 +155,17 @@ class Pod:
             evidence=output.tail(),
         )
 
-    # -------------------------------------------------------------- carried files
+    # -------------------------------------------------------------- files
 
-    def carries(self, spec: ContainerSpec) -> bool:
-        """Notes the files that the pod of `spec`, just made, is to be given; whether there are
-        some."""
+    def put(self, source: Path, target: str) -> None:
+        folder, content = archives.packed(source, target)
+        argv = ("sh", "-c", _UNPACK, folder, str(len(content)))
+        self.pipe(f"putting {source} into", argv, content)
 
-        def through(argv: Sequence[str], data: bytes, out: Callable[[bytes], None]) -> None:
-            self.pipe(self._carried_by, argv, data, out)
-
-        self._carried_by = GATE
-        self._carried = tuple(
-            Carried(Path(place.mount.source), place.path, place.mount.read_only, through)
-            for place in manifests.carried(spec)
-        )
-        return bool(self._carried)
-
-    def open_gate(self) -> None:
-        """Sends all files, and lets `main` begin."""
-        self._put_files()
-        self.pipe(GATE, manifests.OPEN_GATE, b"", lambda _data: None)
-        self._carried_by = CARRIER
-
-    def _put_files(self) -> None:
-        for carried in self._carried:
-            carried.put()
-
-    def _take_files(self) -> None:
-        for carried in self._carried:
-            carried.take()
+    def fetch(self, folder: str, target: Path) -> None:
+        with tempfile.SpooledTemporaryFile(archives.IN_MEMORY_BYTES) as content:
+            self.pipe(f"fetching {folder} from", ("sh", "-c", _PACK, folder), out=content)
+            archives.unpack(content, target)
 
     # -------------------------------------------------------------- stopping
 
@@ -190,22 +177,18 @@ class Pod:
 
         with cluster_errors(f"stopping {self.name}"):
             if timeout_s > 0 and not stopped():
-                with suppress(TierbenchError):
-                    self._take_files()
                 self._api.change(self.path, {"spec": {"activeDeadlineSeconds": 1}})
             if wait_until(stopped, deadline_s=timeout_s, clock=self._clock, every_s=0.1):
                 return
             with suppress(TierbenchError):
-                for _ in self._begin(f"killing {self.name}", MAIN, _KILL):
-                    pass
+                self.pipe("killing all in", _KILL)
             if not wait_until(stopped, deadline_s=_KILLED_S, clock=self._clock, every_s=0.1):
                 raise RunError(f"{self.name} still runs {_KILLED_S:g} s after it was killed")
 
     def remove(self, timeout_s: float) -> None:
         self._close_ports()
         try:
-            if self.state() != "gone" and not self._is_lost:
-                self._take_files()
+            self.state()  # says whether its machine is lost
         finally:
             self.forget()
             # 0 only forgets the pod: its containers would still be ending. Of a machine that is
@@ -219,7 +202,7 @@ class Pod:
 
     def forget(self) -> None:
         """The pod goes, or is gone: nothing that was known of it holds any more."""
-        self._carried, self._machine = (), None
+        self._machine = None
         self._close_ports()
 
     def _close_ports(self) -> None:
@@ -288,3 +271,7 @@ def _environment(env: Mapping[str, str]) -> bytes:
         if "\n" in value:
             raise RunError(f"the variable {name} has a line break, which no pod can be given")
     return "".join(f"{name}={value}\n" for name, value in env.items()).encode() + b"\n"
+
+
+def _text(errors: bytes) -> str:
+    return errors.decode(errors="replace")[-2000:]

@@ -16,7 +16,6 @@ from orchestrator.platforms.common import commands
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import GATE
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pod import Pod
 from orchestrator.platforms.kubernetes.space import (
@@ -29,7 +28,6 @@ from orchestrator.platforms.kubernetes.space import (
     annotation_of,
     name_of,
 )
-from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.powers import Clock, Completed, ContainerEntry, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 
@@ -110,21 +108,15 @@ class Pods:
             image = own_images.name_in_registry(spec.image)
             manifest = manifests.pod(spec, image, labels, self._claims, placing, spread)
             with cluster_errors(f"starting {spec.name}"):
-                if manifests.secret_values(spec):
-                    self._space.make("secrets", manifests.secret(spec, labels))
+                if secret := manifests.secret(spec, labels):
+                    self._space.make("secrets", secret)
                 self._space.make("pods", manifest)
             if spec.placement:
                 placed = self._awaited(spec, lambda thing: bool(thing["spec"].get("nodeName")))
                 machine = str(placed["spec"]["nodeName"])
                 self._placement.machine_names.setdefault(spec.placement, machine)
-        has_files = pod.carries(spec)
 
         def has_begun(thing: Thing) -> bool:
-            nonlocal has_files
-            gate = trouble.status_of(thing, GATE, "initContainerStatuses")
-            if has_files and "running" in (gate.get("state") or {}):
-                pod.open_gate()
-                has_files = False
             return bool(set(trouble.main_state(thing)) & {"running", "terminated"})
 
         return self._awaited(spec, has_begun)
@@ -188,7 +180,7 @@ class Pods:
             pods = self._api.listed(self._space.path("pods"), f"{MARK},{ROLE}=disk{place}")
         for pod in pods[:1]:
             if trouble.in_words(pod) == "running":
-                self.pod(annotation_of(pod, NAME)).pipe(MAIN, argv, b"", lambda _data: None)
+                self.pod(annotation_of(pod, NAME)).pipe("waiting", argv)
 
 
 class ClusterImages:

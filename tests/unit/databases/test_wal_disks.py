@@ -73,11 +73,8 @@ def test_it_is_with_the_data_after_all(tmp_path: Path) -> None:
 def test_postgresql_gets_it_mounted_where_its_image_looks() -> None:
     spec = ClusterSpec("postgresql", 2, 2, SIZE)
     plans = postgresql.container_specs(spec, (OWN, replace(OWN, wal="")), NETWORK, "image:1", "s")
-    assert plans[0].mounts == (
-        Mount("/a/node-1", "/data", on_machine=True),
-        Mount("/w/node-1-wal", "/wal", on_machine=True),
-    )
-    assert plans[1].mounts == (Mount("/a/node-1", "/data", on_machine=True),)
+    assert plans[0].mounts == (Mount("/a/node-1", "/data"), Mount("/w/node-1-wal", "/wal"))
+    assert plans[1].mounts == (Mount("/a/node-1", "/data"),)
 
 
 def test_both_servers_of_yugabytedb_are_told_of_it() -> None:
@@ -85,12 +82,10 @@ def test_both_servers_of_yugabytedb_are_told_of_it() -> None:
     spec = ClusterSpec("yugabytedb", 1, 1, SIZE, settings={"wal_directory": "own"})
     chosen, _ = settings.read(spec)
     for volume, directory in ((OWN, flags.WAL_DISK_DIR), (replace(OWN, wal=""), flags.WAL_DIR)):
-        plan = nodes.container_spec(spec, chosen, 1, volume, NETWORK, "image:1", None)
+        plan = nodes.container_spec(spec, chosen, 1, volume, NETWORK, "image:1", {})
         told = [word for word in plan.command if f"fs_wal_dirs={directory}" in word]
         assert [word.partition("=")[0] for word in told] == ["--master_flags", "--tserver_flags"]
-        assert (Mount("/w/node-1-wal", flags.WAL_DISK_DIR, on_machine=True) in plan.mounts) == bool(
-            volume.wal
-        )
+        assert (Mount("/w/node-1-wal", flags.WAL_DISK_DIR) in plan.mounts) == bool(volume.wal)
     assert not Path(flags.WAL_DISK_DIR).is_relative_to(flags.BASE_DIR)
 
 

@@ -57,14 +57,15 @@ def rendered(spec: ClusterSpec, restored: bool) -> str:
     lines = []
     for number, address in enumerate(NETWORK.addresses[: spec.nodes], start=1):
         volume = Volume(f"tierbench-node-{number}", "/dev/loop0", restored)
-        certificates = Path(f"/cache/certificates/{address}") if chosen.tls else None
+        certificates = {f"node.{address}.crt": b"certificate"} if chosen.tls else {}
         tag = image.tags(chosen)[0]
         plan = nodes.container_spec(spec, chosen, number, volume, NETWORK, tag, certificates)
         lines += [
             f"# {plan.name} at {plan.address}, {plan.cpus:g} CPUs, {plan.memory_bytes} bytes",
             f"image {plan.image}",
             *(f"environment {key}={value}" for key, value in plan.environment.items()),
-            *(f"mount {m.source} {m.target}{' ro' if m.read_only else ''}" for m in plan.mounts),
+            *(f"mount {mount.source} {mount.target}" for mount in plan.mounts),
+            *(f"files {folder}: {', '.join(files)}" for folder, files in plan.folders.items()),
             *(f"port {inside} -> {outside or 'any'}" for inside, outside in plan.ports.items()),
             f"shared memory {plan.shared_memory_bytes}",
             *(f"at least {name} {least}" for name, least in plan.ulimits.items()),
@@ -216,7 +217,7 @@ def test_limits_that_the_engine_does_not_raise_are_said(
 ) -> None:
     chosen, _ = settings.read(THREE)
     volume = Volume("tierbench-node-1", "/dev/loop0", False)
-    plan = nodes.container_spec(THREE, chosen, 1, volume, NETWORK, "an-image", None)
+    plan = nodes.container_spec(THREE, chosen, 1, volume, NETWORK, "an-image", {})
     container = replace(FakePlatform().container(plan.name), ulimits=in_force)
     assert nodes.short_limits(plan, container) == short
 

@@ -68,16 +68,15 @@ def test_the_checklist_gives_nodes_what_its_lines_need() -> None:
 # ------------------------------------------------------------------ certificates
 
 
-def test_a_certificate_names_an_address_or_a_name(tmp_path: Path) -> None:
+def test_a_certificate_names_an_address_or_a_name() -> None:
     """A pod is reached by the name of its service."""
-    places = tls.make(tmp_path / "made", ("10.0.0.11", "node-2.nodes"), 1_700_000_000.0)
     named = []
-    for place in places:
-        (file,) = place.glob("node.*.crt")
-        certificate = x509.load_pem_x509_certificate(file.read_bytes())
+    for files in tls.make(("10.0.0.11", "node-2.nodes"), 1_700_000_000.0):
+        (file,) = [name for name in files if name.startswith("node.") and name.endswith(".crt")]
+        certificate = x509.load_pem_x509_certificate(files[file])
         kind = x509.SubjectAlternativeName
         (name,) = certificate.extensions.get_extension_for_class(kind).value
-        named.append((file.name, type(name), str(name.value)))
+        named.append((file, type(name), str(name.value)))
     assert named == [
         ("node.10.0.0.11.crt", x509.IPAddress, "10.0.0.11"),
         ("node.node-2.nodes.crt", x509.DNSName, "node-2.nodes"),
@@ -294,7 +293,7 @@ def test_a_failure_shows_what_the_servers_wrote_themselves(state: str) -> None:
     platform.states["net-node-1"] = state
     chosen, _ = settings.read(THREE)
     network, disk = Network("net", ("10.0.0.11",)), Volume("disk-1", "/dev/loop0", False)
-    plan = nodes.container_spec(THREE, chosen, 1, disk, network, IMAGE, None)
+    plan = nodes.container_spec(THREE, chosen, 1, disk, network, IMAGE, {})
     error = RunError("it did not start")
     nodes.explain(error, [plan], fake_world(platform=platform))
     assert "FATAL: it was so" in error.evidence and "hunter2" not in error.evidence

@@ -300,24 +300,16 @@ def test_nodes_without_such_servers_are_left_alone() -> None:
 
 def test_certificates_of_a_cluster_are_signed_by_one_authority(tmp_path: Path) -> None:
     addresses = ["10.201.77.11", "10.201.77.12"]
-    folders = tls.make(tmp_path / "certificates", addresses, now_s=1_800_000_000.0)
-    assert [folder.name for folder in folders] == addresses
-    authorities = {(folder / "ca.crt").read_bytes() for folder in folders}
-    assert len(authorities) == 1
-    authority = x509.load_pem_x509_certificate(authorities.pop())
-    for folder in folders:
-        names = {file.name for file in folder.iterdir()}
-        assert names == {"ca.crt", f"node.{folder.name}.crt", f"node.{folder.name}.key"}
-        node = x509.load_pem_x509_certificate((folder / f"node.{folder.name}.crt").read_bytes())
+    made = tls.make(addresses, now_s=1_800_000_000.0)
+    assert len({files["ca.crt"] for files in made}) == 1
+    authority = x509.load_pem_x509_certificate(made[0]["ca.crt"])
+    for address, files in zip(addresses, made, strict=True):
+        assert set(files) == {"ca.crt", f"node.{address}.crt", f"node.{address}.key"}
+        node = x509.load_pem_x509_certificate(files[f"node.{address}.crt"])
         node.verify_directly_issued_by(authority)
-        key = folder / f"node.{folder.name}.key"
-        assert key.stat().st_mode & 0o777 == 0o600
+        for name, content in files.items():
+            (tmp_path / name).write_bytes(content)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(folder / f"node.{folder.name}.crt", key)
-
-
-def test_certificates_are_made_anew(tmp_path: Path) -> None:
-    first = tls.make(tmp_path / "c", ["10.0.0.1"], 1_800_000_000.0)[0]
-    before = (first / "ca.crt").read_bytes()
-    again = tls.make(tmp_path / "c", ["10.0.0.1"], 1_800_000_000.0)[0]
-    assert (again / "ca.crt").read_bytes() != before
+        pair = tmp_path / f"node.{address}.crt", tmp_path / f"node.{address}.key"
+        context.load_cert_chain(*pair)
+    assert tls.make(addresses, 1_800_000_000.0)[0]["ca.crt"] != made[0]["ca.crt"], "made anew"

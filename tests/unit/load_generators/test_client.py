@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common import client, several
@@ -53,13 +53,34 @@ def test_every_program_in_it_encrypts_and_verifies_as_the_cluster_says(
 ) -> None:
     engine = FakePlatform()
     world = fake_world(platform=engine)
-    with client.client_container("image", "net", tmp_path, world, tls) as node:
+    with client.client_container("image", "net", world, tls) as node:
         client.run_in_client(node, ["sysbench"], cluster(tls), world, timeout_s=1)
     assert engine.environments == [{"PGPASSWORD": "s3cret", **environment}]
-    places = {m.target: m.source for m in engine.specs["tierbench-client"].mounts if m.read_only}
-    del places["/workloads"]
-    assert set(places.values()) == {file for file in (tls.root, tls.certificate, tls.key) if file}
+    files = {source for _, source, _ in engine.put} - {str(world.root / "workloads")}
+    assert files == {file for file in (tls.root, tls.certificate, tls.key) if file}
     assert client.jdbc_options(tls) == options
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_raw_output_is_fetched_when_its_command_has_ended(broken: bool, tmp_path: Path) -> None:
+    """Also of one that failed, whose error is then the one that is raised."""
+
+    class Engine(FakePlatform):
+        def exec(self, container: str, argv: Sequence[str], **options: Any) -> Any:
+            if broken:
+                raise NodeError("node-1 died in the middle of the run")
+            return super().exec(container, argv, **options)
+
+        def fetch(self, container: str, folder: str, target: Path) -> None:
+            super().fetch(container, folder, target)
+            raise RunError("the connection ended")
+
+    engine = Engine()
+    world = fake_world(platform=engine)
+    said = "node-1 died" if broken else "the connection ended"
+    with pytest.raises(RunError, match=said):
+        client.run_in_client(CLIENTS[0], ["x"], cluster(FULL), world, timeout_s=1, out=tmp_path)
+    assert engine.fetched == [("t-client-1", "/out", tmp_path)]
 
 
 def test_benchbase_verifies_too() -> None:
@@ -109,9 +130,7 @@ def test_it_is_told_for_how_long_it_may_outlive_its_program(
     for text, lease in ((None, "60"), ("3", "3")):
         if text:
             monkeypatch.setenv(client.LEASE_VARIABLE, text)
-        with client.client_container(
-            "image", "net", tmp_path, fake_world(platform=engine), TLS_IF_OFFERED
-        ):
+        with client.client_container("image", "net", fake_world(platform=engine), TLS_IF_OFFERED):
             assert engine.specs["tierbench-client"].environment == {"LEASE_S": lease}
     monkeypatch.setenv(client.LEASE_VARIABLE, "soon")
     with pytest.raises(UsageError, match="TIERBENCH_LEASE_S is 'soon'"):
@@ -246,8 +265,7 @@ def test_each_client_has_a_placement_and_a_folder_of_its_own(tmp_path: Path) -> 
         assert [client.name for client in clients] == ["client-1", "client-2"]
     for name in ("client-1", "client-2"):
         spec = platform.specs[f"tierbench-{name}"]
-        assert spec.placement == name
-        assert str(tmp_path / name) in {mount.source for mount in spec.mounts}
+        assert spec.placement == name and (tmp_path / name).is_dir()
     with several.running(generator, 1, "net", tmp_path, world, TLS_IF_OFFERED) as (only,):
         assert only.name == "client"
     assert platform.specs["tierbench-client"].placement == "client-1"
@@ -259,6 +277,6 @@ class Startable:
     name = "sysbench"
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls, name: str = CLIENT
+        self, network: str, world: World, tls: Tls, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
-        return client_container("image", network, out, world, tls, name=name)
+        return client_container("image", network, world, tls, name)

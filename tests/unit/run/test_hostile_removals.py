@@ -128,21 +128,21 @@ ROWS = (
     Row(
         name="a container lists a file as ../../etc/x",
         before="the file of that name here was removed",
-        now="refused: names of a listing cannot leave their folder",
+        now="refused: a container's files cannot leave their folder",
         prepare='theirs "$top/etc/x"; mkdir -p "$top/a/b"; act="take $top/a/b ../../etc/x"',
         require='kept "$top/etc/x"',
-        said="a container lists a file outside of its folder: '../../etc/x'",
+        said="a container has a file outside of its folder: '../../etc/x'",
         code=RunError.exit_code,
     ),
     Row(
         name="a container lists a file below a link of the user",
         before="the file behind the link was removed",
-        now="refused: names of a listing cannot leave their folder",
+        now="refused: a container's files cannot leave their folder",
         prepare="""
             theirs "$top/home/x"; mkdir "$top/out"; ln -s "$top/home" "$top/out/link"
             act="take $top/out link/x" """,
         require='kept "$top/home/x"',
-        said="a container lists a file outside of its folder: 'link/x'",
+        said="a container has a file outside of its folder: 'link/x'",
         code=RunError.exit_code,
     ),
     Row(

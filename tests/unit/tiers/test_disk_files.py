@@ -80,7 +80,7 @@ class Far(FakePlatform):
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         (mount,) = spec.mounts
-        assert mount.on_machine and (mount.source, mount.target) == (str(FOLDER), "/images")
+        assert (mount.source, mount.target) == (str(FOLDER), "/images")
         place = self.folder_of(spec.placement)
         place.mkdir(parents=True, exist_ok=True)
         argv = [*(spec.entrypoint or ()), *spec.command]
@@ -123,8 +123,7 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
     assert folder.name.startswith("key-"), "not the name of a data set of this computer"
     with EmulatedTier().attached(TIER, [2**30] * 2, snapshots, world) as disks:
         spec = far.specs["tierbench-disk-node-2"]
-    assert spec.placement == "node-2" and spec.mounts[0].on_machine
-    assert spec.mounts[0].source == str(FOLDER)
+    assert (spec.placement, spec.mounts[0].source) == ("node-2", str(FOLDER))
     options = dict(zip(spec.command[1::2], spec.command[2::2], strict=True))
     assert options["--image"].startswith("/images/disks-"), "each cache has its own"
     assert options["--image"].endswith("/node-2.img")
@@ -132,7 +131,7 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
     assert options["--copy-of"] == f"/images/datasets/{folder.name}/node-2.img"
     assert options["--temporary"] == "1" and "--bytes" not in options
     assert {placement for *_, placement in far.volumes} == {"node-1", "node-2"}  # made at once
-    assert all(not volume.is_folder for volume in disks.volumes)
+    assert not any(volume.name.startswith("/") for volume in disks.volumes)
     assert not world.cache.exists(), "nothing of it is on this computer"
 
 

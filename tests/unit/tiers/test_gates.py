@@ -250,7 +250,7 @@ class Made:
         if self.refuses:
             raise APIError("unable to apply caps: operation not permitted")
 
-    def remove(self, force: bool) -> None:
+    def remove(self, v: bool, force: bool) -> None:
         self.words.append("remove")
 
 

@@ -104,7 +104,7 @@ def mounted(world: World) -> Mount:
     if is_here(world):  # made by us, so that it does not belong to the engine's user
         removal.make(_disks(world), world)
         folder = folder.resolve()
-    return Mount(str(folder), str(INSIDE), on_machine=True)
+    return Mount(str(folder), str(INSIDE))
 
 
 def inside(path: Path, world: World) -> str:

@@ -189,11 +189,11 @@ def _limited(
     if latency is not None:
         limits = {**limits, "latency-seed": latency_tables.seed_of(disk, world)}
     options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
-    mounts = list(spec.mounts)
+    folders = {}
     if latency is not None:
         options += latency_tables.OPTIONS
-        mounts.append(latency_tables.written(spec.name, latency, world))
-    return limits, replace(spec, command=(*spec.command, *options), mounts=tuple(mounts))
+        folders = latency_tables.files(latency)
+    return limits, replace(spec, command=(*spec.command, *options), folders=folders)
 
 
 def _await_image(container: str, world: World) -> None:
@@ -211,10 +211,7 @@ def _ready(
     container: Container, node: str, limits: Limits, latency: LatencyModel | None, world: World
 ) -> tuple[Node, dict[str, Any]]:
     """Waits for the device; returns the server as a node, and what it reported."""
-    try:
-        ready = _wait_ready(container.name, world)
-    finally:
-        latency_tables.remove(container.name, world)
+    ready = _wait_ready(container.name, world)
     read_back(container.name, limits, ready.get("limits") or {})
     latency_tables.check(latency, ready)
     server = Node(
@@ -261,6 +258,7 @@ def _message(text: str) -> str:
 
 def fio_container(name: str, role: str, volume: Volume, world: World) -> ContainerSpec:
     """A container with fio, our jobs and the volume, held to the volume's caps as a database is."""
+    jobs = filter(Path.is_file, sorted((world.root / "workloads" / "fio").glob("*")))
     return ContainerSpec(
         name=name,
         image=own_images.need(world.root, "disk", world.platform),
@@ -269,17 +267,15 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
         role=role,
         init=True,
         stop_timeout_s=1,
-        mounts=(
-            Mount(volume.name, "/tier", on_machine=volume.is_folder),
-            Mount(str(world.root / "workloads" / "fio"), "/fio", read_only=True),
-        ),
+        mounts=(Mount(volume.name, "/tier"),),
+        folders={"/fio": {job.name: job.read_bytes() for job in jobs}},
         io_caps=volume.caps,
         placement=volume.placement,
     )
 
 
 def _parent(file: Path) -> Mount:
-    return Mount(str(file.parent.resolve()), str(INSIDE), on_machine=True)
+    return Mount(str(file.parent.resolve()), str(INSIDE))
 
 
 def _spec(name: str, command: tuple[str, ...], images: Mount, world: World) -> ContainerSpec:

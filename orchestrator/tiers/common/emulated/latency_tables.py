@@ -1,18 +1,16 @@
 """The tables that a disk's server draws latencies from: how they reach it, and that it has them.
 
-The server reads them when it starts, from files that are mounted for it.
+The server reads them when it starts, from files that its container is given.
 """
 
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError
-from orchestrator.powers import Mount, World
+from orchestrator.powers import World
 from orchestrator.tier import LatencyModel, Quantiles
 
 _INSIDE = "/latencies"
@@ -21,27 +19,13 @@ OPTIONS = tuple(
 )
 
 
-def written(disk: str, latency: LatencyModel, world: World) -> Mount:
-    """Writes what the container `disk` draws from, as lines "probability latency_us"; returns them
-    as its mount."""
-    folder = _folder(disk, world)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "read").write_text(text(latency.read))
-    (folder / "write").write_text(text(latency.write))
-    return Mount(str(folder.resolve()), _INSIDE, read_only=True)
-
-
-def remove(disk: str, world: World) -> None:
-    """Removes what `written` has left, if anything. The server reads it once."""
-    shutil.rmtree(_folder(disk, world), ignore_errors=True)
-
-
-def _folder(disk: str, world: World) -> Path:
-    return world.cache / "latencies" / disk
+def files(latency: LatencyModel) -> dict[str, dict[str, bytes]]:
+    """The folder of a server that draws from them: path → name → content."""
+    return {_INSIDE: {"read": text(latency.read).encode(), "write": text(latency.write).encode()}}
 
 
 def text(table: Quantiles) -> str:
-    """A table of quantiles as the server reads it."""
+    """A table of quantiles as the server reads it: lines "probability latency_us"."""
     return "".join(f"{p!r} {latency_s * 1e6:.3f}\n" for p, latency_s in table)
 
 

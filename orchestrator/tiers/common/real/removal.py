@@ -142,7 +142,7 @@ def in_container(program: Sequence[str], roots: Iterable[Path], world: World) ->
         command=tuple(program[1:]),
         role="client",
         mounts=tuple(
-            Mount(world.machine.real_path(str(root)), f"{HOST}{root}", on_machine=True)
+            Mount(world.machine.real_path(str(root)), f"{HOST}{root}")
             for root in dict.fromkeys(roots)
         ),
     )

@@ -49,17 +49,16 @@ def test_another_image_of_the_same_tag_means_another_data_set() -> None:
     assert BenchBase().loader_version(WORKLOAD, fake_world(platform=engine)) != before
 
 
-def test_a_directory_is_mounted_read_only_into_our_java_runtime(tmp_path: Path) -> None:
+def test_a_directory_is_put_into_our_java_runtime(tmp_path: Path) -> None:
     engine = FakePlatform(images=[distribution.OFFICIAL_IMAGE])
     generator = BenchBase(home(tmp_path / "benchbase"))
     generator.check(WORKLOAD, SPEC, fake_world(platform=engine))
     assert engine.asked == [("build", own_images.tag(ROOT, "benchbase"), "Dockerfile")]
-    with generator.client("net", tmp_path, fake_world(platform=engine)) as client:
+    with generator.client("net", fake_world(platform=engine)) as client:
         assert (client.container, client.process_id) == ("tierbench-client", 42)
     (spec,) = engine.specs.values()
     assert spec.image.startswith("tierbench/benchbase:")
-    mount = next(mount for mount in spec.mounts if mount.target == "/benchbase")
-    assert (mount.source, mount.read_only) == (str(tmp_path / "benchbase"), True)
+    assert ("tierbench-client", str(tmp_path / "benchbase"), "/benchbase") in engine.put
 
 
 def test_a_directory_that_holds_no_distribution_is_refused(tmp_path: Path) -> None:

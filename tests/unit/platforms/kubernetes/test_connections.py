@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import websocket
 
+from orchestrator.errors import TierbenchError
 from orchestrator.platforms.kubernetes import channels
 from orchestrator.platforms.kubernetes.channels import Frames
 
@@ -174,3 +175,17 @@ def test_a_sender_has_its_turn_while_half_a_frame_has_come(server: Server) -> No
     server.send(whole[5:])
     reading.join(_WITHIN_S)
     assert came == [(b"an answer", None)]
+
+
+def test_a_command_that_falls_silent_is_an_error_where_that_has_a_limit(server: Server) -> None:
+    frames = Frames(server.client, silence_s=0.2)
+    server.send(server.frame(b"\1a piece"))
+    came = list[Any]()
+    with pytest.raises(TierbenchError, match=r"nothing came for 0\.2 s"):
+        came.extend(frames)
+    assert came == [(b"a piece", None)]
+
+
+def test_what_nobody_takes_is_an_error_where_that_has_a_limit(server: Server) -> None:
+    with pytest.raises(OSError, match="timed out"):
+        Frames(server.client, silence_s=0.2).send(bytes(2**24))

@@ -27,14 +27,14 @@ MACHINES = [machine("a", "3920m"), machine("b", "4"), machine("c", "3920m")]
 @pytest.mark.parametrize(
     ("nodes", "pods", "each"),
     [
-        (3, [], 3.5),
-        (1, [], 3.6),
-        (6, [], 1.6),
-        (3, [pod("a", "1"), pod("a", "250m"), pod("z", "3"), pod("", "3")], 2.3),
-        (2, [pod("a", "1"), pod("a", "250m")], 3.5),
-        (3, [pod("a", "3", "Succeeded"), pod("b", "3", "Failed")], 3.5),
+        (3, [], 3.6),
+        (1, [], 3.7),
+        (6, [], 1.7),
+        (3, [pod("a", "1"), pod("a", "250m"), pod("z", "3"), pod("", "3")], 2.4),
+        (2, [pod("a", "1"), pod("a", "250m")], 3.6),
+        (3, [pod("a", "3", "Succeeded"), pod("b", "3", "Failed")], 3.6),
         (3, [pod("a", "8")], 0.0),
-        (3, [pod("a", overhead={"cpu": "120m"})], 3.4),
+        (3, [pod("a", overhead={"cpu": "120m"})], 3.5),
     ],
     ids=[
         "the least of all",
@@ -57,7 +57,7 @@ def test_containers_that_run_before_and_beside_others() -> None:
 
     before = [asks("2"), asks("500m", restartPolicy="Always")]
     (one,) = [pod("b", "1", initContainers=before)]
-    assert examination.free_cpus(1, [machine("b", "4")], [one]) == 1.1
+    assert examination.free_cpus(1, [machine("b", "4")], [one]) == 1.2
 
 
 def test_without_a_machine_there_is_nothing() -> None:

@@ -1,13 +1,12 @@
 """What is made on a cluster, to the letter: golden manifests, and the rules for machines.
 
 All kinds of containers of a campaign: a database node, the server of its disk, a client with
-carried files, and one without anything.
+folders and files of its own, and one without anything.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,29 +44,23 @@ DISK = ContainerSpec(
     image="tierbench/disk:0123456789ab",
     command=("serve", "--image", "/images/node-2.img", "--iops", "500"),
     role="disk",
-    mounts=(Mount("/var/lib/tierbench/disks", "/images", on_machine=True),),
+    mounts=(Mount("/var/lib/tierbench/disks", "/images"),),
     host_devices=True,
     placement="node-2",
 )
 
 
-def client(folder: Path) -> ContainerSpec:
-    (folder / "out").mkdir()
-    (folder / "ca.crt").write_text("certificate")
-    return ContainerSpec(
-        name="tierbench-feed00-1-client",
-        image="tierbench/client:0123456789ab",
-        entrypoint=("sh",),
-        command=("-c", "sleep infinity"),
-        role="client",
-        mounts=(
-            Mount(str(folder / "ca.crt"), "/tls/root.crt", read_only=True),
-            Mount(str(folder / "out"), "/out"),
-        ),
-        network="tierbench-feed00-1",
-        init=True,
-        placement="client-1",
-    )
+CLIENT = ContainerSpec(
+    name="tierbench-feed00-1-client",
+    image="tierbench/client:0123456789ab",
+    entrypoint=("sh",),
+    command=("-c", "sleep infinity"),
+    role="client",
+    folders={"/out": {}, "/tls": {"root.crt": b"certificate"}},
+    network="tierbench-feed00-1",
+    init=True,
+    placement="client-1",
+)
 
 
 def written(*manifests: dict[str, Any]) -> str:
@@ -88,16 +81,21 @@ def pod(spec: ContainerSpec, settings: Placing | None = None, **spread: Any) -> 
     )
 
 
+def secret(spec: ContainerSpec) -> list[dict[str, Any]]:
+    return [made for made in [manifests.secret(spec, LABELS)] if made]
+
+
 def test_a_database_node() -> None:
-    golden.compare("kubernetes/node.yaml", written(manifests.secret(NODE, LABELS), pod(NODE)))
+    golden.compare("kubernetes/node.yaml", written(*secret(NODE), pod(NODE)))
 
 
 def test_the_server_of_its_disk() -> None:
+    assert secret(DISK) == []
     golden.compare("kubernetes/disk.yaml", written(pod(DISK, machine="vm-b")))
 
 
-def test_a_client_with_carried_files(tmp_path: Path) -> None:
-    golden.compare("kubernetes/client.yaml", written(pod(client(tmp_path))))
+def test_a_client_with_folders_and_files() -> None:
+    golden.compare("kubernetes/client.yaml", written(*secret(CLIENT), pod(CLIENT)))
 
 
 def test_what_is_not_a_pod() -> None:

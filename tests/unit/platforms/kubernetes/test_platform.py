@@ -247,11 +247,11 @@ def test_a_node_can_only_ask_for_what_the_machine_of_its_disk_has(
 ) -> None:
     """Of four CPUs a disk has asked for half a one, and there must be room for a client."""
     disk = replace(spec("disk-node-1", placement="node-1"), role="disk")
-    assert platform.free_cpus(1) == 3.6
+    assert platform.free_cpus(1) == 3.7
     with platform.running(disk):
-        assert platform.free_cpus(1) == 3.1
-        assert platform.free_cpus(2) == 3.1
-    assert platform.free_cpus(1) == 3.6
+        assert platform.free_cpus(1) == 3.2
+        assert platform.free_cpus(2) == 3.2
+    assert platform.free_cpus(1) == 3.7
 
 
 def test_what_a_run_left_is_removed_from_the_campaigns_own_namespace(

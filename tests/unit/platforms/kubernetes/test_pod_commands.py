@@ -1,8 +1,9 @@
-"""Commands in pods: their connections, what is carried in and out, machines that are lost."""
+"""Commands in pods: their connections, files that go in and out, machines that are lost."""
 
 from __future__ import annotations
 
 import hashlib
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import pytest
 import urllib3
 from kubernetes.stream import ws_client
 
-from orchestrator.errors import NodeError, UnavailableError
+from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.platforms.kubernetes.connection import Api, Unanswered
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.powers import Mount
+from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster, end, spec
 
 
@@ -43,6 +45,15 @@ def test_a_connection_that_was_not_made_is_tried_again(
     with platform.running(spec()):
         monkeypatch.setattr(ws_client, "create_websocket", connected)
         assert platform.container("runs").exec(("true",), timeout_s=20).exit_code == 0
+
+
+def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(cluster: FakeCluster) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        cluster.kubeconfig(silent=Mock(address=f"http://127.0.0.1:{silent.getsockname()[1]}"))
+        api = Api(SystemClock(), "silent")
+        api.open_s = 0.2
+        with pytest.raises(Unanswered, match=r"no connection within 0\.2 s"):
+            api.channel("/api/v1/namespaces/a/pods/b/exec", [])
 
 
 @pytest.mark.parametrize("unconnected", [True, False])
@@ -138,22 +149,21 @@ def test_a_machine_that_is_lost_while_its_pod_is_removed(
     assert tried and "runs" not in cluster.names("pods")
 
 
-def test_files_are_carried_in_before_it_begins_and_out_after_each_command(
+def test_files_are_put_into_a_pod_and_fetched(
     platform: KubernetesPlatform, cluster: FakeCluster, tmp_path: Path
 ) -> None:
-    given, out = tmp_path / "given", tmp_path / "out"
-    given.mkdir()
+    inside, out = cluster.folder / "inside", tmp_path / "out"
+    inside.mkdir()
     out.mkdir()
-    (given / "load.lua").write_text("first")
-    mounts = (Mount(str(given), "/given", read_only=True), Mount(str(out), "/out"))
-    with platform.running(spec(mounts=mounts)):
-        assert (cluster.folder / "carried" / "0" / "load.lua").read_text() == "first"
-        (given / "load.lua").write_text("second")
-        script = (
-            "cat /carried/0/load.lua; head -c 600000 /dev/urandom | tee /carried/1/raw | md5sum"
-        )
-        done = platform.container("runs").exec(("sh", "-c", script), timeout_s=30)
-        assert done.out.startswith("second")
+    (tmp_path / "load.lua").write_text("first")
+    with platform.running(spec(folders={"/tls": {"root.crt": b"certificate"}})) as pod:
+        assert cluster.names("secrets") == ["runs"]
+        pod.put(tmp_path / "load.lua", "/inside/load.lua")
+        assert (inside / "load.lua").read_text() == "first"
+        script = "head -c 600000 /dev/urandom | tee /inside/raw | md5sum"
+        done = pod.exec(("sh", "-c", script), timeout_s=30)
+        pod.fetch("/inside", out)
         assert hashlib.md5((out / "raw").read_bytes()).hexdigest() in done.out
-        (cluster.folder / "carried" / "1" / "late").write_text("written by main")
-    assert (out / "late").read_text() == "written by main"
+        with pytest.raises(RunError, match="fetching /inside/none from runs"):
+            pod.fetch("/inside/none", out)
+    assert cluster.names("secrets") == []

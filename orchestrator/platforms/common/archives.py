@@ -1,0 +1,63 @@
+"""Files on their way into a container and out of it, as tar archives."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+from copy import copy
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from orchestrator.errors import RunError
+
+IN_MEMORY_BYTES = 16 * 2**20  # of what comes out of a container
+
+
+def packed(source: Path, target: str) -> tuple[str, bytes]:
+    """Returns the folder of a container in which to unpack, and what: `source`, a file that becomes
+    `target`, or a folder whose files come to be in `target`."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", dereference=True) as archive:
+        if source.is_file():
+            place = PurePosixPath(target)
+            archive.add(source, place.name)
+            target = str(place.parent)
+        else:
+            for path in sorted(source.iterdir()):
+                archive.add(path, path.name)
+    return target, content.getvalue()
+
+
+def written(files: Mapping[str, bytes]) -> bytes:
+    """Returns an archive of files, name → content."""
+    archived = io.BytesIO()
+    with tarfile.open(fileobj=archived, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return archived.getvalue()
+
+
+def unpack(content: IO[bytes], target: Path) -> None:
+    """Writes the files of an archive of a folder, named `out/…` or `./…`, into the folder `target`.
+    Links are left out. RunError, before anything is written, if a file would be outside of it."""
+    content.seek(0)
+    try:
+        with tarfile.open(fileobj=content, mode="r:") as archive:
+            files = []
+            for member in archive:
+                if member.isfile():
+                    file = copy(member)
+                    file.name = member.name.partition("/")[2]
+                    files.append(tarfile.data_filter(file, str(target)))
+            for file in files:
+                archive.extract(file, target, filter="data")
+    except tarfile.FilterError as error:
+        raise RunError(
+            f"a container has a file outside of its folder: {error}",
+            advice="its image is not to be trusted: nothing was brought back",
+        ) from error
+    except tarfile.TarError as error:
+        raise RunError(f"the files of a container came broken: {error}") from error
