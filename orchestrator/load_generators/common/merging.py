@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -34,6 +35,7 @@ def reading(generator: str) -> Iterator[None]:
         raise LoadError(
             f"what {generator} left cannot be read: {type(error).__name__}: {error}",
             advice="look at the raw files of the run: they may be cut",
+            evidence=traceback.format_exc(),
         ) from error
 
 
