@@ -21,11 +21,9 @@ from orchestrator.cli import RESULTS
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import (
-    AcceptOption,
     CampaignArgument,
     Compared,
     DrainOption,
-    FailOption,
     FirstRunOption,
     JsonOption,
     Options,
@@ -66,34 +64,20 @@ program = typer.Typer(
 
 @program.command()
 @takes(Options)
-def run(
-    app: App,
-    profile: ProfileOption,
-    workload: WorkloadOption,
-    options: Options,
-    results: ResultsOption = RESULTS,
-    as_json: JsonOption = False,
-) -> None:
+def run(app: App, profile: ProfileOption, workload: WorkloadOption, options: Options) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = Request(profiles=[profile], workloads=[workload], **vars(options))
-    _carry_out(app, request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
+    _carry_out(app, replace(request, accept_inconclusive=True))
 
 
 @program.command()
 @takes(Compared, repetitions=5)
 def compare(
-    app: App,
-    profiles: ProfilesOption,
-    workloads: WorkloadsOption,
-    options: Compared,
-    results: ResultsOption = RESULTS,
-    as_json: JsonOption = False,
-    fail_if_worse: FailOption = False,
-    accept_inconclusive: AcceptOption = False,
+    app: App, profiles: ProfilesOption, workloads: WorkloadsOption, options: Compared
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
-    _carry_out(app, request, results, as_json, fail_if_worse, accept_inconclusive)
+    _carry_out(app, request)
 
 
 @program.command()
@@ -212,28 +196,21 @@ def show_list(app: App) -> None:
         app.out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
-def _carry_out(
-    app: App,
-    request: Request,
-    results: Path,
-    as_json: bool,
-    fail_if_worse: bool,
-    accept_inconclusive: bool,
-) -> None:
+def _carry_out(app: App, request: Request) -> None:
     from orchestrator.cli import dry_run
 
     plan = app.plan(request)
     for note in plan.notes:
         app.progress.warn(str(note))
     if request.dry_run:
-        raise typer.Exit(dry_run.show(app, plan, as_json, request.max_cost))
+        raise typer.Exit(dry_run.show(app, plan, request.as_json, request.max_cost))
     app.progress.note(dry_run.spoken(plan))
-    loaded, verdict = app.show(app.carry_out(plan, request, results), as_json)
-    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
+    loaded, verdict = app.show(app.carry_out(plan, request), request.as_json)
+    if request.fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
     undecided = any(one.tier is None or one.cheaper_open for one in verdict.decisions)
-    if lost or (undecided and not accept_inconclusive):
+    if lost or (undecided and not request.accept_inconclusive):
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 

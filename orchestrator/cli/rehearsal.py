@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
-
-from typer import Option
+from typing import Any
 
 from orchestrator.cli import REHEARSALS
 from orchestrator.cli.app import App
-from orchestrator.cli.options import ProfilesOption, Request, WorkloadsOption, names_in, takes
+from orchestrator.cli.options import (
+    ProfilesOption,
+    RepeatsOption,
+    Request,
+    ResultsOption,
+    ScaleOption,
+    SeedOption,
+    WorkloadsOption,
+    names_in,
+    takes,
+)
 
 
 @takes()
@@ -19,12 +27,10 @@ def rehearse(
     app: App,
     profiles: ProfilesOption = "premium ultra",
     workloads: WorkloadsOption = "point-select insert tpcc",
-    scale: Annotated[str, Option(help="smoke, laptop, study, …: sizes and times.")] = "smoke",
-    repeats: Annotated[int, Option(min=1, help="Repetitions of every cell.")] = 3,
-    seed: Annotated[int, Option(help="Seed of the run order and of the figures.")] = 1,
-    results: Annotated[
-        Path, Option(file_okay=False, help="Where rehearsals are kept.")
-    ] = REHEARSALS,
+    scale: ScaleOption = "smoke",
+    repeats: RepeatsOption = 3,
+    seed: SeedOption = 1,
+    results: ResultsOption = REHEARSALS,
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
     request = Request(
@@ -33,11 +39,12 @@ def rehearse(
         scale=scale,
         repetitions=repeats,
         seed=seed,
+        results=results,
     )
-    app.show(carry_out(app, request, results))
+    app.show(carry_out(app, request))
 
 
-def carry_out(app: App, request: Request, results: Path) -> Path:
+def carry_out(app: App, request: Request) -> Path:
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
     from orchestrator.cli import campaign
     from orchestrator.keys.schema import DRY
@@ -60,4 +67,4 @@ def carry_out(app: App, request: Request, results: Path) -> Path:
         parts = replace(parts, collectors=tuple(one for one in parts.collectors if one.name == DRY))
         host = asdict(world.machine.facts())
         fingerprint = campaign.fingerprint(app, host, rehearsal.WARNING, world)
-        return experiment.execute(plan, parts, world, results, fingerprint)
+        return experiment.execute(plan, parts, world, request.results, fingerprint)
