@@ -64,9 +64,10 @@ def up(
     gate: GateOption = False,
 ) -> None:
     """Puts up a disk of a tier, mounted at a path, until `disk down`. Needs root."""
-    from orchestrator import report
     from orchestrator.cli import standing_disks
     from orchestrator.planning import profiles, project_files
+    from orchestrator.report.rendering.terminal import TableView
+    from orchestrator.report.sections.disks import gate_table
     from orchestrator.tier import Emulated
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing
@@ -97,7 +98,7 @@ def up(
     app.out.print(f"{limits.title}, {units.format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
     app.out.print(f"`tierbench disk down {wanted.name}` takes it down", highlight=False)
     if measured is not None:
-        app.out.print(report.gate_table(measured))
+        app.out.print(TableView(gate_table(measured)))
         if not measured.passed:
             raise typer.Exit(EXIT_INCONCLUSIVE)
 

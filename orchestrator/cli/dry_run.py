@@ -112,9 +112,8 @@ def _loading(found: Forecast) -> Iterator[str]:
         times = durations.spoken(load)
         on = f" for {load.profile}" if len(found.loads) > len(apart) else ""
         kept = " (it is kept from before)" if load.kept else ""
-        yield escape(
-            f"  {load.dataset.family} ({units.named(load.dataset.parameters)}) is loaded {times}{on}{kept}"
-        )
+        size = units.named(load.dataset.parameters)
+        yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{on}{kept}")
 
 
 def spoken(plan: Plan) -> str:

@@ -116,13 +116,14 @@ def calibrate(
     drain: DrainOption = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
-    from orchestrator import report
     from orchestrator.cli import campaign
+    from orchestrator.report.rendering.terminal import TableView
+    from orchestrator.report.sections.disks import gate_table
     from orchestrator.tiers.common.emulated import host_load
 
     gate = campaign.calibrate(app, profile, scale, not quick, drain)
     app.progress.done()
-    app.out.print(report.gate_table(gate))
+    app.out.print(TableView(gate_table(gate)))
     if busy := () if gate.passed else host_load.reasons(gate):
         app.err.print(
             f"This machine was busy during the check: {' and '.join(busy)}.", highlight=False

@@ -60,8 +60,8 @@ def history(
     as_json: JsonOption = False,
 ) -> None:
     """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
-    from orchestrator import report
     from orchestrator.analysis.campaigns.campaign_list import Filters
+    from orchestrator.report import campaign_tables
 
     if show_trend and not (profile and workload):
         raise UsageError("--trend is of one --profile and --workload: name both")
@@ -71,11 +71,12 @@ def history(
     entries = _entries(results, filters)
     if show_trend:
         found = _trend(results, entries, str(profile), str(workload), across_machines)
-        _print(app.out, asdict(found) if as_json else report.trend_table(found))
+        _print(app.out, asdict(found) if as_json else campaign_tables.trend(found))
         if fail_if_worse and (found.worse or found.open):
             raise typer.Exit(EXIT_WORSE if found.worse else EXIT_INCONCLUSIVE)
         return
-    _print(app.out, [asdict(e) for e in entries] if as_json else report.campaign_list(entries))
+    listed = [asdict(e) for e in entries] if as_json else campaign_tables.campaign_list(entries)
+    _print(app.out, listed)
 
 
 def _entries(results: Path, filters: Filters) -> list[Entry]:
@@ -138,8 +139,9 @@ def compare_results(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """What changed from one stored campaign to another: each tier and workload in both."""
-    from orchestrator import report
     from orchestrator.analysis.campaigns import over_time
+    from orchestrator.report import campaign_tables
+    from orchestrator.report.rendering import markdown
     from orchestrator.system import store, stored_campaigns
 
     if as_json and as_markdown:
@@ -158,9 +160,9 @@ def compare_results(
     if as_json:
         _print(app.out, asdict(made))
     elif as_markdown:
-        app.out.out(report.comparison_markdown(made), highlight=False)
+        app.out.out(markdown.table(campaign_tables.comparison(made)), highlight=False)
     else:
-        _print(app.out, report.comparison_table(made))
+        _print(app.out, campaign_tables.comparison(made))
     if fail_if_worse and made.has("worse"):
         raise typer.Exit(EXIT_WORSE)
     if made.has("inconclusive") and not accept_inconclusive:
@@ -215,8 +217,10 @@ def remove(app: App, name: NameArgument, results: ResultsOption = RESULTS) -> No
 
 
 def _print(out: Console, content: Any) -> None:
-    """A table, or what becomes JSON."""
+    """A table of the report, or what becomes JSON."""
+    from orchestrator.report.rendering.terminal import TableView
+
     if isinstance(content, (dict, list)):
         out.print_json(json.dumps(content))
     else:
-        out.print(content)
+        out.print(TableView(content))
