@@ -3,7 +3,7 @@ throughput and tail latency against cost per month."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from orchestrator import units
@@ -17,17 +17,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.planning import load_points, published_study
 from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Chart,
-    Charts,
-    Measure,
-    Part,
-    Section,
-    Table,
-    numbers,
-    texts,
-)
+from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
@@ -54,21 +44,24 @@ def _table(index: ReportIndex, decision: Decision) -> Table:
     """A column for each tier, from cheap to dear."""
     offers = decision.offers
     compared = any(offer.on_front is not None for offer in offers)
-    columns = (*texts(""), *numbers(*(offer.tier for offer in offers)))
+
+    def row(title: str, cells: Iterable[Cell]) -> dict[str, Cell | str]:
+        return {"": title} | {offer.tier: cell for offer, cell in zip(offers, cells, strict=True)}
+
     rows = [
-        (Cell("enough"), *(_standing(offer, decision) for offer in offers)),
-        (Cell("a month"), *(_cost(offer, compared) for offer in offers)),
-        (Cell(f"for {offers[0].unit}"), *(_money_cell(offer) for offer in offers)),
+        row("enough", (_standing(offer, decision) for offer in offers)),
+        row("a month", (_cost(offer, compared) for offer in offers)),
+        row(f"for {offers[0].unit}", map(_money_cell, offers)),
     ]
     if any(offer.least_margin_pct is not None for offer in offers):
-        rows.append((Cell("enough if this may be lost"), *map(_least_margin, offers)))
+        rows.append(row("enough if this may be lost", map(_least_margin, offers)))
     if decision.slo:
         judged = zip(*(offer.slo for offer in offers), strict=True)
-        rows += [(Cell(clause[0].objective), *map(_slo_cell, clause)) for clause in judged]
+        rows += [row(clause[0].objective, map(_slo_cell, clause)) for clause in judged]
     else:
         compared_by = zip(*(offer.worst for offer in offers), strict=True)
-        rows += [(Cell(changes[0].title), *map(_change_cell, changes)) for changes in compared_by]
-    return Table(columns, tuple(rows), remarks=tuple(_remarks(index, decision)))
+        rows += [row(changes[0].title, map(_change_cell, changes)) for changes in compared_by]
+    return table_of(rows, ("",), tuple(_remarks(index, decision)))
 
 
 def _standing(offer: Offer, decision: Decision) -> Cell:
