@@ -12,10 +12,11 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 from rich.markup import escape
+from typer import Option
 
 from orchestrator.cli import RESULTS
 from orchestrator.cli.app import PLATFORM, App
@@ -24,19 +25,16 @@ from orchestrator.cli.options import (
     CampaignArgument,
     Compared,
     DrainOption,
-    FirstRunOption,
     JsonOption,
     Options,
     PlacingOption,
     PlatformOption,
     ProfileOption,
     ProfilesOption,
-    QuickOption,
     Request,
     ResultsOption,
     ScaleOption,
     SloOption,
-    VersionOption,
     WorkloadOption,
     WorkloadsOption,
     names_in,
@@ -112,7 +110,7 @@ def calibrate(
     app: App,
     profile: ProfileOption,
     scale: ScaleOption = "laptop",
-    quick: QuickOption = False,
+    quick: Annotated[bool, Option(help="Ten seconds, as before each campaign.")] = False,
     drain: DrainOption = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
@@ -149,8 +147,11 @@ def setup(app: App, platform: PlatformOption = None, profile: PlacingOption = No
 @takes()
 def show_doctor(
     app: App,
-    db: FirstRunOption = None,
-    version: VersionOption = None,
+    db: Annotated[
+        Literal["yugabytedb"] | None,
+        Option("--db", help="yugabytedb: its first-run checklist, on three nodes."),
+    ] = None,
+    version: Annotated[str | None, Option(help="Its release; default: the study's.")] = None,
     platform: PlatformOption = None,
     profile: PlacingOption = None,
 ) -> None:

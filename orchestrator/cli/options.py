@@ -86,15 +86,9 @@ DrainOption = Annotated[
 OnlyShowOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]
-QuickOption = Annotated[bool, Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, Option("--json", help="Print verdict.json instead of tables.")]
 FailOption = Annotated[bool, Option(help="Exit 1 if a contender is worse.")]
 AcceptOption = Annotated[bool, Option(help="Exit 0 also if no decision can be made.")]
-FirstRunOption = Annotated[
-    Literal["yugabytedb"] | None,
-    Option("--db", help="yugabytedb: its first-run checklist, on three nodes."),
-]
-VersionOption = Annotated[str | None, Option(help="Its release; default: the study's.")]
 LimitsArgument = Annotated[list[str], Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 CampaignArgument = Annotated[str, Argument(help="A folder, latest, or a baseline's name.")]
 

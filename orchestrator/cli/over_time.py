@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from typer import Argument, Option
 
 from orchestrator.cli import RESULTS
 from orchestrator.cli.app import App
@@ -31,29 +32,23 @@ if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.trend import Trend
     from orchestrator.analysis.results import Results
 
-ProfileFilter = Annotated[str | None, typer.Option("--profile", "-p", help="Campaigns with it.")]
-WorkloadFilter = Annotated[str | None, typer.Option("--workload", "-w", help="Campaigns with it.")]
-DatabaseFilter = Annotated[str | None, typer.Option("--database", help="Campaigns on it.")]
-SinceFilter = Annotated[str | None, typer.Option(help="A day, 2026-11-21, or days ago, 30d.")]
-TrendOption = Annotated[
-    bool, typer.Option("--trend", help="The rate of one profile and workload over time.")
-]
 AcrossOption = Annotated[
-    bool, typer.Option(help="Compare machines of other names that are of the same kind.")
+    bool, Option(help="Compare machines of other names that are of the same kind.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
-NameArgument = Annotated[str, typer.Argument(help="A baseline's name.")]
+JsonOption = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+NameArgument = Annotated[str, Argument(help="A baseline's name.")]
 
 
 @takes()
 def history(
     app: App,
-    profile: ProfileFilter = None,
-    workload: WorkloadFilter = None,
-    database: DatabaseFilter = None,
-    since: SinceFilter = None,
-    show_trend: TrendOption = False,
+    profile: Annotated[str | None, Option("--profile", "-p", help="Campaigns with it.")] = None,
+    workload: Annotated[str | None, Option("--workload", "-w", help="Campaigns with it.")] = None,
+    database: Annotated[str | None, Option("--database", help="Campaigns on it.")] = None,
+    since: Annotated[str | None, Option(help="A day, 2026-11-21, or days ago, 30d.")] = None,
+    show_trend: Annotated[
+        bool, Option("--trend", help="The rate of one profile and workload over time.")
+    ] = False,
     fail_if_worse: FailOption = False,
     across_machines: AcrossOption = False,
     results: ResultsOption = RESULTS,
@@ -136,7 +131,7 @@ def compare_results(
     across_machines: AcrossOption = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
-    as_markdown: MarkdownOption = False,
+    as_markdown: Annotated[bool, Option("--markdown", help="Print the table as Markdown.")] = False,
 ) -> None:
     """What changed from one stored campaign to another: each tier and workload in both."""
     from orchestrator.analysis.campaigns import over_time

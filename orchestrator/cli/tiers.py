@@ -11,6 +11,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 from typer.core import TyperGroup
 
 from orchestrator import units
@@ -23,15 +24,7 @@ from orchestrator.units import format_bytes, format_bytes_per_s, format_number
 if TYPE_CHECKING:
     from orchestrator.tier_catalog import TierRow, VmRow
 
-TextArgument = Annotated[str, typer.Argument(help="Words that must stand in the name or title.")]
-ProviderOption = Annotated[str | None, typer.Option(help="azure, aws or gcp.")]
-MinIopsOption = Annotated[int | None, typer.Option(help="Can be had with at least this many IOPS.")]
-MinThroughputOption = Annotated[str | None, typer.Option(help="At least, such as 200MB/s.")]
-MaxLatencyOption = Annotated[str | None, typer.Option(help="Documented, at most, such as 1ms.")]
-BurstOption = Annotated[bool | None, typer.Option(help="Only tiers with (or without) burst.")]
-MachinesOption = Annotated[bool, typer.Option("--vms", help="Virtual machines, not disks.")]
-RunArgument = Annotated[str, typer.Argument(help="A run's folder name, or latest.")]
-ResultsOption = Annotated[Path | None, typer.Option(help="Where results are kept.")]
+ResultsOption = Annotated[Path | None, Option(help="Where results are kept.")]
 
 
 class _ListingByDefault(TyperGroup):
@@ -49,13 +42,13 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 @takes()
 def show(
     app: App,
-    text: TextArgument = "",
-    provider: ProviderOption = None,
-    min_iops: MinIopsOption = None,
-    min_throughput: MinThroughputOption = None,
-    max_latency: MaxLatencyOption = None,
-    burst: BurstOption = None,
-    machines: MachinesOption = False,
+    text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
+    provider: Annotated[str | None, Option(help="azure, aws or gcp.")] = None,
+    min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
+    min_throughput: Annotated[str | None, Option(help="At least, such as 200MB/s.")] = None,
+    max_latency: Annotated[str | None, Option(help="Documented, at most, such as 1ms.")] = None,
+    burst: Annotated[bool | None, Option(help="Only tiers with (or without) burst.")] = None,
+    machines: Annotated[bool, Option("--vms", help="Virtual machines, not disks.")] = False,
 ) -> None:
     """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
     from orchestrator import tier_catalog
@@ -76,7 +69,10 @@ def show(
 @tiers.command(name="set")
 @takes()
 def change(
-    app: App, run: RunArgument, limits: LimitsArgument, results: ResultsOption = None
+    app: App,
+    run: Annotated[str, Argument(help="A run's folder name, or latest.")],
+    limits: LimitsArgument,
+    results: ResultsOption = None,
 ) -> None:
     """Changes limits of the emulated disks of the run that is going on, and records it."""
     from orchestrator.cli import campaign

@@ -198,17 +198,12 @@ def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterat
     rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
     if index.throughput_metric(workload) == "nopm":
         rate = Measure("nopm", "throughput", "NOPM", "NOPM")
-    new_order = index.latency_scope(workload) == NEW_ORDER
-    latency = Measure(
-        "latency_avg_s",
-        "latency",
-        "New-Order average" if new_order else "average latency",
-        "ms",
-        1e3,
-    )
+    average, p99 = "average latency", "p99 latency"
+    if index.latency_scope(workload) == NEW_ORDER:
+        average, p99 = "New-Order average", "New-Order p99"
+    latency = Measure("latency_avg_s", "latency", average, "ms", 1e3)
     if index.has_p99((offer.tier, workload) for offer in offers):
-        title = "New-Order p99" if new_order else "p99 latency"
-        latency = Measure("latency_p99_s", "p99", title, "ms", 1e3)
+        latency = Measure("latency_p99_s", "p99", p99, "ms", 1e3)
     for shown in (rate, latency):
         cells = [(offer, index.cell(offer.tier, workload, shown.metric)) for offer in offers]
         rows = [_price_row(offer, cell, shown.factor) for offer, cell in cells if cell is not None]
