@@ -212,11 +212,9 @@ def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterat
 
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
-    low, high = cell.ci_low, cell.ci_high
-    ends, interval = (cell.mean, cell.mean), "none: not repeated"
-    if low is not None and high is not None:
-        ends = (max(low, 0.0), high)
-        interval = " to ".join(wording.value(cell, end) for end in ends)
+    ends = wording.ends(cell)
+    words = " to ".join(wording.value(cell, end) for end in ends)
+    interval = "none: not repeated" if cell.ci_low is None else words
     return {
         "tier": offer.tier,
         "cost": offer.monthly_cost,
