@@ -18,7 +18,7 @@ import typer
 from rich.markup import escape
 from typer import Option
 
-from orchestrator.cli import RESULTS
+from orchestrator.cli import REHEARSALS, RESULTS
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import (
@@ -31,9 +31,11 @@ from orchestrator.cli.options import (
     PlatformOption,
     ProfileOption,
     ProfilesOption,
+    RepeatsOption,
     Request,
     ResultsOption,
     ScaleOption,
+    SeedOption,
     SloOption,
     WorkloadOption,
     WorkloadsOption,
@@ -76,6 +78,31 @@ def compare(
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
     _carry_out(app, request)
+
+
+@program.command()
+@takes()
+def rehearse(
+    app: App,
+    profiles: ProfilesOption = "premium ultra",
+    workloads: WorkloadsOption = "point-select insert tpcc",
+    scale: ScaleOption = "smoke",
+    repeats: RepeatsOption = 3,
+    seed: SeedOption = 1,
+    results: ResultsOption = REHEARSALS,
+) -> None:
+    """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
+    from orchestrator.cli import rehearsal
+
+    request = Request(
+        profiles=names_in(profiles),
+        workloads=names_in(workloads),
+        scale=scale,
+        repetitions=repeats,
+        seed=seed,
+        results=results,
+    )
+    app.show(rehearsal.carry_out(app, request))
 
 
 @program.command()

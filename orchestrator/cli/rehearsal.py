@@ -7,52 +7,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from orchestrator.cli import REHEARSALS
+from orchestrator.cli import campaign
 from orchestrator.cli.app import App
-from orchestrator.cli.options import (
-    ProfilesOption,
-    RepeatsOption,
-    Request,
-    ResultsOption,
-    ScaleOption,
-    SeedOption,
-    WorkloadsOption,
-    names_in,
-    takes,
-)
-
-
-@takes()
-def rehearse(
-    app: App,
-    profiles: ProfilesOption = "premium ultra",
-    workloads: WorkloadsOption = "point-select insert tpcc",
-    scale: ScaleOption = "smoke",
-    repeats: RepeatsOption = 3,
-    seed: SeedOption = 1,
-    results: ResultsOption = REHEARSALS,
-) -> None:
-    """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-    request = Request(
-        profiles=names_in(profiles),
-        workloads=names_in(workloads),
-        scale=scale,
-        repetitions=repeats,
-        seed=seed,
-        results=results,
-    )
-    app.show(carry_out(app, request))
+from orchestrator.cli.options import Request
+from orchestrator.keys.schema import DRY
+from orchestrator.planning import rehearsal
+from orchestrator.platforms.dry import DryPlatform
+from orchestrator.run import experiment
+from orchestrator.system.clock import MadeUpClock
 
 
 def carry_out(app: App, request: Request) -> Path:
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
-    from orchestrator.cli import campaign
-    from orchestrator.keys.schema import DRY
-    from orchestrator.planning import rehearsal
-    from orchestrator.platforms.dry import DryPlatform
-    from orchestrator.run import experiment
-    from orchestrator.system.clock import MadeUpClock
-
     with TemporaryDirectory() as cache:
         platform: Any = DryPlatform()
         known = dict.fromkeys(app.platforms(), lambda *_: platform)
