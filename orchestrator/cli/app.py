@@ -142,11 +142,11 @@ class App:
 
         return plans.make_plan(self, request)
 
-    def carry_out(self, plan: Plan, request: Request, results: Path) -> Path:
+    def carry_out(self, plan: Plan, request: Request) -> Path:
         """Runs the plan; returns the campaign's folder."""
         from orchestrator.cli import campaign
 
-        return campaign.carry_out(self, plan, request, results)
+        return campaign.carry_out(self, plan, request)
 
     def show(
         self, folder: Path, as_json: bool = False, slo: str | None = None

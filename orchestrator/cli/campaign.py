@@ -42,17 +42,17 @@ from orchestrator.units import listed
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
 
-def carry_out(app: App, plan: Plan, request: Request, results: Path) -> Path:
+def carry_out(app: App, plan: Plan, request: Request) -> Path:
     """Runs the plan; returns its folder. Nothing of ours is left running.
 
     UsageError if it would cost more than it may, UnavailableError when it has: then the report of
     what finished is written."""
     costs.check(plan, request.max_cost)
-    before = _newest(results)
+    before = _newest(request.results)
     try:
-        return _at_work(app, plan, request, results)
+        return _at_work(app, plan, request)
     except TimeIsUp as end:
-        folder = _newest(results)
+        folder = _newest(request.results)
         if folder is None or folder == before:
             raise _ended(request, "no run was begun") from end
         ended = _ended(request, f"the report of what finished is in {folder}")
@@ -73,7 +73,7 @@ def _ended(request: Request, advice: str) -> UnavailableError:
     return UnavailableError(what, advice=advice)
 
 
-def _at_work(app: App, plan: Plan, request: Request, results: Path) -> Path:
+def _at_work(app: App, plan: Plan, request: Request) -> Path:
     most_s = costs.affordable_s(plan, request.max_cost)
     with app.at_work(plan.platform, plan.placing, most_s) as world:
         host = {**asdict(world.machine.facts()), "python": python_version()}
@@ -83,7 +83,7 @@ def _at_work(app: App, plan: Plan, request: Request, results: Path) -> Path:
         costs.check(plan, request.max_cost)  # of another database
         plan = replace(plan, notes=(*plan.notes, *_other_load(world)))
         following = schedule.first_of(schedule.decided(app.progress), _at_rate)
-        return experiment.execute(plan, parts, world, results, facts, following)
+        return experiment.execute(plan, parts, world, request.results, facts, following)
 
 
 def _at_rate(folder: Path) -> Plan | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 from rich.markup import escape
+from typer import Option
 
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
@@ -20,21 +21,15 @@ from orchestrator.model import Endpoint, Tls, TlsMode
 if TYPE_CHECKING:
     from orchestrator.load_generators.common import consistency
 
-HostOption = Annotated[str, typer.Option(help="Where the database listens.")]
-PortOption = Annotated[int, typer.Option(help="5432 for PostgreSQL, 5433 for YugabyteDB.")]
-UserOption = Annotated[str, typer.Option(help="Its password comes from PGPASSWORD.")]
-DatabaseOption = Annotated[str, typer.Option(help="The database that holds the nine tables.")]
-FreshOption = Annotated[bool, typer.Option(help="Also what holds only before the first run.")]
-
 
 @takes()
 def check(
     app: App,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 5432,
-    user: UserOption = "bench",
-    database: DatabaseOption = "bench",
-    fresh: FreshOption = False,
+    host: Annotated[str, Option(help="Where the database listens.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="5432 for PostgreSQL, 5433 for YugabyteDB.")] = 5432,
+    user: Annotated[str, Option(help="Its password comes from PGPASSWORD.")] = "bench",
+    database: Annotated[str, Option(help="The database that holds the nine tables.")] = "bench",
+    fresh: Annotated[bool, Option(help="Also what holds only before the first run.")] = False,
 ) -> None:
     """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
     from orchestrator.load_generators.common import consistency

@@ -37,10 +37,6 @@ COMMANDS = {  # beside those below: each of a module that is imported when it is
         "check.check",
         "Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken.",
     ),
-    "rehearse": LazyCommand(
-        "rehearsal.rehearse",
-        "Goes through a whole campaign in seconds, without Docker: its figures are made up.",
-    ),
     "import-study": LazyCommand(
         "studies.import_study",
         "Makes a campaign of a study's published tables, to be judged by this program's rules.",

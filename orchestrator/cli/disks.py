@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from orchestrator import units
 from orchestrator.cli.app import App
@@ -21,31 +22,6 @@ from orchestrator.errors import (
     UsageError,
 )
 
-TierArgument = Annotated[
-    str, typer.Argument(help="A row of the catalog (azure/P15), a profile's name or file.")
-]
-ChangesArgument = Annotated[
-    list[str] | None,
-    typer.Argument(help="Keys of a profile's tier, such as burst=full read_latency=1ms."),
-]
-AtOption = Annotated[Path, typer.Option(help="Where it is mounted: an empty or a new directory.")]
-SizeOption = Annotated[str | None, typer.Option(help="Bytes that it holds; 20GiB unless given.")]
-NameOption = Annotated[str, typer.Option(help="Its name; the last part of --at unless given.")]
-DataOption = Annotated[
-    Path | None, typer.Option(help="The file of its data, made if it is missing; `down` keeps it.")
-]
-GateOption = Annotated[bool, typer.Option("--gate", help="Measures it with fio when it is up.")]
-NameArgument = Annotated[str, typer.Argument(help="The disk's name, as in `disk list`.")]
-DownArgument = Annotated[str, typer.Argument(help="The disk's name, or its path.")]
-AllOption = Annotated[bool, typer.Option("--all", help="All disks that are up.")]
-KeepOption = Annotated[bool, typer.Option("--keep-data", help="Leaves the file of its data.")]
-PathArgument = Annotated[Path, typer.Argument(help="Where the disk is mounted.")]
-BurstOption = Annotated[
-    float, typer.Option(min=0, help="Hold a full load so long first, to see a burst end.")
-]
-RootDiskOption = Annotated[bool, typer.Option(help="Any directory, also on the system's disk.")]
-QuickOption = Annotated[bool, typer.Option(help="Twenty seconds: too few requests for a tail.")]
-
 _SIZE_BYTES = 20 * 2**30
 
 disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
@@ -55,18 +31,26 @@ disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
 @takes()
 def up(
     app: App,
-    tier: TierArgument,
-    at: AtOption,
-    changes: ChangesArgument = None,
-    size: SizeOption = None,
-    name: NameOption = "",
-    data: DataOption = None,
-    gate: GateOption = False,
+    tier: Annotated[
+        str, Argument(help="A row of the catalog (azure/P15), a profile's name or file.")
+    ],
+    at: Annotated[Path, Option(help="Where it is mounted: an empty or a new directory.")],
+    changes: Annotated[
+        list[str] | None,
+        Argument(help="Keys of a profile's tier, such as burst=full read_latency=1ms."),
+    ] = None,
+    size: Annotated[str | None, Option(help="Bytes that it holds; 20GiB unless given.")] = None,
+    name: Annotated[str, Option(help="Its name; the last part of --at unless given.")] = "",
+    data: Annotated[
+        Path | None, Option(help="The file of its data, made if it is missing; `down` keeps it.")
+    ] = None,
+    gate: Annotated[bool, Option("--gate", help="Measures it with fio when it is up.")] = False,
 ) -> None:
     """Puts up a disk of a tier, mounted at a path, until `disk down`. Needs root."""
-    from orchestrator import report
     from orchestrator.cli import standing_disks
     from orchestrator.planning import profiles, project_files
+    from orchestrator.report.rendering.terminal import TableView
+    from orchestrator.report.sections.disks import gate_table
     from orchestrator.tier import Emulated
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing
@@ -97,7 +81,7 @@ def up(
     app.out.print(f"{limits.title}, {units.format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
     app.out.print(f"`tierbench disk down {wanted.name}` takes it down", highlight=False)
     if measured is not None:
-        app.out.print(report.gate_table(measured))
+        app.out.print(TableView(gate_table(measured)))
         if not measured.passed:
             raise typer.Exit(EXIT_INCONCLUSIVE)
 
@@ -106,9 +90,9 @@ def up(
 @takes()
 def down(
     app: App,
-    name: DownArgument = "",
-    every: AllOption = False,
-    keep_data: KeepOption = False,
+    name: Annotated[str, Argument(help="The disk's name, or its path.")] = "",
+    every: Annotated[bool, Option("--all", help="All disks that are up.")] = False,
+    keep_data: Annotated[bool, Option("--keep-data", help="Leaves the file of its data.")] = False,
     yes: YesOption = False,
     dry_run: OnlyShowOption = False,
 ) -> None:
@@ -149,11 +133,15 @@ def down(
 @takes()
 def record(
     app: App,
-    path: PathArgument,
-    out_file: Annotated[Path | None, typer.Option("--out", help="The file to write.")] = None,
-    burst_minutes: BurstOption = 0.0,
-    quick: QuickOption = False,
-    allow_root_disk: RootDiskOption = False,
+    path: Annotated[Path, Argument(help="Where the disk is mounted.")],
+    out_file: Annotated[Path | None, Option("--out", help="The file to write.")] = None,
+    burst_minutes: Annotated[
+        float, Option(min=0, help="Hold a full load so long first, to see a burst end.")
+    ] = 0.0,
+    quick: Annotated[bool, Option(help="Twenty seconds: too few requests for a tail.")] = False,
+    allow_root_disk: Annotated[
+        bool, Option(help="Any directory, also on the system's disk.")
+    ] = False,
 ) -> None:
     """Measures a mounted disk into a small file for a profile: about three minutes."""
     from orchestrator.cli import standing_disks
@@ -192,7 +180,11 @@ def show(app: App) -> None:
 
 @disk.command(name="set")
 @takes()
-def change(app: App, name: NameArgument, limits: LimitsArgument) -> None:
+def change(
+    app: App,
+    name: Annotated[str, Argument(help="The disk's name, as in `disk list`.")],
+    limits: LimitsArgument,
+) -> None:
     """Changes limits of a disk that is up."""
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing

@@ -15,7 +15,7 @@ from rich.table import Table
 from orchestrator import units
 from orchestrator.cli.app import App
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, TierbenchError, UsageError
-from orchestrator.model import Dataset, Plan
+from orchestrator.model import Plan
 from orchestrator.planning import costs, durations
 from orchestrator.planning.costs import MAX_COST
 from orchestrator.run.forecast import Forecast, look_ahead
@@ -90,28 +90,19 @@ def _times(plan: Plan, found: Forecast) -> Table:
     table = _table("Time", *columns)
     for cell in found.cells:
         load = plan.workload(cell.workload)
-        seconds = (load.warmup_s, load.measure_s, cell.run_s)
-        times = [units.format_seconds(one) for one in seconds]
-        total = units.format_seconds(cell.total_s)
-        table.add_row(
-            escape(cell.workload),
-            escape(_data(load.dataset)),
-            str(load.threads),
-            *times,
-            str(cell.runs),
-            total,
-        )
+        seconds = (load.warmup_s, load.measure_s, cell.run_s, cell.total_s)
+        *times, total = map(units.format_seconds, seconds)
+        what = escape(cell.workload), escape(units.named(load.dataset.parameters))
+        table.add_row(*what, str(load.threads), *times, str(cell.runs), total)
     return table
 
 
 def _steps(found: Forecast) -> Table:
     table = _table("All that takes time", "What", "At least", "At most", "By")
     for step in found.steps:
-        if step.total.most_s == 0:
-            continue
-        total = step.total
-        times = [units.format_seconds(one) for one in (total.least_s, total.most_s)]
-        table.add_row(escape(step.what), *times, escape(step.source))
+        if step.total.most_s:
+            times = map(units.format_seconds, (step.total.least_s, step.total.most_s))
+            table.add_row(escape(step.what), *times, escape(step.source))
     return table
 
 
@@ -121,7 +112,8 @@ def _loading(found: Forecast) -> Iterator[str]:
         times = durations.spoken(load)
         on = f" for {load.profile}" if len(found.loads) > len(apart) else ""
         kept = " (it is kept from before)" if load.kept else ""
-        yield escape(f"  {load.dataset.family} ({_data(load.dataset)}) is loaded {times}{on}{kept}")
+        size = units.named(load.dataset.parameters)
+        yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{on}{kept}")
 
 
 def spoken(plan: Plan) -> str:
@@ -130,24 +122,13 @@ def spoken(plan: Plan) -> str:
     return f"at least {least}, at most {most}"
 
 
-def _data(dataset: Dataset) -> str:
-    return ", ".join(
-        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
-        for name, value in dataset.parameters.items()
-    )
-
-
 def _space(found: Forecast) -> Table:
     table = _table("Space, at most", "Tier", "What", "Where", "Needed", "There")
     for need in found.needs:
-        there = units.format_bytes(need.free_bytes)
-        table.add_row(
-            escape(need.profile),
-            need.what,
-            escape(need.place or "memory"),
-            units.format_bytes(need.needed_bytes),
-            there if need.is_met else f"[red]{there}[/red]",
-        )
+        needed, there = map(units.format_bytes, (need.needed_bytes, need.free_bytes))
+        there = there if need.is_met else f"[red]{there}[/red]"
+        where = escape(need.place or "memory")
+        table.add_row(escape(need.profile), need.what, where, needed, there)
     return table
 
 
@@ -158,25 +139,17 @@ def _costs(plan: Plan, found: Forecast) -> Table:
         text = "not known"
         if price is not None and cost.monthly is not None:
             text = f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
-        table.add_row(
-            escape(cost.profile),
-            escape(profile.tier.title),
-            profile.cluster.database,
-            str(cost.disks),
-            escape(text),
-        )
-    table.caption = "what buying the disks would cost"
-    if not found.rented:
-        table.caption += "; nothing is rented"
+        tier, database = escape(profile.tier.title), profile.cluster.database
+        table.add_row(escape(cost.profile), tier, database, str(cost.disks), escape(text))
+    rented = "" if found.rented else "; nothing is rented"
+    table.caption = f"what buying the disks would cost{rented}"
     return table
 
 
 def _rented(found: Forecast) -> Table:
     table = _table("The campaign itself", "Rented", "For at most", "At list price")
     for one in found.rented:
-        amount = "not known"
-        if one.price is not None:
-            amount = f"{one.amount:,.2f} {one.price.currency}"
+        amount = f"{one.amount:,.2f} {one.price.currency}" if one.price else "not known"
         hours = units.format_seconds(3600 * one.hours)
         table.add_row(escape(one.title), hours, amount)
     sums = [f"{amount:,.2f} {currency}" for currency, amount in costs.total(found.rented).items()]

@@ -18,10 +18,6 @@ from orchestrator.tier import ClassWanted
 ProfileArgument = Annotated[
     str, Argument(help="A profile's name, or a YAML file.", autocompletion=complete_profiles)
 ]
-ClassOption = Annotated[
-    str | None,
-    Option("--storage-class", help="A class that exists, instead of one made from the row."),
-]
 
 
 @takes()
@@ -30,7 +26,10 @@ def values(
     profile: ProfileArgument,
     scale: ScaleOption = "laptop",
     nodes: NodesOption = None,
-    storage_class: ClassOption = None,
+    storage_class: Annotated[
+        str | None,
+        Option("--storage-class", help="A class that exists, instead of one made from the row."),
+    ] = None,
 ) -> None:
     """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
     from orchestrator.cli import plans

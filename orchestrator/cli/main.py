@@ -12,33 +12,31 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 from rich.markup import escape
+from typer import Option
 
-from orchestrator.cli import RESULTS
+from orchestrator.cli import REHEARSALS, RESULTS
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import (
-    AcceptOption,
     CampaignArgument,
     Compared,
     DrainOption,
-    FailOption,
-    FirstRunOption,
     JsonOption,
     Options,
     PlacingOption,
     PlatformOption,
     ProfileOption,
     ProfilesOption,
-    QuickOption,
+    RepeatsOption,
     Request,
     ResultsOption,
     ScaleOption,
+    SeedOption,
     SloOption,
-    VersionOption,
     WorkloadOption,
     WorkloadsOption,
     names_in,
@@ -66,34 +64,45 @@ program = typer.Typer(
 
 @program.command()
 @takes(Options)
-def run(
-    app: App,
-    profile: ProfileOption,
-    workload: WorkloadOption,
-    options: Options,
-    results: ResultsOption = RESULTS,
-    as_json: JsonOption = False,
-) -> None:
+def run(app: App, profile: ProfileOption, workload: WorkloadOption, options: Options) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = Request(profiles=[profile], workloads=[workload], **vars(options))
-    _carry_out(app, request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
+    _carry_out(app, replace(request, accept_inconclusive=True))
 
 
 @program.command()
 @takes(Compared, repetitions=5)
 def compare(
-    app: App,
-    profiles: ProfilesOption,
-    workloads: WorkloadsOption,
-    options: Compared,
-    results: ResultsOption = RESULTS,
-    as_json: JsonOption = False,
-    fail_if_worse: FailOption = False,
-    accept_inconclusive: AcceptOption = False,
+    app: App, profiles: ProfilesOption, workloads: WorkloadsOption, options: Compared
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
-    _carry_out(app, request, results, as_json, fail_if_worse, accept_inconclusive)
+    _carry_out(app, request)
+
+
+@program.command()
+@takes()
+def rehearse(
+    app: App,
+    profiles: ProfilesOption = "premium ultra",
+    workloads: WorkloadsOption = "point-select insert tpcc",
+    scale: ScaleOption = "smoke",
+    repeats: RepeatsOption = 3,
+    seed: SeedOption = 1,
+    results: ResultsOption = REHEARSALS,
+) -> None:
+    """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
+    from orchestrator.cli import rehearsal
+
+    request = Request(
+        profiles=names_in(profiles),
+        workloads=names_in(workloads),
+        scale=scale,
+        repetitions=repeats,
+        seed=seed,
+        results=results,
+    )
+    app.show(rehearsal.carry_out(app, request))
 
 
 @program.command()
@@ -128,17 +137,18 @@ def calibrate(
     app: App,
     profile: ProfileOption,
     scale: ScaleOption = "laptop",
-    quick: QuickOption = False,
+    quick: Annotated[bool, Option(help="Ten seconds, as before each campaign.")] = False,
     drain: DrainOption = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
-    from orchestrator import report
     from orchestrator.cli import campaign
+    from orchestrator.report.rendering.terminal import TableView
+    from orchestrator.report.sections.disks import gate_table
     from orchestrator.tiers.common.emulated import host_load
 
     gate = campaign.calibrate(app, profile, scale, not quick, drain)
     app.progress.done()
-    app.out.print(report.gate_table(gate))
+    app.out.print(TableView(gate_table(gate)))
     if busy := () if gate.passed else host_load.reasons(gate):
         app.err.print(
             f"This machine was busy during the check: {' and '.join(busy)}.", highlight=False
@@ -164,8 +174,11 @@ def setup(app: App, platform: PlatformOption = None, profile: PlacingOption = No
 @takes()
 def show_doctor(
     app: App,
-    db: FirstRunOption = None,
-    version: VersionOption = None,
+    db: Annotated[
+        Literal["yugabytedb"] | None,
+        Option("--db", help="yugabytedb: its first-run checklist, on three nodes."),
+    ] = None,
+    version: Annotated[str | None, Option(help="Its release; default: the study's.")] = None,
     platform: PlatformOption = None,
     profile: PlacingOption = None,
 ) -> None:
@@ -212,28 +225,21 @@ def show_list(app: App) -> None:
         app.out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
-def _carry_out(
-    app: App,
-    request: Request,
-    results: Path,
-    as_json: bool,
-    fail_if_worse: bool,
-    accept_inconclusive: bool,
-) -> None:
+def _carry_out(app: App, request: Request) -> None:
     from orchestrator.cli import dry_run
 
     plan = app.plan(request)
     for note in plan.notes:
         app.progress.warn(str(note))
     if request.dry_run:
-        raise typer.Exit(dry_run.show(app, plan, as_json, request.max_cost))
+        raise typer.Exit(dry_run.show(app, plan, request.as_json, request.max_cost))
     app.progress.note(dry_run.spoken(plan))
-    loaded, verdict = app.show(app.carry_out(plan, request, results), as_json)
-    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
+    loaded, verdict = app.show(app.carry_out(plan, request), request.as_json)
+    if request.fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
     undecided = any(one.tier is None or one.cheaper_open for one in verdict.decisions)
-    if lost or (undecided and not accept_inconclusive):
+    if lost or (undecided and not request.accept_inconclusive):
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
+from typer import Argument, Option
 
-from orchestrator.cli import ROOT
+from orchestrator.cli import RESULTS, ROOT
 from orchestrator.parts import AUTO
 
 
@@ -44,173 +45,145 @@ def _margin(value: float | None) -> float | None:
     return value
 
 
-_profile = partial(typer.Option, "--profile", "-p", autocompletion=complete_profiles)
+_profile = partial(Option, "--profile", "-p", autocompletion=complete_profiles)
 ProfileOption = Annotated[str, _profile(help="A profile's name, or a YAML file.")]
 PlacingOption = Annotated[str | None, _profile(help="A profile: its platform and its machines.")]
 ProfilesOption = Annotated[
     str,
-    typer.Option(
+    Option(
         help="Names, separated by spaces or commas; the first is the baseline.",
         autocompletion=complete_profiles,
     ),
 ]
 WorkloadOption = Annotated[
-    str,
-    typer.Option("--workload", "-w", help="A workload's name.", autocompletion=complete_workloads),
+    str, Option("--workload", "-w", help="A workload's name.", autocompletion=complete_workloads)
 ]
 WorkloadsOption = Annotated[
-    str,
-    typer.Option(help="Names, separated by spaces or commas.", autocompletion=complete_workloads),
+    str, Option(help="Names, separated by spaces or commas.", autocompletion=complete_workloads)
 ]
-DatabaseOption = Annotated[
-    str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
-]
-PlatformOption = Annotated[
-    str | None, typer.Option(help="docker or kubernetes: where containers run.")
-]
-EnforcementOption = Annotated[
-    Literal["emulated", "storage-class"] | None,
-    typer.Option(help="How the profiles' disks are made, instead of as they say."),
-]
+PlatformOption = Annotated[str | None, Option(help="docker or kubernetes: where containers run.")]
 ScaleOption = Annotated[
-    str, typer.Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
+    str, Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
 ]
 NodesOption = Annotated[
-    int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
+    int | None, Option(min=1, help="Database nodes, instead of the profile's number.")
 ]
-ClientsOption = Annotated[
-    int | None, typer.Option(min=1, help="Load clients, instead of the profile's number.")
-]
-RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Repetitions of every cell.")]
-UntilOption = Annotated[
-    Literal["decided"] | None,
-    typer.Option(help="decided: more repetitions of workloads whose decision is open."),
-]
-MaxRepeatsOption = Annotated[
-    int | None,
-    typer.Option("--max-repeats", min=2, help="With --until: repetitions at most; default: 10."),
-]
-SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.")]
-MarginOption = Annotated[
-    float,
-    typer.Option("--margin", callback=_margin, help="Changes below this percentage do not matter."),
-]
-P99MarginOption = Annotated[
-    float,
-    typer.Option(
-        "--p99-margin", callback=_margin, help="The same of p99 latency, which varies more."
-    ),
-]
+RepeatsOption = Annotated[int, Option("--repeats", min=1, help="Repetitions of every cell.")]
+SeedOption = Annotated[int, Option(help="Seed of data, keys and run order.")]
 MarginOverTimeOption = Annotated[
-    float | None, typer.Option("--margin", callback=_margin, help="In percent; default: that of B.")
+    float | None, Option("--margin", callback=_margin, help="In percent; default: that of B.")
 ]
 P99MarginOverTimeOption = Annotated[
     float | None,
-    typer.Option("--p99-margin", callback=_margin, help="Of p99 latency; default: that of B."),
-]
-BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
-GeneratorOption = Annotated[
-    str | None, typer.Option(help="benchbase, to run tpcc with it instead of the built-in.")
+    Option("--p99-margin", callback=_margin, help="Of p99 latency; default: that of B."),
 ]
 SloOption = Annotated[
-    str | None, typer.Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".')
-]
-PricesOption = Annotated[
-    Path | None, typer.Option("--prices", help="A price list, instead of the catalog's.")
-]
-MaxCostOption = Annotated[
-    str | None,
-    typer.Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
-]
-GateEveryOption = Annotated[
-    int | None, typer.Option(min=1, help="Check real disks again after every N runs.")
-]
-LatencyAtOption = Annotated[
-    str | None,
-    typer.Option(help="All tiers at one arrival rate: 70% of the slowest's capacity, or 120/s."),
-]
-SweepOption = Annotated[
-    str | None, typer.Option(help="Each workload at several loads: threads=1,4,16 or rate=50,100.")
+    str | None, Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".')
 ]
 DrainOption = Annotated[
-    bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
+    bool, Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
-AaOption = Annotated[
-    bool,
-    typer.Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by."),
-]
-WarmupOption = Annotated[
-    Literal["fixed", "steady"],
-    typer.Option(help="fixed: as long as the scale says; steady: until throughput is steady."),
-]
-WindowsOption = Annotated[
-    Literal["scale", "checkpoints", "many"],
-    typer.Option(
-        help="scale: as long as it says; checkpoints: of whole checkpoint intervals; many: shorter "
-        "ones of what only reads, in more repetitions and the same time."
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
-]
-OnlyShowOption = Annotated[
-    bool, typer.Option("--dry-run", help="Shows what would go; removes nothing.")
-]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Does not ask.")]
-ResultsOption = Annotated[Path, typer.Option(file_okay=False, help="Where results are kept.")]
-QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
-FailOption = Annotated[bool, typer.Option(help="Exit 1 if a contender is worse.")]
-AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also if no decision can be made.")]
-FirstRunOption = Annotated[
-    Literal["yugabytedb"] | None,
-    typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes."),
-]
-VersionOption = Annotated[str | None, typer.Option(help="Its release; default: the study's.")]
-LimitsArgument = Annotated[list[str], typer.Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
-CampaignArgument = Annotated[str, typer.Argument(help="A folder, latest, or a baseline's name.")]
+OnlyShowOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
+YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
+ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]
+JsonOption = Annotated[bool, Option("--json", help="Print verdict.json instead of tables.")]
+FailOption = Annotated[bool, Option(help="Exit 1 if a contender is worse.")]
+AcceptOption = Annotated[bool, Option(help="Exit 0 also if no decision can be made.")]
+LimitsArgument = Annotated[list[str], Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
+CampaignArgument = Annotated[str, Argument(help="A folder, latest, or a baseline's name.")]
 
 
 @dataclass(frozen=True)
 class Options:
     """What `run` and `compare` can be asked: each field is an option of both."""
 
-    database: DatabaseOption = AUTO
+    results: ResultsOption = RESULTS
+    as_json: JsonOption = False
+    database: Annotated[
+        str, Option("--db", help="auto, or one of the databases that `list` shows.")
+    ] = AUTO
     platform: PlatformOption = None
-    enforcement: EnforcementOption = None
+    enforcement: Annotated[
+        Literal["emulated", "storage-class"] | None,
+        Option(help="How the profiles' disks are made, instead of as they say."),
+    ] = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
-    clients: ClientsOption = None
+    clients: Annotated[
+        int | None, Option(min=1, help="Load clients, instead of the profile's number.")
+    ] = None
     repetitions: RepeatsOption = 1
     seed: SeedOption = 1
-    generator: GeneratorOption = None
+    generator: Annotated[
+        str | None, Option(help="benchbase, to run tpcc with it instead of the built-in.")
+    ] = None
     slo: SloOption = None
-    price_list: PricesOption = None
-    max_cost: MaxCostOption = None
-    latency_at: LatencyAtOption = None
-    sweep: SweepOption = None
-    gate_every: GateEveryOption = None
+    price_list: Annotated[
+        Path | None, Option("--prices", help="A price list, instead of the catalog's.")
+    ] = None
+    max_cost: Annotated[
+        str | None,
+        Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
+    ] = None
+    latency_at: Annotated[
+        str | None,
+        Option(help="All tiers at one arrival rate: 70% of the slowest's capacity, or 120/s."),
+    ] = None
+    sweep: Annotated[
+        str | None, Option(help="Each workload at several loads: threads=1,4,16 or rate=50,100.")
+    ] = None
+    gate_every: Annotated[
+        int | None, Option(min=1, help="Check real disks again after every N runs.")
+    ] = None
     drain: DrainOption = False
-    warmup: WarmupOption = "fixed"
-    windows: WindowsOption = "scale"
-    overrides: SetOption = None
-    dry_run: DryRunOption = False
+    warmup: Annotated[
+        Literal["fixed", "steady"],
+        Option(help="fixed: as long as the scale says; steady: until throughput is steady."),
+    ] = "fixed"
+    windows: Annotated[
+        Literal["scale", "checkpoints", "many"],
+        Option(
+            help="scale: as long as it says; checkpoints: of whole checkpoint intervals; many: "
+            "shorter ones of what only reads, in more repetitions and the same time."
+        ),
+    ] = "scale"
+    overrides: Annotated[
+        list[str] | None,
+        Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
+    ] = None
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
+    ] = False
 
 
 @dataclass(frozen=True)
 class Compared(Options):
     """And what only `compare` can be asked, where there is more than one tier."""
 
-    margin_pct: MarginOption = 5.0
-    p99_margin_pct: P99MarginOption = 20.0
-    baseline: BaselineOption = None
-    until: UntilOption = None
-    most_repetitions: MaxRepeatsOption = None
-    aa: AaOption = False
+    fail_if_worse: FailOption = False
+    accept_inconclusive: AcceptOption = False
+    margin_pct: Annotated[
+        float,
+        Option("--margin", callback=_margin, help="Changes below this percentage do not matter."),
+    ] = 5.0
+    p99_margin_pct: Annotated[
+        float,
+        Option(
+            "--p99-margin", callback=_margin, help="The same of p99 latency, which varies more."
+        ),
+    ] = 20.0
+    baseline: Annotated[str | None, Option(help="The tier compared against.")] = None
+    until: Annotated[
+        Literal["decided"] | None,
+        Option(help="decided: more repetitions of workloads whose decision is open."),
+    ] = None
+    most_repetitions: Annotated[
+        int | None,
+        Option("--max-repeats", min=2, help="With --until: repetitions at most; default: 10."),
+    ] = None
+    aa: Annotated[
+        bool, Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by.")
+    ] = False
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from typer import Argument, Option
 
 from orchestrator.cli import RESULTS
 from orchestrator.cli.app import App
@@ -31,37 +32,31 @@ if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.trend import Trend
     from orchestrator.analysis.results import Results
 
-ProfileFilter = Annotated[str | None, typer.Option("--profile", "-p", help="Campaigns with it.")]
-WorkloadFilter = Annotated[str | None, typer.Option("--workload", "-w", help="Campaigns with it.")]
-DatabaseFilter = Annotated[str | None, typer.Option("--database", help="Campaigns on it.")]
-SinceFilter = Annotated[str | None, typer.Option(help="A day, 2026-11-21, or days ago, 30d.")]
-TrendOption = Annotated[
-    bool, typer.Option("--trend", help="The rate of one profile and workload over time.")
-]
 AcrossOption = Annotated[
-    bool, typer.Option(help="Compare machines of other names that are of the same kind.")
+    bool, Option(help="Compare machines of other names that are of the same kind.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
-NameArgument = Annotated[str, typer.Argument(help="A baseline's name.")]
+JsonOption = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+NameArgument = Annotated[str, Argument(help="A baseline's name.")]
 
 
 @takes()
 def history(
     app: App,
-    profile: ProfileFilter = None,
-    workload: WorkloadFilter = None,
-    database: DatabaseFilter = None,
-    since: SinceFilter = None,
-    show_trend: TrendOption = False,
+    profile: Annotated[str | None, Option("--profile", "-p", help="Campaigns with it.")] = None,
+    workload: Annotated[str | None, Option("--workload", "-w", help="Campaigns with it.")] = None,
+    database: Annotated[str | None, Option("--database", help="Campaigns on it.")] = None,
+    since: Annotated[str | None, Option(help="A day, 2026-11-21, or days ago, 30d.")] = None,
+    show_trend: Annotated[
+        bool, Option("--trend", help="The rate of one profile and workload over time.")
+    ] = False,
     fail_if_worse: FailOption = False,
     across_machines: AcrossOption = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
 ) -> None:
     """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
-    from orchestrator import report
     from orchestrator.analysis.campaigns.campaign_list import Filters
+    from orchestrator.report import campaign_tables
 
     if show_trend and not (profile and workload):
         raise UsageError("--trend is of one --profile and --workload: name both")
@@ -71,11 +66,12 @@ def history(
     entries = _entries(results, filters)
     if show_trend:
         found = _trend(results, entries, str(profile), str(workload), across_machines)
-        _print(app.out, asdict(found) if as_json else report.trend_table(found))
+        _print(app.out, asdict(found) if as_json else campaign_tables.trend(found))
         if fail_if_worse and (found.worse or found.open):
             raise typer.Exit(EXIT_WORSE if found.worse else EXIT_INCONCLUSIVE)
         return
-    _print(app.out, [asdict(e) for e in entries] if as_json else report.campaign_list(entries))
+    listed = [asdict(e) for e in entries] if as_json else campaign_tables.campaign_list(entries)
+    _print(app.out, listed)
 
 
 def _entries(results: Path, filters: Filters) -> list[Entry]:
@@ -135,11 +131,12 @@ def compare_results(
     across_machines: AcrossOption = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
-    as_markdown: MarkdownOption = False,
+    as_markdown: Annotated[bool, Option("--markdown", help="Print the table as Markdown.")] = False,
 ) -> None:
     """What changed from one stored campaign to another: each tier and workload in both."""
-    from orchestrator import report
     from orchestrator.analysis.campaigns import over_time
+    from orchestrator.report import campaign_tables
+    from orchestrator.report.rendering import markdown
     from orchestrator.system import store, stored_campaigns
 
     if as_json and as_markdown:
@@ -158,9 +155,9 @@ def compare_results(
     if as_json:
         _print(app.out, asdict(made))
     elif as_markdown:
-        app.out.out(report.comparison_markdown(made), highlight=False)
+        app.out.out(markdown.table(campaign_tables.comparison(made)), highlight=False)
     else:
-        _print(app.out, report.comparison_table(made))
+        _print(app.out, campaign_tables.comparison(made))
     if fail_if_worse and made.has("worse"):
         raise typer.Exit(EXIT_WORSE)
     if made.has("inconclusive") and not accept_inconclusive:
@@ -215,8 +212,10 @@ def remove(app: App, name: NameArgument, results: ResultsOption = RESULTS) -> No
 
 
 def _print(out: Console, content: Any) -> None:
-    """A table, or what becomes JSON."""
+    """A table of the report, or what becomes JSON."""
+    from orchestrator.report.rendering.terminal import TableView
+
     if isinstance(content, (dict, list)):
         out.print_json(json.dumps(content))
     else:
-        out.print(content)
+        out.print(TableView(content))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from orchestrator import units
 from orchestrator.cli.app import App
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
 Get = Callable[..., Any]  # the address of a page and a question → its content
 Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
-
-ProviderOption = Annotated[str, typer.Option(help="azure or aws.")]
-RegionOption = Annotated[str, typer.Option(help="Its own name; default: the catalog's region.")]
-CurrencyOption = Annotated[str, typer.Option(help="Three letters, such as USD.")]
-OutOption = Annotated[Path | None, typer.Option(help="The file; default: in profiles/prices.")]
 
 
 prices = typer.Typer(help="Prices of the providers' own services.", no_args_is_help=True)
@@ -39,10 +35,10 @@ def group() -> None:
 @takes()
 def update(
     app: App,
-    provider: ProviderOption = "azure",
-    region: RegionOption = "",
-    currency: CurrencyOption = "USD",
-    file: OutOption = None,
+    provider: Annotated[str, Option(help="azure or aws.")] = "azure",
+    region: Annotated[str, Option(help="Its own name; default: the catalog's region.")] = "",
+    currency: Annotated[str, Option(help="Three letters, such as USD.")] = "USD",
+    file: Annotated[Path | None, Option(help="The file; default: in profiles/prices.")] = None,
 ) -> None:
     """Asks a provider for its list prices of disks and writes a list that profiles then use.
 

@@ -5,47 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Any
 
-from typer import Option
-
-from orchestrator.cli import REHEARSALS
+from orchestrator.cli import campaign
 from orchestrator.cli.app import App
-from orchestrator.cli.options import ProfilesOption, Request, WorkloadsOption, names_in, takes
+from orchestrator.cli.options import Request
+from orchestrator.keys.schema import DRY
+from orchestrator.planning import rehearsal
+from orchestrator.platforms.dry import DryPlatform
+from orchestrator.run import experiment
+from orchestrator.system.clock import MadeUpClock
 
 
-@takes()
-def rehearse(
-    app: App,
-    profiles: ProfilesOption = "premium ultra",
-    workloads: WorkloadsOption = "point-select insert tpcc",
-    scale: Annotated[str, Option(help="smoke, laptop, study, …: sizes and times.")] = "smoke",
-    repeats: Annotated[int, Option(min=1, help="Repetitions of every cell.")] = 3,
-    seed: Annotated[int, Option(help="Seed of the run order and of the figures.")] = 1,
-    results: Annotated[
-        Path, Option(file_okay=False, help="Where rehearsals are kept.")
-    ] = REHEARSALS,
-) -> None:
-    """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-    request = Request(
-        profiles=names_in(profiles),
-        workloads=names_in(workloads),
-        scale=scale,
-        repetitions=repeats,
-        seed=seed,
-    )
-    app.show(carry_out(app, request, results))
-
-
-def carry_out(app: App, request: Request, results: Path) -> Path:
+def carry_out(app: App, request: Request) -> Path:
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
-    from orchestrator.cli import campaign
-    from orchestrator.keys.schema import DRY
-    from orchestrator.planning import rehearsal
-    from orchestrator.platforms.dry import DryPlatform
-    from orchestrator.run import experiment
-    from orchestrator.system.clock import MadeUpClock
-
     with TemporaryDirectory() as cache:
         platform: Any = DryPlatform()
         known = dict.fromkeys(app.platforms(), lambda *_: platform)
@@ -60,4 +33,4 @@ def carry_out(app: App, request: Request, results: Path) -> Path:
         parts = replace(parts, collectors=tuple(one for one in parts.collectors if one.name == DRY))
         host = asdict(world.machine.facts())
         fingerprint = campaign.fingerprint(app, host, rehearsal.WARNING, world)
-        return experiment.execute(plan, parts, world, results, fingerprint)
+        return experiment.execute(plan, parts, world, request.results, fingerprint)

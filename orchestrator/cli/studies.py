@@ -35,8 +35,9 @@ def import_study(
     as_json: Annotated[bool, Option("--json", help="Print verdict.json, no tables.")] = False,
 ) -> None:
     """Makes a campaign of a study's published tables, to be judged by this program's rules."""
-    from orchestrator import report
     from orchestrator.analysis.verdicts import judge
+    from orchestrator.report import campaign_tables
+    from orchestrator.report.rendering.terminal import TableView
     from orchestrator.system import store
 
     if beside and as_json:
@@ -45,8 +46,8 @@ def import_study(
     study, folder = carry_in(app, file or app.root / REFERENCE, results)
     _, verdict = app.show(folder, as_json)
     if own is not None and not as_json:
-        for table in report.beside_tables(verdict, own):
-            app.out.print(table)
+        app.out.print(TableView(campaign_tables.beside_changes(verdict, own)))
+        app.out.print(TableView(campaign_tables.beside_used(verdict, own)))
     if study.deltas and not as_json:
         for line in compared(study, verdict):
             app.out.print(line, highlight=False)

@@ -1,12 +1,17 @@
-"""The commands under `tierbench tiers`: the catalog, and the disks of a running campaign."""
+"""The commands under `tierbench tiers`: the catalog as tables, and the disks of a running
+campaign."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from typer import Argument, Option
 from typer.core import TyperGroup
 
 from orchestrator import units
@@ -14,16 +19,12 @@ from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.cli.options import LimitsArgument, takes
 from orchestrator.errors import UsageError
+from orchestrator.units import format_bytes, format_bytes_per_s, format_number
 
-TextArgument = Annotated[str, typer.Argument(help="Words that must stand in the name or title.")]
-ProviderOption = Annotated[str | None, typer.Option(help="azure, aws or gcp.")]
-MinIopsOption = Annotated[int | None, typer.Option(help="Can be had with at least this many IOPS.")]
-MinThroughputOption = Annotated[str | None, typer.Option(help="At least, such as 200MB/s.")]
-MaxLatencyOption = Annotated[str | None, typer.Option(help="Documented, at most, such as 1ms.")]
-BurstOption = Annotated[bool | None, typer.Option(help="Only tiers with (or without) burst.")]
-MachinesOption = Annotated[bool, typer.Option("--vms", help="Virtual machines, not disks.")]
-RunArgument = Annotated[str, typer.Argument(help="A run's folder name, or latest.")]
-ResultsOption = Annotated[Path | None, typer.Option(help="Where results are kept.")]
+if TYPE_CHECKING:
+    from orchestrator.tier_catalog import TierRow, VmRow
+
+ResultsOption = Annotated[Path | None, Option(help="Where results are kept.")]
 
 
 class _ListingByDefault(TyperGroup):
@@ -41,35 +42,37 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 @takes()
 def show(
     app: App,
-    text: TextArgument = "",
-    provider: ProviderOption = None,
-    min_iops: MinIopsOption = None,
-    min_throughput: MinThroughputOption = None,
-    max_latency: MaxLatencyOption = None,
-    burst: BurstOption = None,
-    machines: MachinesOption = False,
+    text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
+    provider: Annotated[str | None, Option(help="azure, aws or gcp.")] = None,
+    min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
+    min_throughput: Annotated[str | None, Option(help="At least, such as 200MB/s.")] = None,
+    max_latency: Annotated[str | None, Option(help="Documented, at most, such as 1ms.")] = None,
+    burst: Annotated[bool | None, Option(help="Only tiers with (or without) burst.")] = None,
+    machines: Annotated[bool, Option("--vms", help="Virtual machines, not disks.")] = False,
 ) -> None:
     """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
     from orchestrator import tier_catalog
-    from orchestrator.cli import tier_listing
     from orchestrator.planning import project_files
 
     rows = project_files.catalog(app.root)
     if machines and (min_throughput, max_latency, burst) != (None, None, None):
         raise UsageError("--min-throughput, --max-latency and --burst choose disks, not --vms")
     if machines:
-        app.out.print(tier_listing.vm_table(tier_catalog.vms(rows, provider, min_iops, text)))
+        app.out.print(vm_table(tier_catalog.vms(rows, provider, min_iops, text)))
         return
     least = _quantity(units.parse_bytes_per_s, min_throughput)
     most = _quantity(units.parse_seconds, max_latency)
     found = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    app.out.print(tier_listing.tier_table(found))
+    app.out.print(tier_table(found))
 
 
 @tiers.command(name="set")
 @takes()
 def change(
-    app: App, run: RunArgument, limits: LimitsArgument, results: ResultsOption = None
+    app: App,
+    run: Annotated[str, Argument(help="A run's folder name, or latest.")],
+    limits: LimitsArgument,
+    results: ResultsOption = None,
 ) -> None:
     """Changes limits of the emulated disks of the run that is going on, and records it."""
     from orchestrator.cli import campaign
@@ -85,3 +88,87 @@ def _quantity(parse: Callable[[object], float], text: str | None) -> Any:
         return None if text is None else parse(text)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+# ------------------------------------------------------------------ the catalog as tables
+
+
+_UNKNOWN = "–"
+_WHOLE = ("tier", "machine", "burst", "as of")  # never broken over lines
+
+
+def tier_table(rows: Sequence[TierRow]) -> RenderableType:
+    """One line a row; a pair is the smallest and the largest that can be bought. Below, once for
+    all rows that share it: what the provider says of latency, and when figures were read."""
+    from orchestrator.tier_catalog import prices
+
+    table = _table("tier", "size", "IOPS", "throughput", "burst", "price")
+    for row in rows:
+        table.add_row(
+            row.name,
+            _span(row.size_bytes, format_bytes),
+            _span(row.iops, format_number),
+            _span(row.bytes_per_s, format_bytes_per_s),
+            row.burst or _UNKNOWN,
+            prices.describe(row.price) if row.price else _UNKNOWN,
+        )
+    latencies = _shared(
+        (row.kind.latency and f"documented latency {row.kind.latency.documented}", row.name)
+        for row in rows
+    )
+    read_on = _shared(
+        (row.price and f"price: region {row.price.region}, {row.price.date}", row.name)
+        for row in rows
+    )
+    limits = _shared((f"limits as of {row.kind.source.as_of}", row.name) for row in rows)
+    return Group(table, *latencies, *limits, *read_on)
+
+
+def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
+    """Makes a line for each text, with the rows that share it; of pairs of a text and a row."""
+    names_of: dict[str, list[str]] = {}
+    for text, name in texts:
+        if text:
+            names_of.setdefault(str(text), []).append(name)
+    for text, names in names_of.items():
+        yield Text.assemble((", ".join(names), "dim"), f": {text}")
+
+
+def vm_table(rows: Sequence[VmRow]) -> Table:
+    """Lists the caps that a virtual machine puts on its disks, without host cache."""
+    table = _table("machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "as of")
+    for row in rows:
+        burst = row.limits.burst
+        table.add_row(
+            row.name,
+            row.disk_type or "any",
+            _number(row.size.vcpus),
+            _number(row.size.max_disks),
+            _number(row.limits.total_iops),
+            _rate(row.limits.bytes_per_s),
+            f"{_number(burst.iops)} / {_rate(burst.bytes_per_s)}" if burst else _UNKNOWN,
+            row.size.source.as_of,
+        )
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in _WHOLE, min_width=len(column))
+    return table
+
+
+def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:
+    low, high = (None if end is None else words(end) for end in span)
+    if low is None and high is None:
+        return _UNKNOWN
+    return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
+
+
+def _number(value: int | None) -> str:
+    return _UNKNOWN if value is None else format_number(value)
+
+
+def _rate(value: int | None) -> str:
+    return _UNKNOWN if value is None else format_bytes_per_s(value)

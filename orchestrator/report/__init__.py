@@ -7,37 +7,19 @@ verdict give the same text, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from orchestrator.analysis.campaigns.campaign_list import Entry
-from orchestrator.analysis.campaigns.over_time import CampaignComparison
-from orchestrator.analysis.campaigns.trend import Trend
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report import campaign_tables
 from orchestrator.report.blocks import charts_of
 from orchestrator.report.rendering import terminal
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import decisions, disks, summary, sweeps
+from orchestrator.report.sections import decisions, summary, sweeps
 from orchestrator.report.sections.caveats import stamps
-from orchestrator.tier import Gate
-
-__all__ = [
-    "ReportPaths",
-    "beside_tables",
-    "campaign_list",
-    "comparison_markdown",
-    "comparison_table",
-    "console",
-    "gate_table",
-    "trend_table",
-    "write",
-]
 
 
 @dataclass(frozen=True)
@@ -82,49 +64,13 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     if labels:
         parts.append(terminal.stamps(labels))
     parts += [Text(), terminal.answers(summary.answers(index), 1 + len(index.contenders)), Text()]
-    parts.append(terminal.table(summary.verdict_table(index)))
+    parts.append(terminal.TableView(summary.verdict_table(index)))
     for workload, table in decisions.tables(index):
-        parts += [Text(), Text(workload, style="bold"), terminal.table(table)]
+        parts += [Text(), Text(workload, style="bold"), terminal.TableView(table)]
     for workload, (overview, *_) in sweeps.tables(index):
-        parts += [Text(), Text(workload, style="bold"), terminal.table(overview)]
+        parts += [Text(), Text(workload, style="bold"), terminal.TableView(overview)]
     if index.footnotes:
         parts += [Text(), terminal.doubts(index.footnotes)]
     if labels:
         parts += [Text(), terminal.meanings(labels)]
     return tuple(parts)
-
-
-def gate_table(gate: Gate) -> RenderableType:
-    """Declared against measured of one tier, for a terminal."""
-    return terminal.table(disks.gate_table(gate))
-
-
-def campaign_list(entries: Sequence[Entry]) -> RenderableType:
-    """Stored campaigns, for a terminal."""
-    return terminal.table(campaign_tables.campaign_list(entries))
-
-
-def comparison_table(pair: CampaignComparison) -> RenderableType:
-    """One stored campaign against another, for a terminal."""
-    return terminal.table(campaign_tables.comparison(pair))
-
-
-def comparison_markdown(pair: CampaignComparison) -> str:
-    """The same as Markdown."""
-    from orchestrator.report.rendering import markdown
-
-    return markdown.table(campaign_tables.comparison(pair))
-
-
-def trend_table(history: Trend) -> RenderableType:
-    """A profile × workload over stored campaigns, for a terminal."""
-    return terminal.table(campaign_tables.trend(history))
-
-
-def beside_tables(study: Verdict, campaign: Verdict) -> tuple[RenderableType, ...]:
-    """A published study beside a campaign with its tiers and workloads, for a terminal."""
-    tables = (
-        campaign_tables.beside_changes(study, campaign),
-        campaign_tables.beside_used(study, campaign),
-    )
-    return tuple(terminal.table(table) for table in tables)

@@ -6,7 +6,7 @@ fields, so that each medium draws them in its own way and escapes everything els
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -46,15 +46,6 @@ class Column:
     numeric: bool = False
 
 
-def texts(*titles: str) -> tuple[Column, ...]:
-    return tuple(Column(title) for title in titles)
-
-
-def numbers(*titles: str) -> tuple[Column, ...]:
-    """Columns that are set flush right."""
-    return tuple(Column(title, numeric=True) for title in titles)
-
-
 @dataclass(frozen=True)
 class Table:
     """`remarks` stand below it, one line each."""
@@ -64,22 +55,26 @@ class Table:
     remarks: tuple[str, ...] = ()
 
 
+Row = str | Cell | Mapping[str, Cell | str]
+
+
 def table_of(
-    rows: Iterable[str | Mapping[str, Cell | str]],
+    rows: Iterable[Row],
     words: Collection[str],
     remarks: tuple[str, ...] = (),
+    titles: Sequence[str] = (),
 ) -> Table:
     """A table of rows that name their columns: column's title → what stands there.
 
-    A text among the rows is a heading over those that follow. All rows have the columns of the
-    first, of which there must be one (else StopIteration); those not named in `words` are numbers.
+    A text or a cell among the rows is a heading over those that follow. The columns are `titles`,
+    else those of the first row, which all others have too; those not in `words` are numbers.
     """
     every = list(rows)
-    titles = list(next(row for row in every if not isinstance(row, str)))
+    titles = titles or list(next((row for row in every if isinstance(row, Mapping)), ()))
 
-    def drawn(row: str | Mapping[str, Cell | str]) -> tuple[Cell, ...]:
-        if isinstance(row, str):
-            return (Cell(row, strong=True),)
+    def drawn(row: Row) -> tuple[Cell, ...]:
+        if not isinstance(row, Mapping):
+            return (Cell(row, strong=True) if isinstance(row, str) else row,)
         values = (row[title] for title in titles)
         return tuple(Cell(value) if isinstance(value, str) else value for value in values)
 

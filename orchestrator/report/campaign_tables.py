@@ -17,63 +17,60 @@ from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.statistics import change_points
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Table, numbers, texts
+from orchestrator.report.blocks import Cell, Row, Table, table_of
 
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def campaign_list(entries: Sequence[Entry]) -> Table:
-    columns = (*texts("Tiers", "Workloads", "Database"), *numbers("Runs done"), *texts("Decision"))
-    return Table(columns, tuple(row for entry in entries for row in _listed(entry)))
+    titles = ("Tiers", "Workloads", "Database", "Runs done", "Decision")
+    rows = [row for entry in entries for row in _listed(entry)]
+    return table_of(rows, {*titles} - {"Runs done"}, titles=titles)
 
 
-def _listed(entry: Entry) -> Iterator[tuple[Cell, ...]]:
+def _listed(entry: Entry) -> Iterator[Row]:
     """The folder and its begin as a heading, for they are long, and then the rest."""
     begin = wording.moment(entry.began_s) if entry.began_s is not None else "time unknown"
     saved = f", baseline {', '.join(entry.baselines)}" if entry.baselines else ""
     fault = "; ".join(filter(None, (entry.fault, *entry.left_out)))
-    heading = f"{entry.folder}  {begin}{saved}{f': {fault}' if fault else ''}"
-    yield (Cell(heading, strong=True),)
+    yield f"{entry.folder}  {begin}{saved}{f': {fault}' if fault else ''}"
     if entry.fault:
         return
     decisions = "; ".join(f"{load}: {what}" for load, what in (entry.decisions or {}).items())
     times = "published" if entry.published else f"{entry.repetitions} times"
-    yield (
-        Cell(", ".join(entry.profiles)),
-        Cell(", ".join(entry.workloads)),
-        Cell(", ".join(entry.databases), detail=entry.scale),
-        Cell(f"{entry.done}/{entry.planned}", detail=times),
-        Cell(decisions or "not judged yet", missing=not decisions),
-    )
+    yield {
+        "Tiers": ", ".join(entry.profiles),
+        "Workloads": ", ".join(entry.workloads),
+        "Database": Cell(", ".join(entry.databases), detail=entry.scale),
+        "Runs done": Cell(f"{entry.done}/{entry.planned}", detail=times),
+        "Decision": Cell(decisions or "not judged yet", missing=not decisions),
+    }
 
 
 # ------------------------------------------------------------------ one against another
 
 
 def comparison(pair: CampaignComparison) -> Table:
-    columns = (*texts("Metric"), *numbers("Runs", "Change"), *texts("Verdict"))
-    rows: list[tuple[Cell, ...]] = []
-    for title in dict.fromkeys(_title(change) for change in pair.deltas):
-        rows.append((Cell(title, strong=True),))
-        rows += [_change_row(change) for change in pair.deltas if _title(change) == title]
-    return Table(columns, tuple(rows), remarks=tuple(_remarks(pair)))
+    rows: list[Row] = []
+    for title in dict.fromkeys(map(_title, pair.deltas)):
+        rows += [title, *(_change_row(c) for c in pair.deltas if _title(c) == title)]
+    return table_of(rows, ("Metric", "Verdict"), tuple(_remarks(pair)))
 
 
 def _title(change: ProfileDelta) -> str:
     return f"{change.profile} × {change.delta.workload}"
 
 
-def _change_row(change: ProfileDelta) -> tuple[Cell, ...]:
+def _change_row(change: ProfileDelta) -> Row:
     delta = change.delta
     whose = "" if delta.scope == "all" else f" ({delta.scope})"
-    return (
-        Cell(f"{METRICS[delta.metric].title}{whose}"),
-        Cell(f"{delta.n_baseline} → {delta.n_contender}"),
-        Cell(units.format_change(delta.change_pct), detail=wording.interval(delta)),
-        Cell("changed since", missing=True)
-        if change.changed_since
-        else Cell("", word=delta.verdict),
-    )
+    since = change.changed_since
+    return {
+        "Metric": f"{METRICS[delta.metric].title}{whose}",
+        "Runs": f"{delta.n_baseline} → {delta.n_contender}",
+        "Change": Cell(units.format_change(delta.change_pct), detail=wording.interval(delta)),
+        "Verdict": Cell("changed since", missing=True) if since else Cell("", word=delta.verdict),
+    }
 
 
 def _remarks(pair: CampaignComparison) -> Iterator[str]:
@@ -108,12 +105,11 @@ def _days(pair: CampaignComparison) -> str:
 
 
 def trend(history: Trend) -> Table:
-    columns = (*texts("Begin"), *numbers("Runs", "Mean", "95 % interval"), *texts("Code"))
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for number, level in enumerate(history.levels, start=1):
-        rows.append((Cell(_level(number, level, history), strong=True),))
-        rows += [_point(point) for point in history.points if point.level == number]
-    return Table(columns, tuple(rows), remarks=tuple(_about(history)))
+        points = (_point(point) for point in history.points if point.level == number)
+        rows += [_level(number, level, history), *points]
+    return table_of(rows, ("Begin", "Code"), tuple(_about(history)))
 
 
 def _level(number: int, level: Level, history: Trend) -> str:
@@ -124,15 +120,15 @@ def _level(number: int, level: Level, history: Trend) -> str:
     return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
 
 
-def _point(point: Point) -> tuple[Cell, ...]:
+def _point(point: Point) -> Row:
     ends = [units.format_number(end) for end in (point.ci_low, point.ci_high) if end is not None]
-    return (
-        Cell(wording.moment(point.began_s)),
-        Cell(str(point.n)),
-        Cell(units.format_number(point.mean)),
-        Cell(" to ".join(ends)),
-        Cell(point.revision or "not recorded", missing=not point.revision),
-    )
+    return {
+        "Begin": wording.moment(point.began_s),
+        "Runs": str(point.n),
+        "Mean": units.format_number(point.mean),
+        "95 % interval": " to ".join(ends),
+        "Code": Cell(point.revision or "not recorded", missing=not point.revision),
+    }
 
 
 def _quantity(value: float, history: Trend) -> str:
@@ -176,42 +172,41 @@ def beside_changes(study: Verdict, campaign: Verdict) -> Table:
     published = {(cell.workload, cell.metric, cell.scope) for cell in study.cells}
     of_study = {_key(delta): units.format_change(delta.change_pct) for delta in study.deltas}
     rows = [
-        (
-            delta.workload,
-            figure(delta.metric, delta.scope),
-            delta.contender,
-            of_study.get(_key(delta), "not published"),
-            units.format_change(delta.change_pct),
-            wording.interval(delta) or "none",
-            delta.verdict,
-        )
+        {
+            "workload": delta.workload,
+            "figure": figure(delta.metric, delta.scope),
+            "tier": delta.contender,
+            "the study": of_study.get(_key(delta), "not published"),
+            "here": units.format_change(delta.change_pct),
+            "interval": wording.interval(delta) or "none",
+            "verdict": delta.verdict,
+        }
         for delta in campaign.deltas
         if (delta.workload, delta.metric, delta.scope) in published
         and (delta.metric, delta.scope) in COMPARED
     ]
-    columns = (*texts("workload", "figure", "tier"), *numbers("the study", "here", "interval"))
-    return Table((*columns, *texts("verdict")), tuple(tuple(map(Cell, row)) for row in rows))
+    return table_of(rows, ("workload", "figure", "tier", "verdict"))
 
 
 def beside_used(study: Verdict, campaign: Verdict) -> Table:
     """A row for each cell of the campaign: CPU and IOPS of a node, the study's and here."""
-    sides = [
-        {
+    sides = {
+        whose: {
             (cell.workload, cell.profile, cell.metric): wording.value_with_unit(cell)
-            for cell in cells
+            for cell in verdict.cells
         }
-        for cells in (study.cells, campaign.cells)
-    ]
+        for whose, verdict in (("the study", study), ("here", campaign))
+    }
     rows = [
-        (
-            *(workload, profile),
-            *(side.get((workload, profile, m), "not published") for m in _USED for side in sides),
-        )
+        {"workload": workload, "tier": profile}
+        | {
+            f"{title}, {whose}": side.get((workload, profile, metric), "not published")
+            for metric, title in _USED.items()
+            for whose, side in sides.items()
+        }
         for workload, profile in dict.fromkeys((c.workload, c.profile) for c in campaign.cells)
     ]
-    titles = [f"{title}, {whose}" for title in _USED.values() for whose in ("the study", "here")]
-    columns = (*texts("workload", "tier"), *numbers(*titles))
-    return Table(columns, tuple(tuple(map(Cell, row)) for row in rows))
+    return table_of(rows, ("workload", "tier"))
 
 
 def figure(metric: str, scope: str) -> str:

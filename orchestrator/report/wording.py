@@ -46,6 +46,12 @@ def spread(cell: CellSummary) -> str:
     return f"± {half_pct:.0f} %" if half_pct >= 9.95 else f"± {max(half_pct, 0.1):.1f} %"
 
 
+def ends(cell: CellSummary) -> tuple[float, float]:
+    """Of the interval of the mean, as charts draw it: not below zero, the mean if there is none."""
+    low = cell.mean if cell.ci_low is None else max(cell.ci_low, 0.0)
+    return low, cell.mean if cell.ci_high is None else cell.ci_high
+
+
 def interval(delta: Delta | Change) -> str:
     """`+5.1 to +9.8 %`; empty if one run on a side leaves no interval."""
     if delta.ci_low_pct is None or delta.ci_high_pct is None:

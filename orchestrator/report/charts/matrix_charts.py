@@ -59,8 +59,8 @@ def _heat_map(
     scale = alt.Scale(type="log", domain=[low, max(high, low * _EVEN)], range=[_PALE, _DEEP])
     deep = alt.datum.value > math.sqrt(low * high)
     base = alt.Chart().encode(
-        x=_axis("flight", _in_order(cells, "flight", "flight_rank")),
-        y=_axis("block", _in_order(cells, "block", "block_bytes")),
+        x=_axis("flight", cells, "flight_rank"),
+        y=_axis("block", cells, "block_bytes"),
         tooltip=[
             *charts.tooltips(panel="load", block="", flight="in flight"),
             alt.Tooltip("value:Q", title=heat.unit, format=",.4~r"),
@@ -81,13 +81,10 @@ def _heat_map(
     return chart.properties(title=title).to_dict(), cells
 
 
-def _axis(name: str, order: Sequence[str]) -> dict[str, Any]:
+def _axis(name: str, cells: Sequence[Mapping[str, Any]], rank: str) -> dict[str, Any]:
     axis = {"labelAngle": 0, "ticks": False, "domain": False, "grid": False}
-    return {"field": name, "type": "ordinal", "title": None, "sort": list(order), "axis": axis}
-
-
-def _in_order(cells: Sequence[Mapping[str, Any]], name: str, rank: str) -> list[str]:
-    return list(dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank])))
+    order = dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank]))
+    return {"field": name, "type": "ordinal", "title": None, "sort": [*order], "axis": axis}
 
 
 def _heat_cell(row: pd.Series, heat: Measure) -> dict[str, Any]:

@@ -45,9 +45,8 @@ class _Case:
 def text(campaign: Results, verdict: Verdict) -> str:
     """The whole document, with its declaration."""
     index = ReportIndex(campaign, verdict)
-    suites = {
-        workload.name: list(_cases(index, workload.name)) for workload in campaign.plan.workloads
-    }
+    every = list(runs(campaign))
+    suites = {load.name: list(_cases(index, load.name, every)) for load in campaign.plan.workloads}
     root = ElementTree.Element(
         "testsuites", {"name": campaign.name, **_counts([c for s in suites.values() for c in s])}
     )
@@ -110,8 +109,8 @@ def _xml(words: str) -> str:
 # ------------------------------------------------------------------ what is a test case
 
 
-def _cases(index: ReportIndex, workload: str) -> Iterator[_Case]:
-    for one in runs(index.campaign):
+def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterator[_Case]:
+    for one in every:
         if one.run.workload == workload:
             yield _run(index, one)
     for delta in index.verdict.deltas:

@@ -44,8 +44,7 @@ def text(campaign: Results, verdict: Verdict) -> str:
         *_figures(campaign, every),
         _outcomes(campaign, every, last_s),
         *_changes(campaign, verdict, last_s),
-        _decisions(campaign, verdict, last_s),
-        _doubts(campaign, verdict, last_s),
+        *_infos(campaign, verdict, last_s),
     )
     known = [family for family in families if family.samples]
     registry = SimpleNamespace(collect=lambda: known)  # what the library's writer asks for
@@ -130,20 +129,15 @@ def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Itera
     yield from (change, low, high, word)
 
 
-def _decisions(campaign: Results, verdict: Verdict, last_s: float | None) -> Metric:
-    family = Metric(f"{_PREFIX}decision", "The tier to buy; empty if none could be named", "info")
-    for decision in verdict.decisions:
-        _add_info(family, last_s, campaign, workload=decision.workload, tier=decision.tier or "")
-    return family
-
-
-def _doubts(campaign: Results, verdict: Verdict, last_s: float | None) -> Metric:
-    family = Metric(f"{_PREFIX}doubt", "A reason to distrust every figure of a campaign", "info")
-    for kind in dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None):
-        _add_info(family, last_s, campaign, kind=kind)
-    return family
-
-
-def _add_info(family: Metric, time_s: float | None, campaign: Results, **labels: str) -> None:
-    every = {"campaign": campaign.name, **labels}
-    family.add_sample(f"{family.name}_info", every, 1.0, time_s)
+def _infos(campaign: Results, verdict: Verdict, last_s: float | None) -> Iterator[Metric]:
+    tiers = [{"workload": one.workload, "tier": one.tier or ""} for one in verdict.decisions]
+    kinds = dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None)
+    for name, text, every in (
+        ("decision", "The tier to buy; empty if none could be named", tiers),
+        ("doubt", "A reason to distrust every figure of a campaign", [{"kind": k} for k in kinds]),
+    ):
+        family = Metric(f"{_PREFIX}{name}", text, "info")
+        for labels in every:
+            labels = {"campaign": campaign.name, **labels}
+            family.add_sample(f"{family.name}_info", labels, 1.0, last_s)
+        yield family

@@ -64,20 +64,9 @@ def _figures(data: RunData, cpus: float | None) -> tuple[Measurement, ...]:
 # ------------------------------------------------------------------ CSV
 
 
-COLUMNS = (
-    "run",
-    "profile",
-    "disk",
-    "workload",
-    "repetition",
-    "outcome",
-    "excluded",
-    "metric",
-    "scope",
-    "unit",
-    "direction",
-    "value",
-)
+_OF_RUN = ("run", "profile", "disk", "workload", "repetition", "outcome", "excluded")
+_OF_FIGURE = ("metric", "scope", "unit", "direction", "value")
+COLUMNS = (*_OF_RUN, *_OF_FIGURE)
 
 
 def as_csv(campaign: Results, _: Verdict) -> str:
@@ -97,5 +86,5 @@ def as_csv(campaign: Results, _: Verdict) -> str:
         for m in of_run.figures:
             writer.writerow((*own, m.metric, m.scope, m.unit, m.direction, repr(m.value)))
         if not of_run.figures:
-            writer.writerow((*own, "", "", "", "", ""))
+            writer.writerow((*own, *("" for _ in _OF_FIGURE)))
     return page.getvalue()

@@ -52,9 +52,9 @@ def answers(answers: tuple[Answer, ...], tiers: int) -> RenderableType:
 
 
 @dataclass(frozen=True)
-class _Fitted:
-    """A grid per group under its heading, all with the same widths; the remarks below. If the
-    terminal is too narrow, words wrap and numbers stay whole."""
+class TableView:
+    """A table of the report: a grid per group under its heading, all with the same widths; the
+    remarks below. If the terminal is too narrow, words wrap and numbers stay whole."""
 
     block: Table
 
@@ -77,10 +77,6 @@ class _Fitted:
         yield grid
         for remark in block.remarks:
             yield Text(remark, style="dim")
-
-
-def table(block: Table) -> RenderableType:
-    return _Fitted(block)
 
 
 def fit(widths: list[int], words: list[bool], most: int) -> list[int]:

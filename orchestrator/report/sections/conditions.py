@@ -147,23 +147,16 @@ def _workloads(index: ReportIndex) -> Table:
         {
             "Workload": load.name,
             "Generator": Cell(load.generator, detail=load.script),
-            "Data set": _named(load.dataset.parameters),
+            "Data set": units.named(load.dataset.parameters),
             "Threads": str(load.threads),
             "Loaders": str(load.loader_threads),
             "Warm-up": _warm_up(load),
             "Measured": units.format_seconds(load.measure_s),
-            "Options": _named(load.options) or "none",
+            "Options": units.named(load.options) or "none",
         }
         for load in index.workloads
     ]
     return table_of(rows, ("Workload", "Generator", "Data set", "Options"))
-
-
-def _named(values: Mapping[str, int | float | str]) -> str:
-    return ", ".join(
-        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
-        for name, value in values.items()
-    )
 
 
 # Data, cache and disks have sections of their own; the others are what a run did, not how it was

@@ -3,7 +3,7 @@ throughput and tail latency against cost per month."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from orchestrator import units
@@ -17,17 +17,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.planning import load_points, published_study
 from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Chart,
-    Charts,
-    Measure,
-    Part,
-    Section,
-    Table,
-    numbers,
-    texts,
-)
+from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
@@ -54,21 +44,24 @@ def _table(index: ReportIndex, decision: Decision) -> Table:
     """A column for each tier, from cheap to dear."""
     offers = decision.offers
     compared = any(offer.on_front is not None for offer in offers)
-    columns = (*texts(""), *numbers(*(offer.tier for offer in offers)))
+
+    def row(title: str, cells: Iterable[Cell]) -> dict[str, Cell | str]:
+        return {"": title} | {offer.tier: cell for offer, cell in zip(offers, cells, strict=True)}
+
     rows = [
-        (Cell("enough"), *(_standing(offer, decision) for offer in offers)),
-        (Cell("a month"), *(_cost(offer, compared) for offer in offers)),
-        (Cell(f"for {offers[0].unit}"), *(_money_cell(offer) for offer in offers)),
+        row("enough", (_standing(offer, decision) for offer in offers)),
+        row("a month", (_cost(offer, compared) for offer in offers)),
+        row(f"for {offers[0].unit}", map(_money_cell, offers)),
     ]
     if any(offer.least_margin_pct is not None for offer in offers):
-        rows.append((Cell("enough if this may be lost"), *map(_least_margin, offers)))
+        rows.append(row("enough if this may be lost", map(_least_margin, offers)))
     if decision.slo:
         judged = zip(*(offer.slo for offer in offers), strict=True)
-        rows += [(Cell(clause[0].objective), *map(_slo_cell, clause)) for clause in judged]
+        rows += [row(clause[0].objective, map(_slo_cell, clause)) for clause in judged]
     else:
         compared_by = zip(*(offer.worst for offer in offers), strict=True)
-        rows += [(Cell(changes[0].title), *map(_change_cell, changes)) for changes in compared_by]
-    return Table(columns, tuple(rows), remarks=tuple(_remarks(index, decision)))
+        rows += [row(changes[0].title, map(_change_cell, changes)) for changes in compared_by]
+    return table_of(rows, ("",), tuple(_remarks(index, decision)))
 
 
 def _standing(offer: Offer, decision: Decision) -> Cell:
@@ -205,17 +198,12 @@ def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterat
     rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
     if index.throughput_metric(workload) == "nopm":
         rate = Measure("nopm", "throughput", "NOPM", "NOPM")
-    new_order = index.latency_scope(workload) == NEW_ORDER
-    latency = Measure(
-        "latency_avg_s",
-        "latency",
-        "New-Order average" if new_order else "average latency",
-        "ms",
-        1e3,
-    )
+    average, p99 = "average latency", "p99 latency"
+    if index.latency_scope(workload) == NEW_ORDER:
+        average, p99 = "New-Order average", "New-Order p99"
+    latency = Measure("latency_avg_s", "latency", average, "ms", 1e3)
     if index.has_p99((offer.tier, workload) for offer in offers):
-        title = "New-Order p99" if new_order else "p99 latency"
-        latency = Measure("latency_p99_s", "p99", title, "ms", 1e3)
+        latency = Measure("latency_p99_s", "p99", p99, "ms", 1e3)
     for shown in (rate, latency):
         cells = [(offer, index.cell(offer.tier, workload, shown.metric)) for offer in offers]
         rows = [_price_row(offer, cell, shown.factor) for offer, cell in cells if cell is not None]
@@ -224,11 +212,9 @@ def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterat
 
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
-    low, high = cell.ci_low, cell.ci_high
-    ends, interval = (cell.mean, cell.mean), "none: not repeated"
-    if low is not None and high is not None:
-        ends = (max(low, 0.0), high)
-        interval = " to ".join(wording.value(cell, end) for end in ends)
+    ends = wording.ends(cell)
+    words = " to ".join(wording.value(cell, end) for end in ends)
+    interval = "none: not repeated" if cell.ci_low is None else words
     return {
         "tier": offer.tier,
         "cost": offer.monthly_cost,

@@ -18,9 +18,7 @@ from orchestrator.report.blocks import (
     Part,
     Section,
     Table,
-    numbers,
     table_of,
-    texts,
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
@@ -54,18 +52,16 @@ def _table(index: ReportIndex, metrics: Mapping[str, str]) -> Table:
     """Tiers down, workloads across. `metrics`: metric → its word; an empty metric is the
     workload's own one of throughput."""
     loads = [workload.name for workload in index.workloads]
-    rows = tuple(
-        (
-            Cell(contender, detail=word, tier=contender),
-            *(
-                change_cell(index, contender, load, metric or index.throughput_metric(load))
-                for load in loads
-            ),
-        )
+    rows = [
+        {"Tier": Cell(contender, detail=word, tier=contender)}
+        | {
+            load: change_cell(index, contender, load, metric or index.throughput_metric(load))
+            for load in loads
+        }
         for contender in (*index.contenders, *([index.twin] if index.twin else []))
         for metric, word in metrics.items()
-    )
-    return Table((*texts("Tier"), *numbers(*loads)), rows)
+    ]
+    return table_of(rows, ("Tier",))
 
 
 def _open_questions(index: ReportIndex) -> tuple[Part, ...]:

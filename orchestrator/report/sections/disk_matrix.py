@@ -83,6 +83,12 @@ def _about(workload: Workload, cells: Sequence[MatrixCell]) -> Paragraph:
 # ------------------------------------------------------------------ ceilings
 
 
+_CEILINGS = (
+    *("IOPS", "IOPS declared", "Reading", "Writing", "Bandwidth declared"),
+    *("Native I/O size", "One I/O alone"),
+)
+
+
 def _ceilings(profiles: Sequence[Profile], measured: Mapping[str, pd.DataFrame]) -> Table:
     remark = (
         "A ceiling is the median of the cells on the highest plateau; it was reached where half as "
@@ -94,32 +100,23 @@ def _ceilings(profiles: Sequence[Profile], measured: Mapping[str, pd.DataFrame])
     return table_of(rows, ("Tier",), (remark,))
 
 
-def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell | str]:
-    tier, missing = profile.tier, Cell("missing", missing=True)
-    row: dict[str, Cell | str] = {
-        "Tier": Cell(profile.name, tier=profile.name),
-        "IOPS": missing,
-        "IOPS declared": missing,
-        "Reading": missing,
-        "Writing": missing,
-        "Bandwidth declared": missing,
-        "Native I/O size": missing,
-        "One I/O alone": missing,
-    }
+def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
+    limits, row = profile.tier.limits, {"Tier": Cell(profile.name, tier=profile.name)}
     if rows.empty:
-        return row
+        return row | dict.fromkeys(_CEILINGS, Cell("missing", missing=True))
     iops, rate = (disk_matrix.ceilings(rows, metric) for metric in ("iops", "bytes_per_s"))
     native = disk_matrix.native_io_bytes(rows)
     alone = disk_matrix.lightest(rows)
-    return row | {
-        "IOPS": _ceiling(iops.get("all"), tier.limits.iops, ""),
-        "IOPS declared": wording.declared(tier.limits.iops, ""),
-        "Reading": _ceiling(rate.get("read"), tier.limits.bytes_per_s, "bytes/s"),
-        "Writing": _ceiling(rate.get("write"), tier.limits.bytes_per_s, "bytes/s"),
-        "Bandwidth declared": wording.declared(tier.limits.bytes_per_s, "bytes/s"),
-        "Native I/O size": units.format_bytes(native) if native else _NOT_REACHED,
-        "One I/O alone": Cell(_seconds(alone["latency_avg_s"]), detail=_load(alone)),
-    }
+    cells = (
+        _ceiling(iops.get("all"), limits.iops, ""),
+        Cell(wording.declared(limits.iops, "")),
+        _ceiling(rate.get("read"), limits.bytes_per_s, "bytes/s"),
+        _ceiling(rate.get("write"), limits.bytes_per_s, "bytes/s"),
+        Cell(wording.declared(limits.bytes_per_s, "bytes/s")),
+        Cell(units.format_bytes(native) if native else _NOT_REACHED),
+        Cell(_seconds(alone["latency_avg_s"]), detail=_load(alone)),
+    )
+    return row | dict(zip(_CEILINGS, cells, strict=True))
 
 
 def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell:
@@ -145,12 +142,9 @@ def _depth(
     index: ReportIndex, workload: Workload, measured: Mapping[str, pd.DataFrame]
 ) -> Iterator[Block]:
     laws = [(tier, law) for tier, rows in measured.items() for law in disk_matrix.depth_laws(rows)]
-    if laws:
-        yield _laws(laws)
-    else:
-        yield Paragraph(
-            f"No disk was saturated at {disk_matrix.MIN_LAW_POINTS} depths: nothing to fit."
-        )
+    least = disk_matrix.MIN_LAW_POINTS
+    nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
+    yield _laws(laws) if laws else nothing
     chart = matrix_charts.depth_chart(measured, index.tiers, workload.name)
     caption = "A saturated disk gives no more: each further I/O in flight only waits."
     yield Charts((chart,), tuple(measured), caption)

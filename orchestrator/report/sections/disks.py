@@ -3,7 +3,7 @@ cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,17 +13,7 @@ from orchestrator.analysis.telemetry.disk_demand import Overhead, overheads, que
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Items,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    numbers,
-    table_of,
-    texts,
-)
+from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Row, Section, Table, table_of
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
 from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, OthersDisks, Tier
@@ -91,16 +81,12 @@ def _gate(index: ReportIndex, profile: str) -> Gate | None:
 
 
 _PROVES_LITTLE_PCT = 30.0
-_GATE_COLUMNS = (
-    *texts("Limit"),
-    *numbers("Declared", "Measured", "Off by", "Allowed"),
-    *texts("Verdict"),
-)
+_GATE_COLUMNS = ("Limit", "Declared", "Measured", "Off by", "Allowed", "Verdict")
 
 
 def _gates(index: ReportIndex) -> Part:
     title = "Truth gate: fio on each tier's disk before it was used"
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for profile in index.profiles:
         gate = _gate(index, profile.name)
         if gate and gate.checks:
@@ -109,8 +95,8 @@ def _gates(index: ReportIndex) -> Part:
         untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
         if gate:
             untested = "not measured; its limits are only declared"
-        rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
-    return Part(title, (Table(_GATE_COLUMNS, tuple(rows)),))
+        rows.append(f"{profile.name}: {untested}")
+    return Part(title, (_gate_table(rows),))
 
 
 def _age_s(index: ReportIndex, profile: str, gate: Gate) -> float:
@@ -122,10 +108,14 @@ def _age_s(index: ReportIndex, profile: str, gate: Gate) -> float:
 
 def gate_table(gate: Gate) -> Table:
     """One gate alone, as `calibrate` shows it."""
-    return Table(_GATE_COLUMNS, _gate_rows(gate.tier, gate))
+    return _gate_table(_gate_rows(gate.tier, gate))
 
 
-def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> tuple[tuple[Cell, ...], ...]:
+def _gate_table(rows: Iterable[Row]) -> Table:
+    return table_of(rows, ("Limit", "Verdict"), titles=_GATE_COLUMNS)
+
+
+def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
     word = "passed" if gate.passed else "FAILED"
     widest = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
     if gate.passed and widest > _PROVES_LITTLE_PCT:
@@ -134,29 +124,28 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> tuple[tuple[Cell, .
         word += f", {units.format_seconds(age_s)} before; nothing it depends on changed since"
     if latency := gate.device.get("latency"):
         word += f"; latency: {latency}"
-    rows: list[tuple[Cell, ...]] = [(Cell(f"{name}: {word}", strong=True),)]
+    yield f"{name}: {word}"
     for disk, checks in groupby(gate.checks, key=lambda check: check.disk):
         if disk:
-            rows.append((Cell(disk, strong=True),))
-        rows.extend(_check_row(check) for check in checks)
-    return tuple(rows)
+            yield disk
+        yield from map(_check_row, checks)
 
 
-def _check_row(check: GateCheck) -> tuple[Cell, ...]:
+def _check_row(check: GateCheck) -> Row:
     unit = "" if check.unit == "1/s" else check.unit
     off, allowed = "", ""
     if check.declared:
         off = units.format_change((check.measured / check.declared - 1) * 100)
     if check.tolerance_pct is not None:
         allowed = f"±{units.format_number(check.tolerance_pct)} %"
-    return (
-        Cell(check.limit),
-        Cell(wording.declared(check.declared, unit)),
-        Cell(units.format_quantity(check.measured, unit)),
-        Cell(off),
-        Cell(allowed),
-        Cell(check.verdict, strong=not check.passed),
-    )
+    return {
+        "Limit": check.limit,
+        "Declared": wording.declared(check.declared, unit),
+        "Measured": units.format_quantity(check.measured, unit),
+        "Off by": off,
+        "Allowed": allowed,
+        "Verdict": Cell(check.verdict, strong=not check.passed),
+    }
 
 
 def _sources(index: ReportIndex) -> Items:

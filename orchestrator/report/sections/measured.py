@@ -190,12 +190,7 @@ def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
 # ------------------------------------------------------------------ what did not succeed at once
 
 
-_COUNTS = {
-    "transactions": "Transactions",
-    "retries": "Retries",
-    "rollbacks": "Rolled back",
-    "failures": "Failed",
-}
+_COUNTS = {m: _OF_TYPE[m] for m in ("transactions", "retries", "rollbacks", "failures")}
 _COUNTS_REMARK = (
     "Counts of one run's window, means over the repetitions. A retry repeats a transaction that "
     "the database refused; rolled back are those that end so on purpose; failed ones were given up "

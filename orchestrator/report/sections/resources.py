@@ -8,7 +8,7 @@ from dataclasses import replace
 from orchestrator import units
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Part, Section, Table, numbers, table_of, texts
+from orchestrator.report.blocks import Cell, Part, Row, Section, Table, table_of
 from orchestrator.report.report_index import ReportIndex
 
 # ------------------------------------------------------------------ bottlenecks
@@ -129,17 +129,19 @@ def _node_table(
     index: ReportIndex, workload: str, by_tier: Mapping[str, Mapping[str, _Node]]
 ) -> Table:
     known = {metric for of_tier in by_tier.values() for node in of_tier.values() for metric in node}
-    shown = [metric for metric in _OF_NODE if metric in known]
-    rows: list[tuple[Cell, ...]] = []
+    shown = {metric: title for metric, title in _OF_NODE.items() if metric in known}
+    rows: list[Row] = []
     for tier, of_tier in by_tier.items():
         lacks = Cell("missing" if not index.finished(tier, workload) else "", missing=True)
         head = Cell(tier, tier=tier, strong=True)
-        rows.append((head,) if of_tier else (head, *(lacks for _ in shown)))
-        columns = [_node_column(index, tier, workload, of_tier, metric) for metric in shown]
-        cells = zip(of_tier, *columns, strict=True)
-        rows += [(Cell(name), *values) for name, *values in cells]
-    titles = (_OF_NODE[metric] for metric in shown)
-    return Table((*texts("Node"), *numbers(*titles)), tuple(rows), (_NODE_REMARK,))
+        rows.append(head if of_tier else {"Node": head, **dict.fromkeys(shown.values(), lacks)})
+        columns = {
+            title: _node_column(index, tier, workload, of_tier, metric)
+            for metric, title in shown.items()
+        }
+        for n, node in enumerate(of_tier):
+            rows.append({"Node": node, **{title: cells[n] for title, cells in columns.items()}})
+    return table_of(rows, ("Node",), (_NODE_REMARK,))
 
 
 def _node_column(

@@ -11,10 +11,8 @@ from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.model import Plan
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
-from orchestrator.report.blocks import Answer, Cell, StatusWord, Table, numbers, texts
+from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
 from orchestrator.report.report_index import ReportIndex
-
-_LATENCIES = {"latency_avg_s": "Average latency", "latency_p99_s": "p99 latency"}
 
 
 def title(index: ReportIndex) -> str:
@@ -155,17 +153,12 @@ def _swept(sweep: Sweep) -> str:
 
 def verdict_table(index: ReportIndex) -> Table:
     """Per workload: the baseline's own values, then each contender's change against them."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for workload in index.workloads:
-        rows.append((Cell(f"{workload.name}: {workload.title}", strong=True),))
-        rows.append(_baseline_row(index, workload.name))
-        rows.extend(_contender_row(index, c, workload.name) for c in index.contenders)
-        if index.twin:
-            rows.append(_contender_row(index, index.twin, workload.name))
-    titles = (_LATENCIES[metric] for metric in _latencies(index))
-    columns = (*texts("Tier"), *numbers("Throughput", *titles))
-    remarks = (*_reading(index), *index.losses(index.campaign.plan.runs))
-    return Table(columns, tuple(rows), remarks=remarks)
+        rows += [f"{workload.name}: {workload.title}", _baseline_row(index, workload.name)]
+        others = (*index.contenders, *([index.twin] if index.twin else []))
+        rows += [_contender_row(index, other, workload.name) for other in others]
+    return table_of(rows, ("Tier",), (*_reading(index), *index.losses(index.campaign.plan.runs)))
 
 
 def _reading(index: ReportIndex) -> Iterator[str]:
@@ -202,35 +195,36 @@ def has_intervals(index: ReportIndex) -> bool:
     return any(delta.ci_low_pct is not None for delta in index.verdict.deltas)
 
 
-def _latencies(index: ReportIndex) -> tuple[str, ...]:
-    """Without the percentile if no run of the campaign has one."""
-    return tuple(m for m in _LATENCIES if m == "latency_avg_s" or index.has(m))
+def _metrics(index: ReportIndex, workload: str) -> dict[str, str]:
+    """Column's title → metric; without the percentile if no run of the campaign has one."""
+    p99 = {"p99 latency": "latency_p99_s"} if index.has("latency_p99_s") else {}
+    rate = index.throughput_metric(workload)
+    return {"Throughput": rate, "Average latency": "latency_avg_s", **p99}
 
 
-def _baseline_row(index: ReportIndex, workload: str) -> tuple[Cell, ...]:
+def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
     name = index.verdict.baseline
-    notes = index.notes(workload, name)
-    metrics = (index.throughput_metric(workload), *_latencies(index))
-    cells = [index.cell(name, workload, metric) for metric in metrics]
-    n = max((cell.n for cell in cells if cell is not None), default=0)
+    metrics = _metrics(index, workload)
+    cells = {title: index.cell(name, workload, metric) for title, metric in metrics.items()}
+    n = max((cell.n for cell in cells.values() if cell is not None), default=0)
     label = f"baseline, n = {n}" if index.contenders else f"n = {n}"
-    return (
-        Cell(name, detail=label, tier=name, notes=notes),
-        *(index.value_cell(name, workload, cell, wording.value_with_unit) for cell in cells),
-    )
+    values = {
+        title: index.value_cell(name, workload, cell, wording.value_with_unit)
+        for title, cell in cells.items()
+    }
+    return {"Tier": Cell(name, label, tier=name, notes=index.notes(workload, name)), **values}
 
 
-def _contender_row(index: ReportIndex, contender: str, workload: str) -> tuple[Cell, ...]:
-    metrics = (index.throughput_metric(workload), *_latencies(index))
-    deltas = [index.delta(contender, workload, metric) for metric in metrics]
+def _contender_row(index: ReportIndex, contender: str, workload: str) -> dict[str, Cell]:
+    metrics = _metrics(index, workload)
+    deltas = [index.delta(contender, workload, metric) for metric in metrics.values()]
     n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), None)
     if n is None:
         n = str(len(index.finished(contender, workload)))
     floor = "noise floor, " if contender == index.twin else ""
-    return (
-        Cell(contender, detail=f"{floor}n = {n}", tier=contender),
-        *(change_cell(index, contender, workload, metric) for metric in metrics),
-    )
+    head = Cell(contender, detail=f"{floor}n = {n}", tier=contender)
+    changes = {t: change_cell(index, contender, workload, metric) for t, metric in metrics.items()}
+    return {"Tier": head, **changes}
 
 
 def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import CellSummary, Sweep, TierSweep
+from orchestrator.analysis.conclusions import Sweep, TierSweep
 from orchestrator.planning.load_points import load_in_words
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
     Chart,
@@ -135,13 +136,11 @@ def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[s
             cell = index.cell(tier, workload, shown.metric)
             latency = shown.metric.startswith("latency")
             if cell is not None and not (latency and index.overloaded(tier, workload)):
-                yield {"tier": tier, "load": value, **_ends(cell, shown.factor)}
-
-
-def _ends(cell: CellSummary, factor: float) -> dict[str, float]:
-    low = cell.mean if cell.ci_low is None else max(cell.ci_low, 0.0)
-    high = cell.mean if cell.ci_high is None else cell.ci_high
-    return {"value": cell.mean * factor, "low": low * factor, "high": high * factor}
+                figures = zip(
+                    ("value", "low", "high"), (cell.mean, *wording.ends(cell)), strict=True
+                )
+                ends = {name: figure * shown.factor for name, figure in figures}
+                yield {"tier": tier, "load": value, **ends}
 
 
 def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:

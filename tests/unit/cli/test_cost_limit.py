@@ -46,9 +46,9 @@ def test_at_the_limit_the_run_ends_and_what_finished_is_reported(tmp_path: Path)
     price = Price(73.0, "USD", "eastus", "2026-09", "a list")
     plan = real(a_plan(("premium", "ultra"), repetitions=2), price=price)
     request = Request(profiles=["premium", "ultra"], workloads=["point-select"], max_cost="5 USD")
-    request = replace(request, database="postgresql")
+    request = replace(request, database="postgresql", results=tmp_path / "results")
     with pytest.raises(UnavailableError, match="would cost more than 5 USD") as ended:
-        campaign.carry_out(app, plan, request, tmp_path / "results")
+        campaign.carry_out(app, plan, request)
     assert ended.value.exit_code == EXIT_UNAVAILABLE
     assert log.words[-1] == "sweep"
     left = (tmp_path / "results" / "latest").resolve()

@@ -200,7 +200,7 @@ def carry_out(
     app = with_parts(an_app(folder, engine, clock=FakeClock()), parts)
     plan = plans.make_plan(app, request)
     app = replace(app, platforms=lambda: {"docker": lambda *_: FakePlatform(log)})
-    left = campaign.carry_out(app, plan, request, folder / "results")
+    left = campaign.carry_out(app, plan, replace(request, results=folder / "results"))
     return json.loads((left / "plan.json").read_text()), said_by(app)
 
 

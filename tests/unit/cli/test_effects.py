@@ -26,7 +26,7 @@ from orchestrator.planning import costs, durations
 from orchestrator.planning.plan import as_used
 from tests.apps import an_app
 from tests.asked import options
-from tests.option_kinds import KINDS, asked, planned, problems, told
+from tests.option_kinds import KINDS, REPORTED, asked, planned, problems, told
 
 pytestmark = pytest.mark.usefixtures("profile_files")
 TAKES, REFUSED, NOTED, MAKES = "takes effect", "refused", "noted", "makes this kind"
@@ -157,7 +157,8 @@ def cells(*effects: str) -> pytest.MarkDecorator:
 
 
 def test_every_option_of_a_campaign_has_a_row() -> None:
-    assert set(TABLE) == {one.name for one in fields(Compared)} == set(GIVEN)
+    assert set(TABLE) | REPORTED == {one.name for one in fields(Compared)}
+    assert set(TABLE) == set(GIVEN)
     found = {name: options(PROGRAM.commands[name]) for name in ("compare", "run")}
     own = {WORDS[option] for option in TABLE} | {"--results", "--json"}
     judged = {"--profiles", "--workloads", "--fail-if-worse", "--accept-inconclusive"}
@@ -198,9 +199,7 @@ def _is_begun(request: Request) -> bool:
             raise typer.Exit
 
     with pytest.raises(typer.Exit):
-        main._carry_out(
-            Beginning(**vars(an_app(Path("cache")))), request, Path("results"), True, False, False
-        )
+        main._carry_out(Beginning(**vars(an_app(Path("cache")))), replace(request, as_json=True))
     return bool(begun)
 
 

@@ -33,7 +33,7 @@ REQUEST = Request(
 
 
 def carried_out(folder: Path, request: Request = REQUEST) -> Results:
-    return store.load(rehearsal.carry_out(an_app(folder), request, folder))
+    return store.load(rehearsal.carry_out(an_app(folder), replace(request, results=folder)))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -192,7 +192,7 @@ def test_a_campaign_stands_beside_the_study(imported: Imported, tmp_path: Path) 
     request = Request(
         profiles=["premium", "ultra"], workloads=["insert", "tpcc"], scale="smoke", repetitions=2
     )
-    folder = rehearsal.carry_out(an_app(tmp_path), request, tmp_path)
+    folder = rehearsal.carry_out(an_app(tmp_path), replace(request, results=tmp_path))
     campaign = judge(store.load(folder))
     rows = [
         [cell.text for cell in row]

@@ -14,6 +14,8 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record
 from orchestrator.report.blocks import Document, Table
 from orchestrator.report.document import arrange
+from orchestrator.report.rendering.terminal import TableView
+from orchestrator.report.sections.disks import gate_table
 from orchestrator.tier import Gate, GateCheck
 from tests.campaigns import build_campaign
 
@@ -217,7 +219,7 @@ def test_gate_table_for_the_terminal() -> None:
     )
     console = Console(width=100, no_color=True)
     with console.capture() as captured:
-        console.print(report.gate_table(gate))
+        console.print(TableView(gate_table(gate)))
     lines = [" ".join(line.split()) for line in captured.get().splitlines()]
     assert lines == [
         "Limit Declared Measured Off by Allowed Verdict",
