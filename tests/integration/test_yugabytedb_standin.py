@@ -80,7 +80,7 @@ def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
                 f"host=127.0.0.1 port={cluster.endpoints[0].local_port} user=bench dbname=bench",
                 password="bench",
             )
-        authority = tmp_path / f"certificates/{NETWORK}/{cluster.endpoints[1].host}/ca.crt"
+        authority = tmp_path / f"certificates/{NETWORK}/ca.crt"
         root = {"sslrootcert": str(authority)}
         found = ask(cluster, 2, "SELECT current_user", sslmode="verify-ca", **root)
         assert found == [("bench",)]

@@ -21,7 +21,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from types import MappingProxyType
 
 from orchestrator.errors import LoadError, RunError, TierbenchError, UsageError
 from orchestrator.model import CLIENT, Cluster, Node, Tls
@@ -57,7 +56,7 @@ def client_container(
     world: World,
     tls: Tls,
     name: str = CLIENT,
-    files: Mapping[str, Path] = MappingProxyType({}),
+    files: Mapping[str, Path] | None = None,
 ) -> Iterator[Node]:
     """Starts the client, which idles until a command is run in it.
 
@@ -77,7 +76,7 @@ def client_container(
         placement=f"{CLIENT}-1" if name == CLIENT else name,
         folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
     )
-    places = {_WORKLOADS: world.root / "workloads", **_tls_files(tls), **files}
+    places = {_WORKLOADS: world.root / "workloads", **_tls_files(tls), **(files or {})}
     with world.platform.running(spec) as container, _beating(container.name, world):
         for place, source in places.items():
             container.put(source, place)
