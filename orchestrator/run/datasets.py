@@ -26,7 +26,7 @@ from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import Promises
 from orchestrator.powers import World
 from orchestrator.run import observed
-from orchestrator.system import store
+from orchestrator.system import files
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal, restoring
 
@@ -155,7 +155,7 @@ def _load(
     database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
     before = _Unfinished.prepared(folder, snapshots, mechanism, world)
     started_s = world.clock.monotonic()
-    store.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
+    files.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
     world.progress.step(f"loading {family}: starting {database.name}")
     failure = facts = None
     try:
@@ -190,7 +190,7 @@ def _load(
         "took_s": took_s,
         "facts": facts,
     }
-    store.write_json(folder / _DATASET, content)
+    files.write_json(folder / _DATASET, content)
     if not before.resumed:
         what = paces.load_of(workload)
         name = paces.kept_as(what, profile.tier, world.platform.name, spec)
@@ -260,7 +260,7 @@ class _Unfinished:
             advice = "it failed twice alike, so the next run loads anew"
         else:
             content = {"addresses": addresses, "failure": error.what}
-            store.write_json(self.folder / _LOADING, content)
+            files.write_json(self.folder / _LOADING, content)
             advice = "the next run goes on with this load; `tierbench clean` removes it"
         return UnfinishedError(error.what, error.advice or advice, error.evidence)
 

@@ -41,6 +41,7 @@ from orchestrator.powers import Platform, World
 from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
 from orchestrator.system import at_once, store
+from orchestrator.system.redaction import hidden
 from orchestrator.tier import Gate
 
 
@@ -174,7 +175,7 @@ def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
     def keep(node: Node) -> None:
         with contextlib.suppress(TierbenchError):
             log = here.world.platform.container(node.container or node.name).logs()
-            (here.raw / f"{node.name}.log").write_text(log)
+            (here.raw / f"{node.name}.log").write_text(hidden(log))
 
     try:
         yield
@@ -185,18 +186,18 @@ def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
 def _fail(here: RunContext, error: Exception) -> None:
     here.draft.outcome, here.draft.failure = "failed", _message(error)
     here.world.progress.warn(f"{here.run.slug} failed: {here.draft.failure}")
+    notes = "\n".join(getattr(error, "__notes__", ()))
+    if isinstance(error, TierbenchError):
+        text = f"{error.what}\n\n{error.evidence}\n{notes}\n"
+    else:
+        text = "".join(traceback.format_exception(error))
+    (here.raw / "failure.txt").write_text(hidden(text))
     try:
         _save(here)
     except OSError:
         raise
     except Exception:  # a table that cannot be made may be the failure
         store.save_record(here.folder, _record(here))
-    notes = "\n".join(getattr(error, "__notes__", ()))
-    if isinstance(error, TierbenchError):
-        text = f"{error.what}\n\n{error.evidence}\n{notes}\n"
-    else:
-        text = "".join(traceback.format_exception(error))
-    (here.raw / "failure.txt").write_text(text)
 
 
 def _doubt_teardown(here: RunContext, error: Exception) -> None:
@@ -206,8 +207,9 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
     text = f"after the measured window the run could not be taken down: {message}"
     advice = "the figures stand; what was left is removed before the next run"
     here.draft.doubts.append(Doubt("teardown", text, advice, run.number))
+    text = hidden("".join(traceback.format_exception(error)))
+    (here.raw / "teardown.txt").write_text(text)
     store.save_record(here.folder, _record(here))
-    (here.raw / "teardown.txt").write_text("".join(traceback.format_exception(error)))
 
 
 def _message(error: Exception) -> str:

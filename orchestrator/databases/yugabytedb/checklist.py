@@ -29,7 +29,7 @@ from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Platform, World
-from orchestrator.system import sql, store
+from orchestrator.system import files, sql
 from orchestrator.system.sql import Connect
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
@@ -233,7 +233,7 @@ def kept(
     if results is not None:
         report = results / f"first-run-{re.sub(r'[^A-Za-z0-9.-]+', '-', tag)}.txt"
         results.mkdir(parents=True, exist_ok=True)
-        report.write_text(_text(made, tag, platform, world), encoding="utf-8")
+        files.write_text(report, _text(made, tag, platform, world))
         world.progress.note(f"{report} has all of it, to attach to an issue; no password is in it")
     confirmed = [finding.name for finding in made if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
@@ -243,7 +243,7 @@ def kept(
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
-    store.write_json(file, content)
+    files.write_json(file, content)
     world.progress.note(
         f"DB=auto takes YugabyteDB there from now on, as long as {tag} is this image"
     )
