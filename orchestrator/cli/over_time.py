@@ -79,7 +79,7 @@ def history(
 
 
 def _entries(results: Path, filters: Filters) -> list[Entry]:
-    from orchestrator.system import stored_campaigns
+    from orchestrator.system import files, stored_campaigns
 
     if not (folders := stored_campaigns.folders(results)):
         raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")

@@ -245,7 +245,7 @@ def _sampled(
     platform, collectors = here.world.platform, here.parts.collectors
     here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
     machines = machines_of(nodes, platform.machines())
-    own = sampling(nodes, collectors, here.world.clock, machines, folder=here.folder)
+    own = sampling(nodes, collectors, here.world.clock, machines, folder=here.folder / ".samples")
     with own as here.draft.readings:
         yield
 

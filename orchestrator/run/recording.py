@@ -159,6 +159,9 @@ def recorded(here: RunContext) -> Iterator[None]:
     else:
         with _writing(here):
             store.save_record(here.folder, _record(here))  # now with its last phase
+    finally:
+        if here.draft.readings is not None and (here.folder / "record.json").is_file():
+            here.draft.readings.forget()  # its table has them
 
 
 def done(here: RunContext) -> None:

@@ -66,9 +66,10 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
         since_ns = record.stat().st_mtime_ns
     sums: dict[str, dict[str, Any]] = {}
     for file in sorted(folder.rglob("*")):
-        name, status = file.relative_to(folder).as_posix(), file.stat()
-        if not file.is_file() or file == record or file.name.startswith("."):
+        name = file.relative_to(folder).as_posix()
+        if not file.is_file() or file == record or name.startswith("."):
             continue
+        status = file.stat()
         same = status.st_mtime_ns < since_ns and known.get(name, {}).get("bytes") == status.st_size
         sums[name] = dict(known[name]) if same else _checksum(file)
     return sums

@@ -14,9 +14,9 @@ from orchestrator.system import files
 _ROWS = 2**20
 
 
-def write(file: Path, parts: Iterable[pd.DataFrame]) -> None:
+def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> None:
     """Writes one table atomically, each of its parts as a row group. All parts have the same
-    columns; there is at least one, which may be empty."""
+    columns; there is at least one, which may be empty. Not `lasting`: a power cut may undo it."""
     writer: pq.ParquetWriter | None = None
     new_file = file.with_name(f".{file.name}.new")
     try:
@@ -28,7 +28,10 @@ def write(file: Path, parts: Iterable[pd.DataFrame]) -> None:
     finally:
         if writer is not None:
             writer.close()
-    files.put(new_file, file)
+    if lasting:
+        files.put(new_file, file)
+    else:
+        new_file.replace(file)
 
 
 def rows(file: Path) -> int:
