@@ -7,7 +7,7 @@ request → plan (`plans`, nothing started) → runs and records (experiment) �
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
@@ -38,6 +38,7 @@ from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
 from orchestrator.units import listed
 
+_ON_END_S = 600.0  # a command that hangs must not keep the program for ever
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
@@ -66,6 +67,28 @@ def carry_out(app: App, plan: Plan, request: Request, results: Path) -> Path:
 def _newest(results: Path) -> Path | None:
     folder = store.newest(results)
     return folder.resolve() if folder else None
+
+
+def ending_with(app: App, command: str, results: Path) -> Callable[[int], None]:
+    """What is to be called with the exit code when the campaign has ended: runs `command`."""
+    before = _newest(results)
+
+    def run(code: int) -> None:
+        folder = _newest(results)
+        told = {
+            "TIERBENCH_EXIT_CODE": str(code),
+            "TIERBENCH_FOLDER": str(folder) if folder and folder != before else "",
+        }
+        try:
+            done = app.shell.run(["sh", "-c", command], timeout_s=_ON_END_S, env=told)
+            if said := (done.out + done.err).strip():
+                app.progress.note(said)
+            if done.exit_code:
+                app.progress.warn(f"--on-end `{command}` ended with {done.exit_code}")
+        except (TierbenchError, KeyboardInterrupt) as error:
+            app.progress.warn(f"--on-end: {error or 'interrupted'}")
+
+    return run
 
 
 def _ended(request: Request, advice: str) -> UnavailableError:

@@ -220,13 +220,15 @@ def _carry_out(
     fail_if_worse: bool,
     accept_inconclusive: bool,
 ) -> None:
-    from orchestrator.cli import dry_run
+    from orchestrator.cli import campaign, dry_run
 
     plan = app.plan(request)
     for note in plan.notes:
         app.progress.warn(str(note))
     if request.dry_run:
         raise typer.Exit(dry_run.show(app, plan, as_json, request.max_cost))
+    if request.on_end:
+        app.at_end.append(campaign.ending_with(app, request.on_end, results))
     app.progress.note(dry_run.spoken(plan))
     loaded, verdict = app.show(app.carry_out(plan, request, results), as_json)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
@@ -258,10 +260,18 @@ def main() -> NoReturn:
 
 
 def exit_code(words: Sequence[str], app: App) -> int:
-    """Runs the command of these words; the only place that turns errors into exit codes."""
+    """Runs the command of these words, and what it wants to have done at the end."""
+    given = replace(app, words=tuple(words), at_end=[])
+    code = _exit_code(words, given)
+    for end in given.at_end:
+        end(code)
+    return code
+
+
+def _exit_code(words: Sequence[str], app: App) -> int:
+    """The only place that turns errors into exit codes."""
     try:
-        given = replace(app, words=tuple(words))
-        code = program(list(words), standalone_mode=False, obj=given)
+        code = program(list(words), standalone_mode=False, obj=app)
     except KeyboardInterrupt:
         advice = "`tierbench analyze results/latest` makes a report of the finished runs"
         _complain(InterruptedByUser("interrupted", advice=advice), app)

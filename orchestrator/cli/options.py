@@ -154,6 +154,12 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
 ]
+OnEndOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND", help="Run by a shell when the campaign has ended, however it ended."
+    ),
+]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
 ]
@@ -198,6 +204,7 @@ class Options:
     warmup: WarmupOption = "fixed"
     windows: WindowsOption = "scale"
     overrides: SetOption = None
+    on_end: OnEndOption = None
     dry_run: DryRunOption = False
 
 

@@ -31,7 +31,7 @@ from orchestrator.parts import Disks, LiftsLimits, Parts, Shared
 from orchestrator.planning import disk_matrix, durations, paces
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, observed, recording, window
+from orchestrator.run import checks, datasets, observed, recording, status, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.recording import Draft, RunContext
@@ -95,6 +95,7 @@ def _all_runs(
         with recording.recorded(here):
             carry_out(here)
         took_s = world.clock.monotonic() - started_s
+        status.announce(campaign, run, world)
         left.took(plan.workload(run.workload), took_s)
         _learn(here, took_s)
         schedule.after(run)

@@ -113,13 +113,18 @@ def unfinished_run(results: Path, name: str) -> Path:
     UsageError if another run is in progress, or none.
     """
     campaign = newest(results) or results / "latest"
+    if (unfinished := in_progress(campaign)) is None:
+        raise UsageError(f"no run is going on in {campaign}")
+    if name not in ("latest", unfinished.name):
+        raise UsageError(f"{name} is not going on; {unfinished.name} is")
+    return unfinished
+
+
+def in_progress(campaign: Path) -> Path | None:
+    """Returns the folder of the run without a record, if there is one."""
     folders = sorted((campaign / "runs").glob("*/"))
     unfinished = [folder for folder in folders if not (folder / "record.json").exists()]
-    if not unfinished:
-        raise UsageError(f"no run is going on in {campaign}")
-    if name not in ("latest", unfinished[-1].name):
-        raise UsageError(f"{name} is not going on; {unfinished[-1].name} is")
-    return unfinished[-1]
+    return unfinished[-1] if unfinished else None
 
 
 def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
@@ -219,6 +224,11 @@ def load(campaign: Path, tables: bool = True) -> Results:
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(plan, notes=(*plan.notes, *(one for one in notes if one not in plan.notes)))
     return Results(campaign.resolve().name, plan, fingerprint, tuple(runs), gates)
+
+
+def load_run(folder: Path) -> RunData:
+    """One run with its tables. CutError if its record was cut; cut tables are none."""
+    return _run_data(_read(folder / "record.json", Record), folder, True, [])
 
 
 def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read:

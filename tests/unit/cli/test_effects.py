@@ -52,6 +52,7 @@ TABLE = {
     "warmup": "TTTTTTRRR",
     "windows": "TTTTTRTTN",
     "overrides": "TTTTTTTTR",
+    "on_end": "TTTTTTTTT",
     "dry_run": "TTTTTTTTT",
     "margin_pct": "TTTTTTTTT",
     "p99_margin_pct": "TTTTTTTTT",
@@ -80,6 +81,7 @@ GIVEN: dict[str, Any] = {
     "warmup": "steady",
     "windows": "checkpoints",
     "overrides": ("threads=3",),
+    "on_end": "true",
     "dry_run": True,
     "margin_pct": 7.5,
     "p99_margin_pct": 12.5,
@@ -178,6 +180,8 @@ def test_it_takes_effect(option: str, kind: str) -> None:
 def _seen(option: str, request: Request) -> object:
     if option == "dry_run":
         return _is_begun(request)
+    if option == "on_end":  # of every campaign alike: see test_campaign_end.py
+        return request.on_end
     plan = planned(request)
     if option == "max_cost":
         try:
