@@ -30,13 +30,13 @@ from orchestrator.planning import costs, machines, notes, slo
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.run import checks, experiment, schedule
+from orchestrator.run import cache_limit, checks, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.system import shell, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
-from orchestrator.units import listed
+from orchestrator.units import listed, parse_bytes
 
 _ON_END_S = 600.0  # a command that hangs must not keep the program for ever
 # What figures come from; profiles and workloads of the campaign are in its plan.
@@ -106,7 +106,13 @@ def _at_work(app: App, plan: Plan, request: Request, results: Path) -> Path:
         costs.check(plan, request.max_cost)  # of another database
         plan = replace(plan, notes=(*plan.notes, *_other_load(world)))
         following = schedule.first_of(schedule.decided(app.progress), _at_rate)
-        return experiment.execute(plan, parts, world, results, facts, following)
+        if request.cache_max is None:
+            return experiment.execute(plan, parts, world, results, facts, following)
+        most_bytes = parse_bytes(request.cache_max)
+        cache_limit.hold_to(most_bytes, plan, parts, world)  # before, for the room that it gives
+        folder = experiment.execute(plan, parts, world, results, facts, following)
+        cache_limit.hold_to(most_bytes, plan, parts, world)
+        return folder
 
 
 def _at_rate(folder: Path) -> Plan | None:

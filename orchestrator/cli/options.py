@@ -15,6 +15,7 @@ import typer
 
 from orchestrator.cli import ROOT
 from orchestrator.parts import AUTO
+from orchestrator.units import parse_bytes
 
 
 def names_in(text: str) -> list[str]:
@@ -42,6 +43,13 @@ def _margin(value: float | None) -> float | None:
     if value is not None and not 0 <= value < 100:
         raise typer.BadParameter("it is a percentage, 0 or more and below 100")
     return value
+
+
+def _size(value: str | None) -> str | None:
+    try:
+        return value if value is None or parse_bytes(value) >= 0 else None
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 _profile = partial(typer.Option, "--profile", "-p", autocompletion=complete_profiles)
@@ -154,6 +162,14 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
 ]
+CacheMaxOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cache-max",
+        callback=_size,
+        help="Most that kept data sets may take, such as 200GiB; the longest unused go.",
+    ),
+]
 OnEndOption = Annotated[
     str | None,
     typer.Option(
@@ -204,6 +220,7 @@ class Options:
     warmup: WarmupOption = "fixed"
     windows: WindowsOption = "scale"
     overrides: SetOption = None
+    cache_max: CacheMaxOption = None
     on_end: OnEndOption = None
     dry_run: DryRunOption = False
 

@@ -166,6 +166,8 @@ def _started(
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
             with here.spending(paces.RESTORE) if copies else nullcontext():
                 disks = up.enter_context(_disks(here, copies))
+            servers = [volume.server for volume in disks.volumes if volume.server is not None]
+            up.enter_context(recording.logs_kept(servers, here))
             _lift_limits(here, disks)
             return disks, up.enter_context(_cluster(here, disks, copies)), copies is not None
 
@@ -230,7 +232,7 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
         declared = here.profile.tier.limits.bytes_per_s
         volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]
         starting = here.database.running(spec, volumes, network, world)
-        with starting as cluster, recording.logs_kept(cluster, here):
+        with starting as cluster, recording.logs_kept(cluster.nodes, here):
             yield cluster
 
 

@@ -22,7 +22,6 @@ from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableEr
 from orchestrator.facts import IdentityFacts
 from orchestrator.kernel import containers, mounts
 from orchestrator.model import (
-    Cluster,
     Doubt,
     Node,
     Outcome,
@@ -43,6 +42,8 @@ from orchestrator.run.telemetry import Readings
 from orchestrator.system import at_once, store
 from orchestrator.system.redaction import hidden
 from orchestrator.tier import Gate
+
+_HOST_FAILED = "tierdisk: "  # docker/disk/tierdisk/image.c
 
 
 @dataclass
@@ -171,9 +172,9 @@ def done(here: RunContext) -> None:
 
 
 @contextmanager
-def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
-    """Keeps the nodes' logs when the block ends, also by failure or interrupt: their containers
-    still exist then."""
+def logs_kept(nodes: Sequence[Node], here: RunContext) -> Iterator[None]:
+    """Keeps logs of nodes, or of the servers of their disks, when the block ends, also by failure
+    or interrupt: their containers still exist then."""
 
     def keep(node: Node) -> None:
         with contextlib.suppress(TierbenchError):
@@ -183,11 +184,11 @@ def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
     try:
         yield
     finally:
-        at_once.each(keep, cluster.nodes)
+        at_once.each(keep, nodes)
 
 
 def _fail(here: RunContext, error: Exception) -> None:
-    here.draft.outcome, here.draft.failure = "failed", _message(error)
+    here.draft.outcome, here.draft.failure = "failed", _message(error) + _of_disks(here)
     here.world.progress.warn(f"{here.run.slug} failed: {here.draft.failure}")
     notes = "\n".join(getattr(error, "__notes__", ()))
     if isinstance(error, TierbenchError):
@@ -201,6 +202,16 @@ def _fail(here: RunContext, error: Exception) -> None:
         raise
     except Exception:  # a table that cannot be made may be the failure
         store.save_record(here.folder, _record(here))
+
+
+def _of_disks(here: RunContext) -> str:
+    """What servers of emulated disks said about this computer's own disk: then that is the cause,
+    whatever the database made of it."""
+    for log in sorted(here.raw.glob("disk-*.log")):
+        for line in log.read_text().splitlines():
+            if line.startswith(_HOST_FAILED):
+                return f"; {log.stem}: {line.removeprefix(_HOST_FAILED)}"
+    return ""
 
 
 def _doubt_teardown(here: RunContext, error: Exception) -> None:

@@ -51,7 +51,7 @@ def of_run(run: RunData, campaign: Results) -> str:
         for name, form in _SHOWN
         if name in figures
     ]
-    if limit := bottlenecks.bottleneck([run], cpus):
+    if (limit := bottlenecks.bottleneck([run], cpus)) and limit.cause != "unattributed":
         said.append(f"limited by {limit.cause.replace('_', ' ')}")
     doubts = [*record.doubts, *kinds.of_run(run, resources.total(run, cpus))]
     return f"{title}: {', '.join(said)}, {counted(len(dict.fromkeys(doubts)), 'doubt')}"

@@ -52,6 +52,7 @@ TABLE = {
     "warmup": "TTTTTTRRR",
     "windows": "TTTTTRTTN",
     "overrides": "TTTTTTTTR",
+    "cache_max": "TTTTTTTTT",
     "on_end": "TTTTTTTTT",
     "dry_run": "TTTTTTTTT",
     "margin_pct": "TTTTTTTTT",
@@ -81,6 +82,7 @@ GIVEN: dict[str, Any] = {
     "warmup": "steady",
     "windows": "checkpoints",
     "overrides": ("threads=3",),
+    "cache_max": "200GiB",
     "on_end": "true",
     "dry_run": True,
     "margin_pct": 7.5,
@@ -180,8 +182,8 @@ def test_it_takes_effect(option: str, kind: str) -> None:
 def _seen(option: str, request: Request) -> object:
     if option == "dry_run":
         return _is_begun(request)
-    if option == "on_end":  # of every campaign alike: see test_campaign_end.py
-        return request.on_end
+    if option in ("cache_max", "on_end"):  # of every campaign alike: see test_campaign_end.py
+        return getattr(request, option)
     plan = planned(request)
     if option == "max_cost":
         try:
