@@ -43,7 +43,7 @@ from orchestrator.system import at_once, store
 from orchestrator.system.redaction import hidden
 from orchestrator.tier import Gate
 
-_HOST_FAILED = "tierdisk: "  # docker/disk/tierdisk/image.c
+_HOST_FAILED = "tierdisk: "  # how the disk server begins what it says of its host
 
 
 @dataclass

@@ -16,7 +16,7 @@ _ROWS = 2**20
 
 def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> None:
     """Writes one table atomically, each of its parts as a row group. All parts have the same
-    columns; there is at least one, which may be empty. Not `lasting`: a power cut may undo it."""
+    columns and may be empty; without any there is no file. Not `lasting`: a power cut may undo it."""
     writer: pq.ParquetWriter | None = None
     new_file = file.with_name(f".{file.name}.new")
     try:
@@ -28,6 +28,8 @@ def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> No
     finally:
         if writer is not None:
             writer.close()
+    if writer is None:
+        return  # no part, no table
     if lasting:
         files.put(new_file, file)
     else:

@@ -30,6 +30,7 @@ from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Platform, World
 from orchestrator.system import files, sql
+from orchestrator.system.redaction import hidden
 from orchestrator.system.sql import Connect
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
@@ -256,9 +257,6 @@ def summary(findings: Sequence[CheckedFact]) -> str:
     return f"{text}, these differ: {', '.join(differing)}" if differing else text
 
 
-_SECRET = re.compile(r"(password['\"]?\s*[=:]\s*)\S+", re.IGNORECASE)
-
-
 def _text(findings: Sequence[CheckedFact], tag: str, platform: Platform, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
     machine = told(platform.machines()[0])
@@ -274,7 +272,7 @@ def _text(findings: Sequence[CheckedFact], tag: str, platform: Platform, world: 
         before = " (inferred)" if finding.inferred else ""
         lines += ["", f"{finding.state} {finding.name}{before}: {finding.claim}"]
         lines += [f"    {line}" for line in finding.seen.splitlines()]
-    return _SECRET.sub(r"\1***", "\n".join(lines)) + "\n"
+    return hidden("\n".join(lines)) + "\n"
 
 
 def _complete(confirmed: Iterable[str]) -> bool:

@@ -13,7 +13,7 @@ from orchestrator.errors import LoadError, NodeError, UnavailableError, Unfinish
 from orchestrator.kernel import mounts
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
-from orchestrator.run import cache_limit, checks, datasets
+from orchestrator.run import cache_limit, checks, datasets, observed
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal
 from tests.fake_parts import FakeTier
@@ -252,6 +252,21 @@ def test_a_small_file_that_was_cut_stops_nothing(make: Make, name: str) -> None:
         file.write_bytes(file.read_bytes()[: min(cut, file.stat().st_size - 2)])
         ensure(campaign, nodes=1)
         assert list(datasets.forget(campaign.world))
+
+
+@pytest.mark.parametrize("part", [0, 0.3, 0.7, 0.97])
+def test_no_file_of_the_cache_that_was_cut_stops_a_campaign(make: Make, part: float) -> None:
+    campaign = make()
+    campaign.execute()
+    observed.note("a part", 5.0, campaign.world)
+    cut = sorted(campaign.world.cache.rglob("*.json"))
+    assert {"dataset.json", "durations.json"} <= {file.name for file in cut}
+    for file in cut:
+        file.write_bytes(file.read_bytes()[: int(file.stat().st_size * part)])
+    assert {one.outcome for one in campaign.execute()} == {"done"}
+    observed.note("a part", 5.0, campaign.world)
+    for file in cut:
+        json.loads(file.read_text())  # each is whole again
 
 
 @pytest.mark.usefixtures("nothing_mounted")

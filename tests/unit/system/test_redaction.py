@@ -40,6 +40,7 @@ cluster:
         ("host=a password=s3cret user=b", "host=a password=*** user=b"),
         ("at postgresql://u:pa/ss@h/db?x=1 now", "at postgresql://u:***@h/db?x=1 now"),
         ("http://host:9100/a@b", "http://host:9100/a@b"),
+        ("alter role a password 'two words' valid", "alter role a password *** valid"),
         ("PGPASSWORD=s3cret psql", "PGPASSWORD=*** psql"),
         ('{"database_password": "s3cret", "n": 1}', '{"database_password": ***, "n": 1}'),
         ("password_env: BENCH, no password here", "password_env: BENCH, no password here"),
