@@ -24,13 +24,8 @@ Checksums = Mapping[str, Mapping[str, Any]]  # path below a folder → bytes, sh
 
 def write_text(file: Path, text: str) -> None:
     """Writes atomically: a reader sees the old file or the new one, never half of one."""
-    write_bytes(file, text.encode("utf-8"))
-
-
-def write_bytes(file: Path, content: bytes) -> None:
-    """The same for any content."""
     new_file = file.with_name(f".{file.name}.new")
-    new_file.write_bytes(content)
+    new_file.write_text(text, encoding="utf-8")
     put(new_file, file)
 
 

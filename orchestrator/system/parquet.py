@@ -16,7 +16,8 @@ _ROWS = 2**20
 
 def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> None:
     """Writes one table atomically, each of its parts as a row group. All parts have the same
-    columns and may be empty; without any there is no file. Not `lasting`: a power cut may undo it."""
+    columns and may be empty; without any there is no file. Not `lasting`: a power cut may undo
+    it."""
     writer: pq.ParquetWriter | None = None
     new_file = file.with_name(f".{file.name}.new")
     try:
