@@ -61,7 +61,7 @@ def standing(campaign: Results, now_s: float) -> Iterator[str]:
     """Time, cost so far, and the decision of each workload as the finished runs have it."""
     plan = campaign.plan
     began_s = from_stamp(campaign.name) or results.began_s(campaign) or now_s
-    elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, now_s)
+    elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, began_s, now_s)
     said = [f"{format_seconds(elapsed_s)} so far"]
     if left_s is not None:
         until = datetime.fromtimestamp(now_s + left_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -75,9 +75,9 @@ def standing(campaign: Results, now_s: float) -> Iterator[str]:
         yield f"{one.workload}, by the runs so far: {is_open}"
 
 
-def _left_s(campaign: Results, now_s: float) -> float | None:
+def _left_s(campaign: Results, began_s: float, now_s: float) -> float | None:
     """None after the last run."""
-    left, made, ended_s = TimeLeft(), set[int](), now_s
+    left, made, ended_s = TimeLeft(), set[int](), began_s
     for run in campaign.runs:
         made.add(run.record.run.number)
         if phases := run.record.phases:
@@ -103,10 +103,12 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     for run in campaign.runs:
         slug = run.record.run.slug
         yield of_run(store.load_run(folder / "runs" / slug), campaign)
-    yield from standing(campaign, now_s)
-    if (folder / "report.md").is_file() and _left_s(campaign, now_s) is None:
+    report = folder / "report.md"
+    if report.is_file() and len(campaign.runs) >= len(campaign.plan.runs):
+        yield from standing(campaign, _changed_s(report))
         yield "it has ended: `tierbench report` shows what was found"
         return
+    yield from standing(campaign, now_s)
     if (going := store.in_progress(folder)) is not None:
         yield f"in progress: {going.name}"
     silent_s = now_s - max((_changed_s(file) for file in folder.rglob("*")), default=now_s)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.model import Run
 from orchestrator.run import status
 from orchestrator.system import store
@@ -30,7 +31,9 @@ def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
     campaign = store.load(folder)
     line = status.of_run(campaign.runs[0], campaign)
     assert line.startswith("run 1 of 4, premium × insert: ")
-    assert "/s, p99 " in line and "limited by " in line and line.endswith((" doubt", " doubts"))
+    assert "/s, p99 " in line and line.endswith((" doubt", " doubts"))
+    (limit,) = {one.cause for one in bottlenecks(campaign) if one.profile == "premium"}
+    assert ("limited by " in line) == (limit != "unattributed")
 
 
 def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
