@@ -82,6 +82,8 @@ class App:
     lock: Path = field(default_factory=_lock)  # held by the one campaign on this machine
     user: int = field(default_factory=os.geteuid)
     words: tuple[str, ...] = ()  # the command as given, without the program's name
+    # What is called with the exit code before the program ends.
+    at_end: list[Callable[[int], None]] = field(default_factory=list)
 
     def connection(self, name: str) -> Callable[[Clock, Placing], Platform]:
         """What connects to the platform `name`. UsageError if there is none of that name."""

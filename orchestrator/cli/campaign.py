@@ -7,7 +7,7 @@ request → plan (`plans`, nothing started) → runs and records (experiment) �
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
@@ -30,14 +30,15 @@ from orchestrator.planning import costs, machines, notes, slo
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.run import checks, experiment, schedule
+from orchestrator.run import cache_limit, checks, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.system import shell, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
-from orchestrator.units import listed
+from orchestrator.units import listed, parse_bytes
 
+_ON_END_S = 600.0  # a command that hangs must not keep the program for ever
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
@@ -68,6 +69,28 @@ def _newest(results: Path) -> Path | None:
     return folder.resolve() if folder else None
 
 
+def ending_with(app: App, command: str, results: Path) -> Callable[[int], None]:
+    """What is to be called with the exit code when the campaign has ended: runs `command`."""
+    before = _newest(results)
+
+    def run(code: int) -> None:
+        folder = _newest(results)
+        told = {
+            "TIERBENCH_EXIT_CODE": str(code),
+            "TIERBENCH_FOLDER": str(folder) if folder and folder != before else "",
+        }
+        try:
+            done = app.shell.run(["sh", "-c", command], timeout_s=_ON_END_S, env=told)
+            if said := (done.out + done.err).strip():
+                app.progress.note(said)
+            if done.exit_code:
+                app.progress.warn(f"--on-end `{command}` ended with {done.exit_code}")
+        except (TierbenchError, KeyboardInterrupt) as error:
+            app.progress.warn(f"--on-end: {error or 'interrupted'}")
+
+    return run
+
+
 def _ended(request: Request, advice: str) -> UnavailableError:
     what = f"the campaign was ended because renting longer would cost more than {request.max_cost}"
     return UnavailableError(what, advice=advice)
@@ -83,7 +106,13 @@ def _at_work(app: App, plan: Plan, request: Request) -> Path:
         costs.check(plan, request.max_cost)  # of another database
         plan = replace(plan, notes=(*plan.notes, *_other_load(world)))
         following = schedule.first_of(schedule.decided(app.progress), _at_rate)
-        return experiment.execute(plan, parts, world, request.results, facts, following)
+        if request.cache_max is None:
+            return experiment.execute(plan, parts, world, request.results, facts, following)
+        most_bytes = parse_bytes(request.cache_max)
+        cache_limit.hold_to(most_bytes, plan, parts, world)  # before, for the room that it gives
+        folder = experiment.execute(plan, parts, world, request.results, facts, following)
+        cache_limit.hold_to(most_bytes, plan, parts, world)
+        return folder
 
 
 def _at_rate(folder: Path) -> Plan | None:

@@ -55,6 +55,10 @@ COMMANDS = {  # beside those below: each of a module that is imported when it is
         "export.verify",
         "Counts a campaign's figures again from its raw files; exit 1 if any differs.",
     ),
+    "status": LazyCommand(
+        "export.status",
+        "Says how a campaign stands, also from another terminal: reads its folder only.",
+    ),
     "history": LazyCommand(
         "over_time.history",
         "Lists stored campaigns, the newest first; with --trend, where a tier's rate changed.",

@@ -1,23 +1,27 @@
 """Progress on the console: lines that stay, and one that moves.
 
 On a terminal the current step is one line with a spinner and the time left; elsewhere (a log, CI)
-each step is a plain line. Nothing here is part of a result, so nothing here ends a campaign: a
-terminal that went away, or a pipe that nobody reads any more, is ignored.
+each line has the time of day, and a step that only goes on is told once a minute. Passwords and
+control characters reach neither. Nothing here is part of a result, so nothing here ends a campaign:
+a terminal that went away, or a pipe that nobody reads any more, is ignored.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
+from rich.text import Text
 
 from orchestrator.powers import Progress
+from orchestrator.system.redaction import hidden
 from orchestrator.units import format_seconds
 
 
@@ -27,9 +31,23 @@ class EndingProgress(Progress, Protocol):
     def done(self) -> None: ...
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NUMBERS = re.compile(r"(?:\d[\d.,]*\s?[%A-Za-zµ/]*\s*)+")
+_AGAIN_S = 60.0
+
+
+def plain(text: str) -> str:
+    """Without passwords, and with control characters as text: those of a database's log could
+    retitle a terminal, or make it answer."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", hidden(text.replace("\r\n", "\n")))
+
+
 class LastingConsole(Console):
-    """Falls silent where rich's own console would end the program with 1, as if a contender were
-    worse: who reads has seen enough (`| head`)."""
+    """Shows what is `plain`. Falls silent where rich's own console would end the program with 1, as
+    if a contender were worse: who reads has seen enough (`| head`)."""
+
+    def render_str(self, text: str, **style: Any) -> Text:
+        return super().render_str(plain(text), **style)
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -45,21 +63,25 @@ class ConsoleProgress:
         self._status: Status | None = None
         self._run = ""
         self._due_s: float | None = None
+        self._told_s: dict[str, float] = {}  # off a terminal: step without numbers → when
 
     def run(self, title: str, number: int, total: int, left_s: float) -> None:
         self._due_s = time.monotonic() + left_s
-        self._run = f"[{number}/{total}] {title}"
+        self._run, self._told_s = f"[{number}/{total}] {title}", {}
         self._line(f"{self._run} · about {format_seconds(left_s)} left")
 
     def step(self, text: str, expected_s: float | None = None) -> None:
         expected = f" (about {format_seconds(expected_s)})" if expected_s else ""
         if not self._console.is_terminal:
-            self._line(f"  {text}{expected}")
+            kind, now_s = _NUMBERS.sub("#", text), time.monotonic()
+            if now_s - self._told_s.get(kind, -_AGAIN_S) >= _AGAIN_S:
+                self._told_s[kind] = now_s
+                self._line(f"  {text}{expected}")
             return
         left = ""
         if self._due_s is not None:
             left = f" · {format_seconds(max(1.0, self._due_s - time.monotonic()))} left"
-        shown = f"{escape(self._run)} {escape(text + expected)}[dim]{left}[/dim]"
+        shown = f"{escape(self._run)} {escape(plain(text + expected))}[dim]{left}[/dim]"
         if self._status is None:
             self._status = self._console.status(shown)
             _in_vain(self._status.start)
@@ -71,15 +93,17 @@ class ConsoleProgress:
         self._line(text)
 
     def warn(self, text: str) -> None:
-        _in_vain(lambda: self._console.print(f"[yellow]warning:[/yellow] {escape(text)}"))
+        self._line(text, "[yellow]warning:[/yellow] ")
 
     def done(self) -> None:
         if self._status is not None:
             _in_vain(self._status.stop)
             self._status = None
 
-    def _line(self, text: str) -> None:
-        _in_vain(lambda: self._console.print(escape(text), highlight=False))
+    def _line(self, text: str, before: str = "") -> None:
+        time_of_day = "" if self._console.is_terminal else time.strftime("%Y-%m-%d %H:%M:%S ")
+        shown = f"{time_of_day}{before}{escape(text)}"
+        _in_vain(lambda: self._console.print(shown, highlight=False, soft_wrap=bool(time_of_day)))
 
 
 def _in_vain(write: Callable[[], None]) -> None:

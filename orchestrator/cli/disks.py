@@ -146,7 +146,7 @@ def record(
     """Measures a mounted disk into a small file for a profile: about three minutes."""
     from orchestrator.cli import standing_disks
     from orchestrator.planning import recorded_disk
-    from orchestrator.system import store
+    from orchestrator.system import files
     from orchestrator.tiers.common.real import recording
 
     file = out_file or Path("recorded-disk.json")
@@ -158,7 +158,7 @@ def record(
     world = app.world()
     with app.alone(world.platform):
         recorded = recording.record(path.absolute(), effort, world, allow_root_disk)
-    store.write_json(file, recorded_disk.written(recorded))
+    files.write_json(file, recorded_disk.written(recorded))
     app.progress.done()
     for line in standing_disks.recorded_in_words(recorded):
         app.out.print(line, highlight=False)

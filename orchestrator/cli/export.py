@@ -53,6 +53,18 @@ def _write(text: str, output: Path | None) -> None:
 
 
 @takes()
+def status(
+    app: App, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
+) -> None:
+    """Says how a campaign stands, also from another terminal: reads its folder only."""
+    from orchestrator.run import status
+    from orchestrator.system import stored_campaigns
+
+    for line in status.described(stored_campaigns.resolve(results, campaign), app.clock.now()):
+        app.out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+@takes()
 def verify(
     app: App, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
 ) -> None:

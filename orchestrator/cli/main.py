@@ -226,13 +226,15 @@ def show_list(app: App) -> None:
 
 
 def _carry_out(app: App, request: Request) -> None:
-    from orchestrator.cli import dry_run
+    from orchestrator.cli import campaign, dry_run
 
     plan = app.plan(request)
     for note in plan.notes:
         app.progress.warn(str(note))
     if request.dry_run:
         raise typer.Exit(dry_run.show(app, plan, request.as_json, request.max_cost))
+    if request.on_end:
+        app.at_end.append(campaign.ending_with(app, request.on_end, request.results))
     app.progress.note(dry_run.spoken(plan))
     loaded, verdict = app.show(app.carry_out(plan, request), request.as_json)
     if request.fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
@@ -264,10 +266,18 @@ def main() -> NoReturn:
 
 
 def exit_code(words: Sequence[str], app: App) -> int:
-    """Runs the command of these words; the only place that turns errors into exit codes."""
+    """Runs the command of these words, and what it wants to have done at the end."""
+    given = replace(app, words=tuple(words), at_end=[])
+    code = _exit_code(words, given)
+    for end in given.at_end:
+        end(code)
+    return code
+
+
+def _exit_code(words: Sequence[str], app: App) -> int:
+    """The only place that turns errors into exit codes."""
     try:
-        given = replace(app, words=tuple(words))
-        code = program(list(words), standalone_mode=False, obj=given)
+        code = program(list(words), standalone_mode=False, obj=app)
     except KeyboardInterrupt:
         advice = "`tierbench analyze results/latest` makes a report of the finished runs"
         _complain(InterruptedByUser("interrupted", advice=advice), app)

@@ -16,6 +16,7 @@ from typer import Argument, Option
 
 from orchestrator.cli import RESULTS, ROOT
 from orchestrator.parts import AUTO
+from orchestrator.units import parse_bytes
 
 
 def names_in(text: str) -> list[str]:
@@ -43,6 +44,13 @@ def _margin(value: float | None) -> float | None:
     if value is not None and not 0 <= value < 100:
         raise typer.BadParameter("it is a percentage, 0 or more and below 100")
     return value
+
+
+def _size(value: str | None) -> str | None:
+    try:
+        return value if value is None or parse_bytes(value) >= 0 else None
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 _profile = partial(Option, "--profile", "-p", autocompletion=complete_profiles)
@@ -150,6 +158,18 @@ class Options:
     overrides: Annotated[
         list[str] | None,
         Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
+    ] = None
+    cache_max: Annotated[
+        str | None,
+        Option(
+            "--cache-max",
+            callback=_size,
+            help="Most that kept data sets may take, such as 200GiB; the longest unused go.",
+        ),
+    ] = None
+    on_end: Annotated[
+        str | None,
+        Option(metavar="COMMAND", help="Run by a shell when the campaign ends, however it does."),
     ] = None
     dry_run: Annotated[
         bool, Option("--dry-run", help="Show plan, time, space and cost; start nothing.")

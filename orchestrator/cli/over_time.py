@@ -75,13 +75,13 @@ def history(
 
 
 def _entries(results: Path, filters: Filters) -> list[Entry]:
-    from orchestrator.system import store, stored_campaigns
+    from orchestrator.system import files, stored_campaigns
 
     if not (folders := stored_campaigns.folders(results)):
         raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
     try:
         saved = stored_campaigns.baselines(results)
-    except store.CutError as error:  # campaigns are listed without their names
+    except files.CutError as error:  # campaigns are listed without their names
         saved = {}
         typer.echo(f"{error.what}: {error.advice}", err=True)
     every = (stored_campaigns.entry(folder, saved) for folder in folders)

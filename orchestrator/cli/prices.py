@@ -46,7 +46,7 @@ def update(
     service that answers without an account.
     """
     from orchestrator.planning import project_files
-    from orchestrator.system import store
+    from orchestrator.system import files
     from orchestrator.tier_catalog import aws_prices, azure_prices
     from orchestrator.tier_catalog import prices as prices_of
 
@@ -68,7 +68,7 @@ def update(
     target = file or app.root / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
     prices_of.with_prices(rows, {str(target): text})
     target.parent.mkdir(parents=True, exist_ok=True)
-    store.write_text(target, text)
+    files.write_text(target, text)
     app.progress.done()
     app.out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
 

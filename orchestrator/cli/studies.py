@@ -58,7 +58,7 @@ def carry_in(app: App, file: Path, results: Path) -> tuple[Study, Path]:
     in the file."""
     from orchestrator.cli import campaign
     from orchestrator.planning import project_files, published_study
-    from orchestrator.system import store
+    from orchestrator.system import files, store
 
     where, text = project_files.read_text(file, app.root)
     name = file.stem if file.stem != "study" else file.resolve().parent.name
@@ -66,7 +66,7 @@ def carry_in(app: App, file: Path, results: Path) -> tuple[Study, Path]:
     source = {"published": study.title, "source": study.source}
     fingerprint = {"tierbench": __version__, **source, **campaign.command_given(app)}
     folder = store.create(results, study.plan, fingerprint, app.clock.now())
-    (folder / "study.yaml").write_text(text)
+    files.write_text(folder / "study.yaml", text)
     for record in study.records:
         run = folder / "runs" / record.run.slug
         run.mkdir()  # without raw/: there are no files of it

@@ -1,8 +1,8 @@
 """`tierbench verify`: whether a stored campaign's figures are those of its raw files.
 
-Each link is made again: raw files → `record.json` and `latencies.parquet`, by the reader that made
-them; `latencies.parquet` → throughput and percentiles, by counting alone; and
-`record.json` → the cells of `verdict.json`. Nothing is written.
+Each file is held against its checksum, then each link is made again: raw files → `record.json` and
+`latencies.parquet`, by the reader that made them; `latencies.parquet` → throughput and percentiles,
+by counting alone; and `record.json` → the cells of `verdict.json`. Nothing is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import CLIENT
-from orchestrator.system import store
+from orchestrator.system import files, store
+from orchestrator.system.files import CutError
 from orchestrator.units import counted
 
 _ROUNDING = 1e-9  # sums in another order
@@ -30,8 +31,17 @@ Figures = Mapping[tuple[str, str], float]  # (metric, scope) → value
 
 
 def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """Of each run, then of the verdict: where, what was checked, and the differences, in words."""
-    campaign = store.load(folder)
+    """Of each run its files, then its figures, then of the verdict: where, what was checked, and
+    the differences, in words. One bad file hides nothing of the others."""
+    for record in sorted((folder / "runs").glob("*/record.json")):
+        if sums := files.recorded_checksums(record):
+            checked = f"{counted(len(sums), 'file')} held against the checksums of record.json"
+            yield f"runs/{record.parent.name}", checked, list(files.differences(record))
+    try:
+        campaign = store.load(folder)
+    except CutError as error:
+        yield "plan.json", "nothing is counted again", [error.what]
+        return
     if cut := list(results.left_out(campaign)):
         yield "files", "not all can be read", cut
     for run in campaign.runs:
@@ -60,7 +70,10 @@ def _of_run(run: RunData, raw: Path) -> tuple[str, list[str]]:
     if made.latencies is not None:
         count = sum(len(table) for table in made.latencies)
         checked.append(f"{counted(count, 'transaction')} of latencies.parquet")
-        found += _unlike_transactions(run, stored, window, count)
+        try:
+            found += _unlike_transactions(run, stored, window, count)
+        except CutError as error:
+            found.append(error.what)
     return ", ".join(checked), found
 
 
@@ -126,7 +139,10 @@ def _of_verdict(campaign: Results, file: Path) -> tuple[str, list[str]]:
         cells = json.loads(file.read_bytes())["cells"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         return "cannot be read: `tierbench analyze` makes it again", [f"verdict.json: {error}"]
-    again = verdicts.cells(campaign)
+    try:
+        again = verdicts.cells(campaign)
+    except CutError as error:
+        return "its cells cannot be made again", [error.what]
     differences = _unlike(
         "verdict.json", _flat(cells), "the records", _flat([vars(cell) for cell in again])
     )

@@ -26,11 +26,11 @@ from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import Promises
 from orchestrator.powers import World
 from orchestrator.run import observed
-from orchestrator.system import store
+from orchestrator.system import files
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal, restoring
 
-_DATASET, _LOADING, _PLACES = "dataset.json", "loading.json", "places.json"
+DATASET, _LOADING, _PLACES = "dataset.json", "loading.json", "places.json"
 _LOADING_MEMORY_BYTES = 3 * 2**30
 
 
@@ -48,6 +48,8 @@ def ensure(
     if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(snapshots, mechanism, world):
         identity = _identity(profile.cluster, workload, seed, parts, world)
         _load(snapshots, identity, profile, workload, mechanism, parts, world)
+    with suppress(OSError):
+        (_folder(snapshots, world) / DATASET).touch()  # used now, as `hold_to` reads it
     return snapshots
 
 
@@ -95,7 +97,7 @@ def addresses_of(snapshots: Sequence[Path] | None, world: World) -> tuple[str, .
 def _kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
     """The content of `dataset.json`. Empty if the data set is not complete; one without `addresses`
     (tierbench once kept the network's prefix) is loaded anew."""
-    file = _folder(snapshots, world) / _DATASET
+    file = _folder(snapshots, world) / DATASET
     here = file.is_file() and _are_there(snapshots, world)
     return _content(file) if here else {}
 
@@ -155,7 +157,7 @@ def _load(
     database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
     before = _Unfinished.prepared(folder, snapshots, mechanism, world)
     started_s = world.clock.monotonic()
-    store.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
+    files.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
     world.progress.step(f"loading {family}: starting {database.name}")
     failure = facts = None
     try:
@@ -190,7 +192,7 @@ def _load(
         "took_s": took_s,
         "facts": facts,
     }
-    store.write_json(folder / _DATASET, content)
+    files.write_json(folder / DATASET, content)
     if not before.resumed:
         what = paces.load_of(workload)
         name = paces.kept_as(what, profile.tier, world.platform.name, spec)
@@ -260,7 +262,7 @@ class _Unfinished:
             advice = "it failed twice alike, so the next run loads anew"
         else:
             content = {"addresses": addresses, "failure": error.what}
-            store.write_json(self.folder / _LOADING, content)
+            files.write_json(self.folder / _LOADING, content)
             advice = "the next run goes on with this load; `tierbench clean` removes it"
         return UnfinishedError(error.what, error.advice or advice, error.evidence)
 
@@ -307,7 +309,7 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
 def _folders(cache: Path) -> list[Path]:
     """What is ours in the cache, or looks so: earlier releases put no mark there, nor on `gates`.
     The cache may be any folder of a person, with a `datasets` or `disks` of theirs."""
-    signs = {"datasets/*": (_LOADING, _PLACES, _DATASET), "disks": ("*.img",)}
+    signs = {"datasets/*": (_LOADING, _PLACES, DATASET), "disks": ("*.img",)}
     signs |= {"gates": ("*.json",), "truth-gates": ()}
     return [
         folder

@@ -31,7 +31,7 @@ from orchestrator.parts import Disks, LiftsLimits, Parts, Shared
 from orchestrator.planning import disk_matrix, durations, paces
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, observed, recording, window
+from orchestrator.run import checks, datasets, observed, recording, status, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.recording import Draft, RunContext
@@ -95,6 +95,7 @@ def _all_runs(
         with recording.recorded(here):
             carry_out(here)
         took_s = world.clock.monotonic() - started_s
+        status.announce(campaign, run, world)
         left.took(plan.workload(run.workload), took_s)
         _learn(here, took_s)
         schedule.after(run)
@@ -165,6 +166,8 @@ def _started(
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
             with here.spending(paces.RESTORE) if copies else nullcontext():
                 disks = up.enter_context(_disks(here, copies))
+            servers = [volume.server for volume in disks.volumes if volume.server is not None]
+            up.enter_context(recording.logs_kept(servers, here))
             _lift_limits(here, disks)
             return disks, up.enter_context(_cluster(here, disks, copies)), copies is not None
 
@@ -229,7 +232,7 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
         declared = here.profile.tier.limits.bytes_per_s
         volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]
         starting = here.database.running(spec, volumes, network, world)
-        with starting as cluster, recording.logs_kept(cluster, here):
+        with starting as cluster, recording.logs_kept(cluster.nodes, here):
             yield cluster
 
 
@@ -245,7 +248,7 @@ def _sampled(
     platform, collectors = here.world.platform, here.parts.collectors
     here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
     machines = machines_of(nodes, platform.machines())
-    own = sampling(nodes, collectors, here.world.clock, machines, folder=here.folder)
+    own = sampling(nodes, collectors, here.world.clock, machines, folder=here.folder / ".samples")
     with own as here.draft.readings:
         yield
 

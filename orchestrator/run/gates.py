@@ -29,7 +29,7 @@ from orchestrator.powers import Machine, World
 from orchestrator.run import observed
 from orchestrator.run.credit import BurstCredit
 from orchestrator.run.schedule import Schedule
-from orchestrator.system import store
+from orchestrator.system import files
 from orchestrator.tier import Gate, GateCheck, Tier, in_layout
 from orchestrator.tiers.common.emulated import disk_files, host_load
 from orchestrator.tiers.common.real import removal
@@ -199,7 +199,7 @@ class Gates:
             observed.note(name, took_s, self._world, durations.gate_disks(tier))
         if gate.passed and gate.checks and (file := self._file(tier, place)):
             marked.make(str(file.parent), removal.owner(self._world))
-            store.write_json(file, asdict(gate))
+            files.write_json(file, asdict(gate))
         return gate
 
     def _measured(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:

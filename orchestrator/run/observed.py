@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter
 
 from orchestrator.planning.paces import Pace, Span
 from orchestrator.powers import World
-from orchestrator.system import store
+from orchestrator.system import files
 
 _FILE, _KEPT = "durations.json", 20
 _ROOM = 1.5  # beyond what was seen: other sizes, other neighbours
@@ -52,7 +52,7 @@ def note(name: str, took_s: float, world: World, amount: float | None = 1.0) -> 
     with suppress(OSError):
         world.cache.mkdir(parents=True, exist_ok=True)
         plain = {name: [asdict(one) for one in seen] for name, seen in content.items()}
-        store.write_json(world.cache / _FILE, plain)
+        files.write_json(world.cache / _FILE, plain)
 
 
 def _read(cache: Path) -> dict[str, list[_Seen]]:

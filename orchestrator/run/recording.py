@@ -22,7 +22,6 @@ from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableEr
 from orchestrator.facts import IdentityFacts
 from orchestrator.kernel import containers, mounts
 from orchestrator.model import (
-    Cluster,
     Doubt,
     Node,
     Outcome,
@@ -41,7 +40,10 @@ from orchestrator.powers import Platform, World
 from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
 from orchestrator.system import at_once, store
+from orchestrator.system.redaction import hidden
 from orchestrator.tier import Gate
+
+_HOST_FAILED = "tierdisk: "  # how the disk server begins what it says of its host
 
 
 @dataclass
@@ -158,6 +160,9 @@ def recorded(here: RunContext) -> Iterator[None]:
     else:
         with _writing(here):
             store.save_record(here.folder, _record(here))  # now with its last phase
+    finally:
+        if here.draft.readings is not None and (here.folder / "record.json").is_file():
+            here.draft.readings.forget()  # its table has them
 
 
 def done(here: RunContext) -> None:
@@ -167,36 +172,46 @@ def done(here: RunContext) -> None:
 
 
 @contextmanager
-def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
-    """Keeps the nodes' logs when the block ends, also by failure or interrupt: their containers
-    still exist then."""
+def logs_kept(nodes: Sequence[Node], here: RunContext) -> Iterator[None]:
+    """Keeps logs of nodes, or of the servers of their disks, when the block ends, also by failure
+    or interrupt: their containers still exist then."""
 
     def keep(node: Node) -> None:
         with contextlib.suppress(TierbenchError):
             log = here.world.platform.container(node.container or node.name).logs()
-            (here.raw / f"{node.name}.log").write_text(log)
+            (here.raw / f"{node.name}.log").write_text(hidden(log))
 
     try:
         yield
     finally:
-        at_once.each(keep, cluster.nodes)
+        at_once.each(keep, nodes)
 
 
 def _fail(here: RunContext, error: Exception) -> None:
-    here.draft.outcome, here.draft.failure = "failed", _message(error)
+    here.draft.outcome, here.draft.failure = "failed", _message(error) + _of_disks(here)
     here.world.progress.warn(f"{here.run.slug} failed: {here.draft.failure}")
+    notes = "\n".join(getattr(error, "__notes__", ()))
+    if isinstance(error, TierbenchError):
+        text = f"{error.what}\n\n{error.evidence}\n{notes}\n"
+    else:
+        text = "".join(traceback.format_exception(error))
+    (here.raw / "failure.txt").write_text(hidden(text))
     try:
         _save(here)
     except OSError:
         raise
     except Exception:  # a table that cannot be made may be the failure
         store.save_record(here.folder, _record(here))
-    notes = "\n".join(getattr(error, "__notes__", ()))
-    if isinstance(error, TierbenchError):
-        text = f"{error.what}\n\n{error.evidence}\n{notes}\n"
-    else:
-        text = "".join(traceback.format_exception(error))
-    (here.raw / "failure.txt").write_text(text)
+
+
+def _of_disks(here: RunContext) -> str:
+    """What servers of emulated disks said about this computer's own disk: then that is the cause,
+    whatever the database made of it."""
+    for log in sorted(here.raw.glob("disk-*.log")):
+        for line in log.read_text().splitlines():
+            if line.startswith(_HOST_FAILED):
+                return f"; {log.stem}: {line.removeprefix(_HOST_FAILED)}"
+    return ""
 
 
 def _doubt_teardown(here: RunContext, error: Exception) -> None:
@@ -206,8 +221,9 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
     text = f"after the measured window the run could not be taken down: {message}"
     advice = "the figures stand; what was left is removed before the next run"
     here.draft.doubts.append(Doubt("teardown", text, advice, run.number))
+    text = hidden("".join(traceback.format_exception(error)))
+    (here.raw / "teardown.txt").write_text(text)
     store.save_record(here.folder, _record(here))
-    (here.raw / "teardown.txt").write_text("".join(traceback.format_exception(error)))
 
 
 def _message(error: Exception) -> str:

@@ -3,23 +3,21 @@
 Before each tick all machines of the nodes are asked at once for what they have. If a collector or a
 machine fails, the reason and the number of misses are kept; the run goes on. Ticks are due at fixed
 instants: a late one is not followed by a burst. A hundred nodes leave ten million samples an hour,
-so memory holds only the last of them, and a file the others.
+so memory holds only those of the last minute, and files the others.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
+import shutil
 import threading
-import weakref
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,11 +27,11 @@ from orchestrator.model import Cluster, Node, Phase, Sample
 from orchestrator.parts import Collector, Disks
 from orchestrator.platforms.common.machines import ClockOffset, ReadAtOnce
 from orchestrator.powers import Clock, Machine, Platform
+from orchestrator.system import parquet
 
 MACHINES_S = 2.5  # how long a tick waits for machines
 
-_ROW = np.dtype([("time_s", "<f8"), ("value", "<f8"), ("series", "<u4")])
-_PART = 2**18  # samples: 5 MB in the file
+_PART, _PART_S = 2**18, 60.0  # samples in memory, and seconds of them, at most
 _Series = tuple[str, str, str]  # node, metric, unit
 
 
@@ -41,8 +39,9 @@ class Readings:
     """What the sampler has gathered. `misses`: "collector: reason" → count. `clocks`: machine
     elsewhere → how much later its clock is than this computer's, by which samples are timed.
 
-    Samples beyond a `part` of so many are in a file in `folder` that has no name and ends with this
-    program. One thread may add while another reads.
+    Samples of each minute, or of each `part` of so many, go to a file of their own in `folder`, so
+    that a program that is killed leaves all but those of its last minute; without a folder memory
+    holds them all. One thread may add while another reads.
     """
 
     def __init__(
@@ -54,81 +53,75 @@ class Readings:
         self._folder, self._part = folder, part
         self._numbers: dict[_Series, int] = {}
         self._times_s, self._values, self._series = array("d"), array("d"), array("I")
-        self._file: IO[bytes] | None = None
-        self._parts_in_file = 0
+        self._files: list[Path] = []
+        self._due_s: float | None = None  # when the next part is written, at the latest
+        self._refused_s: float | None = None
         self._lock = threading.Lock()
         for sample in samples:
             self.add(sample)
 
     def add(self, sample: Sample) -> None:
-        """OSError if memory is full and the file takes no more: then the sample is not kept."""
+        """OSError if memory is full and the disk takes no more: then the sample is not kept."""
         series = (sample.node, sample.metric, sample.unit)
         with self._lock:
-            if len(self._series) == self._part:
-                self._spill()
+            full = len(self._series) >= self._part
+            if full and sample.time_s == self._refused_s:  # one attempt for all of a tick
+                raise OSError("the disk has no room for samples")
+            if self._folder and (full or (self._due_s and sample.time_s >= self._due_s)):
+                self._due_s = sample.time_s + _PART_S  # also after a failure, or each would try
+                self._refused_s = sample.time_s
+                with nullcontext() if full else suppress(OSError):
+                    self._spill(self._folder)
+            self._due_s = self._due_s or sample.time_s + _PART_S
             self._times_s.append(sample.time_s)
             self._values.append(sample.value)
             self._series.append(self._numbers.setdefault(series, len(self._numbers)))
 
-    def _spill(self) -> None:
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
-            weakref.finalize(self, self._file.close)
-        left = self._in_memory().tobytes()
-        end = (self._parts_in_file + 1) * len(left)
-        while left:  # at its own place: what a full disk took of an earlier attempt is written over
-            left = left[os.pwrite(self._file.fileno(), left, end - len(left)) :]
-        self._parts_in_file += 1
+    def _spill(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{len(self._files) + 1:05}.parquet"
+        parquet.write(file, [self._in_memory()], lasting=False)  # a sync would delay the next tick
+        self._files.append(file)
         self._times_s, self._values, self._series = array("d"), array("d"), array("I")
 
-    def _in_memory(self) -> np.ndarray:
-        rows = np.empty(len(self._series), _ROW)
-        rows["time_s"], rows["value"], rows["series"] = self._times_s, self._values, self._series
-        return rows
+    def _in_memory(self) -> pd.DataFrame:
+        numbers = np.array(self._series, dtype=np.intp)
+        node, metric, unit = (
+            pd.Series(column, dtype=str).take(numbers).array
+            for column in (zip(*self._numbers, strict=True) if self._numbers else ((), (), ()))
+        )
+        values = {"metric": metric, "unit": unit, "value": np.array(self._values)}
+        return pd.DataFrame({"time_s": np.array(self._times_s), "node": node, **values})
 
-    def _parts(self) -> Iterator[tuple[Sequence[_Series], np.ndarray]]:
-        """What has been added so far, in parts, of which the last may be empty; the `series` of a
-        row is a place in the sequence beside it."""
+    def _parts(self) -> Iterator[pd.DataFrame]:
+        """What has been added so far, in parts, of which the last may be empty."""
         with self._lock:
-            last, whole, names = self._in_memory(), self._parts_in_file, list(self._numbers)
-        for number in range(whole):
-            assert self._file is not None
-            size = self._part * _ROW.itemsize
-            yield names, np.frombuffer(os.pread(self._file.fileno(), size, number * size), _ROW)
-        yield names, last
+            last, files = self._in_memory(), list(self._files)
+        for file in files:
+            yield from parquet.parts(file)
+        yield last
 
     def samples(self, metrics: Collection[str] | None = None) -> Iterator[Sample]:
         """In the order in which they were added; without `metrics` those of all."""
-        for names, rows in self._parts():
-            wanted = [metrics is None or metric in metrics for _, metric, _ in names]
-            kept = rows[np.array(wanted, dtype=bool)[rows["series"]]] if names else rows
-            for time_s, value, series in kept.tolist():
-                node, metric, unit = names[series]
-                yield Sample(time_s, node, metric, unit, value)
+        for table in self._parts():
+            kept = table if metrics is None else table[table["metric"].isin(list(metrics))]
+            yield from (Sample(*row) for row in kept.itertuples(index=False, name=None))
 
     def tables(self, phases: Sequence[Phase]) -> Iterator[pd.DataFrame]:
         """time_s, node, metric, unit, value, phase, in parts, of which there is at least one; phase
         "" outside every phase."""
-        for names, rows in self._parts():
-            columns = zip(*names, strict=True) if names else ((), (), ())
-            node, metric, unit = (
-                pd.Series(column, dtype=str).take(rows["series"]).array for column in columns
-            )
-            times_s = rows["time_s"]
-            phase = np.zeros(len(rows), dtype=np.intp)
+        phase_names = pd.Series(["", *(one.name for one in phases)], dtype=str)
+        for table in self._parts():
+            phase = np.zeros(len(table), dtype=np.intp)
             for number, one in enumerate(phases, start=1):
-                phase[(times_s >= one.start_s) & (times_s <= one.end_s)] = number
-            phase_names = pd.Series(["", *(one.name for one in phases)], dtype=str)
-            yield pd.DataFrame(
-                {
-                    "time_s": times_s,
-                    "node": node,
-                    "metric": metric,
-                    "unit": unit,
-                    "value": rows["value"],
-                    "phase": phase_names.take(phase).array,
-                }
-            )
+                phase[(table["time_s"] >= one.start_s) & (table["time_s"] <= one.end_s)] = number
+            yield table.assign(phase=phase_names.take(phase).array)
+
+    def forget(self) -> None:
+        """Removes the files: the run's own table has all of them."""
+        with self._lock:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
 
     def facts(self) -> dict[str, Any]:
         """What sampling itself cost, and what it could not read."""

@@ -9,22 +9,32 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orchestrator.system import files
+
 _ROWS = 2**20
 
 
-def write(file: Path, parts: Iterable[pd.DataFrame]) -> None:
-    """Writes one table, each of its parts as a row group. All parts have the same columns; there
-    is at least one, which may be empty."""
+def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> None:
+    """Writes one table atomically, each of its parts as a row group. All parts have the same
+    columns and may be empty; without any there is no file. Not `lasting`: a power cut may undo
+    it."""
     writer: pq.ParquetWriter | None = None
+    new_file = file.with_name(f".{file.name}.new")
     try:
         for part in parts:
             if writer is None:
                 schema = pa.Schema.from_pandas(part, preserve_index=False)
-                writer = pq.ParquetWriter(file, schema)
+                writer = pq.ParquetWriter(new_file, schema, write_page_checksum=True)
             writer.write_table(pa.Table.from_pandas(part, writer.schema, preserve_index=False))
     finally:
         if writer is not None:
             writer.close()
+    if writer is None:
+        return  # no part, no table
+    if lasting:
+        files.put(new_file, file)
+    else:
+        new_file.replace(file)
 
 
 def rows(file: Path) -> int:
@@ -33,12 +43,26 @@ def rows(file: Path) -> int:
 
 
 def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
-    """The table of a file in parts, one after the other; none if there is no file. `categories`:
+    """The table of a file in parts, one after the other; none if there is no file. CutError for
+    one with a damaged part. `categories`:
     columns of texts that come as categories, a tenth as large."""
     if not file.is_file():
         return
     there = [name for name in categories if name in pq.read_schema(file).names]
     # Reading ahead, which is usual, keeps the bytes of the whole file until the last part.
-    with pq.ParquetFile(file, read_dictionary=there, pre_buffer=False) as table:
-        for batch in table.iter_batches(batch_size=_ROWS):
+    with pq.ParquetFile(
+        file, read_dictionary=there, pre_buffer=False, page_checksum_verification=True
+    ) as table:
+        batches = table.iter_batches(batch_size=_ROWS)
+        while True:
+            try:
+                batch = next(batches, None)
+            except (OSError, ValueError) as error:
+                raise files.CutError(
+                    f"{file} is damaged ({error})",
+                    advice="bring it back from a copy, or remove it: all else is then judged "
+                    "without it; `tierbench verify` names every such file",
+                ) from error
+            if batch is None:
+                return
             yield batch.to_pandas()

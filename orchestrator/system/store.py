@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -30,7 +29,7 @@ from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.system import parquet
 from orchestrator.system.clock import stamp
-from orchestrator.system.redaction import hidden_in
+from orchestrator.system.files import CutError, checksums, write_json
 from orchestrator.tier import Gate, in_layout
 
 SCHEMA_VERSION = 1
@@ -47,10 +46,6 @@ class _Judged:
     """The part of verdict.json that is read back."""
 
     decisions: tuple[Decision, ...]
-
-
-class CutError(UsageError):
-    """A file that does not have its form."""
 
 
 _Read = TypeVar("_Read")
@@ -118,13 +113,18 @@ def unfinished_run(results: Path, name: str) -> Path:
     UsageError if another run is in progress, or none.
     """
     campaign = newest(results) or results / "latest"
+    if (unfinished := in_progress(campaign)) is None:
+        raise UsageError(f"no run is going on in {campaign}")
+    if name not in ("latest", unfinished.name):
+        raise UsageError(f"{name} is not going on; {unfinished.name} is")
+    return unfinished
+
+
+def in_progress(campaign: Path) -> Path | None:
+    """Returns the folder of the run without a record, if there is one."""
     folders = sorted((campaign / "runs").glob("*/"))
     unfinished = [folder for folder in folders if not (folder / "record.json").exists()]
-    if not unfinished:
-        raise UsageError(f"no run is going on in {campaign}")
-    if name not in ("latest", unfinished[-1].name):
-        raise UsageError(f"{name} is not going on; {unfinished[-1].name} is")
-    return unfinished[-1]
+    return unfinished[-1] if unfinished else None
 
 
 def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
@@ -166,15 +166,14 @@ def save_run(
         parquet.write(folder / _TRANSACTIONS, latencies)
     if samples is not None:
         parquet.write(folder / _SAMPLES, samples)
-    for name in (_INTERVALS, _TRANSACTIONS, _SAMPLES):
-        with contextlib.suppress(FileNotFoundError), (folder / name).open("rb") as file:
-            os.fsync(file.fileno())  # on the disk before the record, which says that they are whole
     save_record(folder, record)
 
 
 def save_record(folder: Path, record: Record) -> None:
-    """Saves the record alone; its tables have been saved."""
-    write_json(folder / "record.json", asdict(record, dict_factory=in_layout))
+    """Saves the record with the checksums of all files of the run, which are then on the disk."""
+    file = folder / "record.json"
+    content = asdict(record, dict_factory=in_layout)
+    write_json(file, {**content, "files": checksums(folder, file)})
 
 
 _GATES = "gates.json"
@@ -225,6 +224,11 @@ def load(campaign: Path, tables: bool = True) -> Results:
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(plan, notes=(*plan.notes, *(one for one in notes if one not in plan.notes)))
     return Results(campaign.resolve().name, plan, fingerprint, tuple(runs), gates)
+
+
+def load_run(folder: Path) -> RunData:
+    """One run with its tables. CutError if its record was cut; cut tables are none."""
+    return _run_data(_read(folder / "record.json", Record), folder, True, [])
 
 
 def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read:
@@ -317,20 +321,3 @@ def _other_form(file: Path, why: str) -> CutError:
         f"{file} does not have the form this version reads {why}",
         advice="was it written by another version, or edited by hand?",
     )
-
-
-def write_json(file: Path, content: Any) -> None:
-    """Writes atomically: a reader sees the old file or the new one, never half of one. Passwords
-    in URLs and connection strings are left out."""
-    text = json.dumps(hidden_in(content), indent=1, ensure_ascii=False, default=str)
-    write_text(file, text + "\n")
-
-
-def write_text(file: Path, text: str) -> None:
-    """The same for any text."""
-    new_file = file.with_name(f".{file.name}.new")
-    with new_file.open("w", encoding="utf-8") as new:
-        new.write(text)
-        new.flush()
-        os.fsync(new.fileno())  # or a machine that loses its power may keep an empty file
-    new_file.replace(file)

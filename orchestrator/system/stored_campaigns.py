@@ -12,7 +12,7 @@ from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.system import store
+from orchestrator.system import files, store
 from orchestrator.system.clock import from_stamp
 
 _BASELINES = "baselines.json"
@@ -76,7 +76,7 @@ def resolve(results: Path, text: str) -> Path:
 
 
 def baselines(results: Path) -> dict[str, str]:
-    """Name → folder: its name in `results`, or its full path elsewhere. `store.CutError` if the
+    """Name → folder: its name in `results`, or its full path elsewhere. `files.CutError` if the
     file does not have its form."""
     file = results / _BASELINES
     if not file.is_file():
@@ -85,7 +85,7 @@ def baselines(results: Path) -> dict[str, str]:
         content = json.loads(file.read_text())
         version, names = content["schema_version"], dict(content["baselines"])
     except (ValueError, KeyError, TypeError) as error:
-        raise store.CutError(
+        raise files.CutError(
             f"{file} cannot be read ({type(error).__name__}: {error})",
             advice="mend it, or name a campaign anew with `tierbench baseline set`: that puts this "
             f"file aside as {_ASIDE}",
@@ -111,7 +111,7 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
     inside = folder.parent == results.resolve()
     try:
         saved = baselines(results)
-    except store.CutError:
+    except files.CutError:
         saved = {}
         (results / _BASELINES).replace(results / _ASIDE)
     _write(results, {**saved, name: folder.name if inside else str(folder)})
@@ -128,4 +128,4 @@ def remove_baseline(results: Path, name: str) -> None:
 
 def _write(results: Path, names: Mapping[str, str]) -> None:
     content = {"schema_version": _SCHEMA_VERSION, "baselines": dict(sorted(names.items()))}
-    store.write_json(results / _BASELINES, content)
+    files.write_json(results / _BASELINES, content)

@@ -27,7 +27,7 @@ from orchestrator.platforms.common.claims import (
     VolumeSource,
 )
 from orchestrator.powers import World
-from orchestrator.system import at_once
+from orchestrator.system import at_once, files
 from orchestrator.tier import ClassVolumes, ClassWanted, DiskKind, Gate, Tier
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tiers.common.emulated import disk_files, disk_server
@@ -120,7 +120,7 @@ class StorageClassTier:
                     pass
         for note, name in zip(snapshots, names, strict=True):
             note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(f"{'claim' if copies else 'snapshot'} {name}\n")
+            files.write_text(note, f"{'claim' if copies else 'snapshot'} {name}\n")
 
     @contextmanager
     def attached(

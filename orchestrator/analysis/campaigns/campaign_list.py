@@ -78,13 +78,13 @@ def entry(
         done=sum(run.record.run.number in numbers for run in campaign.done),
         planned=len(plan.runs),
         published=campaign.published,
-        decisions={one.workload: _phrase(one, len(plan.profiles)) for one in decisions},
+        decisions={one.workload: phrase(one, len(plan.profiles)) for one in decisions},
         baselines=tuple(baselines),
         left_out=results.left_out(campaign),
     )
 
 
-def _phrase(decision: Decision, tiers: int) -> str:
+def phrase(decision: Decision, tiers: int) -> str:
     if decision.tier is None:
         return "no answer" if tiers > 1 else "one tier"
     return f"{decision.tier} (by {decision.criterion})" if decision.criterion else decision.tier

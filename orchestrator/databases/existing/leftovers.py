@@ -16,7 +16,7 @@ from typing import Any
 
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.keys.addresses import Hosts, Server
-from orchestrator.system import host, store
+from orchestrator.system import files, host
 
 _FOLDER = "existing"
 
@@ -68,7 +68,7 @@ class Leftover:
 def remember(cache: Path, declared: Existing, owner: Owner) -> None:
     file = _file(cache, declared)
     file.parent.mkdir(parents=True, exist_ok=True)
-    store.write_json(file, {"declared": asdict(declared), "owner": asdict(owner)})
+    files.write_json(file, {"declared": asdict(declared), "owner": asdict(owner)})
 
 
 def forget(cache: Path, declared: Existing) -> None:
@@ -84,8 +84,8 @@ def all_of(cache: Path) -> tuple[Leftover, ...]:
     return tuple(_read(sorted((cache / _FOLDER).glob("*.json"))))
 
 
-def _read(files: list[Path]) -> Iterator[Leftover]:
-    for file in files:
+def _read(paths: list[Path]) -> Iterator[Leftover]:
+    for file in paths:
         try:
             content = json.loads(file.read_text())
             yield _leftover(content["declared"], Owner(**content["owner"]))

@@ -25,6 +25,7 @@ from orchestrator.databases.existing.declaration import Existing, address
 from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.errors import RunError, UsageError
 from orchestrator.powers import World
+from orchestrator.system import files
 from orchestrator.system.sql import Connect, Session
 from orchestrator.units import format_seconds
 
@@ -217,7 +218,7 @@ class OwnDatabase:
         """Keeps the database that was just loaded; `snapshot` says afterwards that it was kept.
         RunError if the command fails."""
         self._run("save", self.declared.save or "", snapshot)
-        snapshot.write_text("saved by the profile's own command\n")
+        files.write_text(snapshot, "saved by the profile's own command\n")
 
     def restore(self, snapshot: Path) -> None:
         """Fills our new, empty database with what was kept. RunError if the command fails."""

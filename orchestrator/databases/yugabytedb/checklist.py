@@ -29,7 +29,8 @@ from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Platform, World
-from orchestrator.system import sql, store
+from orchestrator.system import files, sql
+from orchestrator.system.redaction import hidden
 from orchestrator.system.sql import Connect
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
@@ -233,7 +234,7 @@ def kept(
     if results is not None:
         report = results / f"first-run-{re.sub(r'[^A-Za-z0-9.-]+', '-', tag)}.txt"
         results.mkdir(parents=True, exist_ok=True)
-        report.write_text(_text(made, tag, platform, world), encoding="utf-8")
+        files.write_text(report, _text(made, tag, platform, world))
         world.progress.note(f"{report} has all of it, to attach to an issue; no password is in it")
     confirmed = [finding.name for finding in made if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
@@ -243,7 +244,7 @@ def kept(
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
-    store.write_json(file, content)
+    files.write_json(file, content)
     world.progress.note(
         f"DB=auto takes YugabyteDB there from now on, as long as {tag} is this image"
     )
@@ -254,9 +255,6 @@ def summary(findings: Sequence[CheckedFact]) -> str:
     differing = [finding.name for finding in findings if finding.state != "confirmed"]
     text = f"{len(findings) - len(differing)} of {len(findings)} confirmed"
     return f"{text}, these differ: {', '.join(differing)}" if differing else text
-
-
-_SECRET = re.compile(r"(password['\"]?\s*[=:]\s*)\S+", re.IGNORECASE)
 
 
 def _text(findings: Sequence[CheckedFact], tag: str, platform: Platform, world: World) -> str:
@@ -274,7 +272,7 @@ def _text(findings: Sequence[CheckedFact], tag: str, platform: Platform, world: 
         before = " (inferred)" if finding.inferred else ""
         lines += ["", f"{finding.state} {finding.name}{before}: {finding.claim}"]
         lines += [f"    {line}" for line in finding.seen.splitlines()]
-    return _SECRET.sub(r"\1***", "\n".join(lines)) + "\n"
+    return hidden("\n".join(lines)) + "\n"
 
 
 def _complete(confirmed: Iterable[str]) -> bool:

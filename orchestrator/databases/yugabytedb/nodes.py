@@ -27,6 +27,7 @@ from orchestrator.powers import (
     World,
 )
 from orchestrator.system import at_once
+from orchestrator.system.redaction import hidden
 from orchestrator.yugabyte import pages
 
 _HOME = "/home/yugabyte"
@@ -40,7 +41,6 @@ _SERVERS_LOGS = (
     "data/yb-data/*/logs/*.FATAL $(ls -t data/yb-data/*/logs/postgresql-*.log | head -n 1); do "
     '[ -s "$file" ] && echo "$file:" && tail -n 8 "$file"; done 2>/dev/null; true'
 )
-_SECRET = re.compile(r"(password\s+)'[^']*'", re.IGNORECASE)
 # What a failure's text tells → what it means.
 PASSWORD = re.compile(r"Could not update (?:Postgress|Cassandra) user password")
 _MEANINGS = (
@@ -159,7 +159,7 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
             said = _on_its_disk(plan, "logs", _SERVERS_LOGS, world).out
     except TierbenchError as error:
         said = error.what
-    said = _SECRET.sub(r"\1'***'", said.strip())
+    said = hidden(said.strip())
     return f"{plan.name}, its servers' logs:\n{said}" if said else ""
 
 

@@ -43,6 +43,8 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "warmup": ("--warmup", "steady"),
     "windows": ("--db", "postgresql", "--windows", "checkpoints"),
     "overrides": ("--set", "threads=3", "--set", "isolation=repeatable read"),
+    "cache_max": ("--cache-max", "200GiB"),
+    "on_end": ("--on-end", "true"),
     "dry_run": ("--dry-run",),
     "margin_pct": ("--margin", "7.5"),
     "p99_margin_pct": ("--p99-margin", "12.5"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import io
+import re
+from collections.abc import Callable
 
 import pytest
 
@@ -43,3 +45,38 @@ def test_a_console_that_is_gone_ends_nothing(error: Exception, terminal: bool) -
     progress.warn("a warning")
     progress.done()
     assert file.tried
+
+
+def logged(tell: Callable[[ConsoleProgress], None]) -> list[str]:
+    """What a file gets."""
+    file = io.StringIO()
+    tell(ConsoleProgress(LastingConsole(file=file, force_terminal=False)))
+    return file.getvalue().splitlines()
+
+
+def test_off_a_terminal_a_step_that_goes_on_is_told_once_a_minute_and_a_new_one_at_once() -> None:
+    def tell(progress: ConsoleProgress) -> None:
+        for second in range(100):
+            progress.step(f"measuring: {second} s, {1000 + second}/s, p99 {second / 10} ms", 5.0)
+        progress.step("reading what was measured")
+        progress.run("02-ultra", 2, 2, 60.0)
+        progress.step("measuring: 0 s, 9/s, p99 1.5 s")
+
+    told = logged(tell)
+    stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
+    assert all(re.match(stamp, line) for line in told)
+    assert [re.sub(stamp, "", line) for line in told] == [
+        "  measuring: 0 s, 1000/s, p99 0.0 ms (about 5 s)",
+        "  reading what was measured",
+        "[2/2] 02-ultra · about 60 s left",
+        "  measuring: 0 s, 9/s, p99 1.5 s",
+    ]
+
+
+def test_neither_control_characters_nor_passwords_reach_the_console() -> None:
+    def tell(progress: ConsoleProgress) -> None:
+        for say in (progress.step, progress.note, progress.warn):
+            say("a log said \x1b]0;owned\x07 of http://ann:pl4nted@host \x9b2J")
+
+    for line in logged(tell):
+        assert line.endswith(r"a log said \x1b]0;owned\x07 of http://ann:***@host \x9b2J")

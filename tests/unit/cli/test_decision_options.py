@@ -14,7 +14,7 @@ from orchestrator.cli import campaign
 from orchestrator.errors import UsageError
 from orchestrator.model import Objective
 from orchestrator.planning import project_files
-from orchestrator.system import store
+from orchestrator.system import files
 from tests import ROOT
 from tests.campaigns import build_campaign
 
@@ -33,11 +33,11 @@ def stored(tmp_path: Path) -> Path:
     results: Results = build_campaign(
         workloads=["tpcc", "point-select"], repetitions=3, noise_pct=0.3, frames=False
     )
-    store.write_json(tmp_path / "plan.json", asdict(results.plan))
+    files.write_json(tmp_path / "plan.json", asdict(results.plan))
     for run in results.runs:
         folder = tmp_path / "runs" / run.record.run.slug
         folder.mkdir(parents=True)
-        store.write_json(folder / "record.json", asdict(run.record))
+        files.write_json(folder / "record.json", asdict(run.record))
     return tmp_path
 
 
@@ -60,7 +60,7 @@ def test_analyze_judges_by_another_slo_and_leaves_the_plan(stored: Path) -> None
 def test_analyze_uses_the_slo_that_was_planned(stored: Path) -> None:
     plan = json.loads((stored / "plan.json").read_text())
     plan["workloads"][0]["slo"] = [asdict(Objective("latency_avg_s", "new_order", 60.0))]
-    store.write_json(stored / "plan.json", plan)
+    files.write_json(stored / "plan.json", plan)
     assert decisions(stored)["tpcc"]["slo"] == ["new_order average < 60 s"]
 
 

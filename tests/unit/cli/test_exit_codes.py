@@ -13,7 +13,7 @@ import pytest
 from orchestrator.cli.app import App
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_WORSE
-from orchestrator.system import store
+from orchestrator.system import files, store
 from tests import ROOT
 from tests.apps import an_app
 from tests.campaigns import build_campaign
@@ -50,7 +50,7 @@ def test_compare_ends_with_the_code_of_what_was_found(
             folder = store.create(tmp_path, made.plan, made.fingerprint, 1_750_000_000.0)
             for run in made.runs:
                 place = store.run_folder(folder, run.record.run)
-                store.write_json(place / "record.json", asdict(run.record))
+                files.write_json(place / "record.json", asdict(run.record))
             return folder
 
     words = ["compare", "--profiles", "premium ultra", "--workloads", "point-select"]

@@ -12,7 +12,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.report.exports import FORMATS
-from orchestrator.system import store
+from orchestrator.system import files, store
 from tests import ROOT
 from tests.campaigns import build_campaign
 
@@ -26,7 +26,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
     for run in made.runs:
-        store.write_json(
+        files.write_json(
             store.run_folder(campaign, run.record.run) / "record.json", asdict(run.record)
         )
     return folder

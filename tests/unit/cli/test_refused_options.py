@@ -119,6 +119,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     },
     "schema": {},
     "export": dict.fromkeys(("--format", "--output", "--slo", "--results"), ""),
+    "status": {"--results": ""},
     "verify": {"--results": ""},
     "history": {
         **dict.fromkeys(("--profile", "--workload", "--database", "--since"), ""),

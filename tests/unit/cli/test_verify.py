@@ -180,3 +180,25 @@ def test_published_figures_leave_nothing_to_count(
     capsys.readouterr()
     assert verified(tmp_path / "latest") == EXIT_DONE
     assert "published figures, which leave no raw files" in capsys.readouterr().out
+
+
+def test_files_are_held_against_their_checksums_even_without_a_plan(
+    sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / sound.name
+    shutil.copytree(sound, folder)
+    for name in ("samples.parquet", "raw/latency-0.bin"):
+        file = first(folder) / name
+        file.write_bytes(file.read_bytes()[:-700])
+    (folder / "runs/02-ultra-tpcc-r2/intervals.csv").unlink()
+    (folder / "plan.json").write_bytes((folder / "plan.json").read_bytes()[:-9])
+    assert verified(folder) == EXIT_DIFFERS
+    told = capsys.readouterr().out
+    for said in (
+        r"^runs/01-ultra-tpcc-r1: \d+ files held against the checksums of record.json$",
+        r"^  differs: samples.parquet was cut: \d+ of \d+ bytes are there$",
+        r"^  differs: raw/latency-0.bin was cut: \d+ of \d+ bytes are there$",
+        r"^  differs: intervals.csv is missing or cannot be read: No such file or directory$",
+        r"^plan.json: nothing is counted again$",
+    ):
+        assert re.search(said, told, re.MULTILINE), said

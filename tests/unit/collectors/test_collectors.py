@@ -19,7 +19,6 @@ from orchestrator.collectors.network import NetworkCollector
 from orchestrator.model import Node, Phase, Sample
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine
-from orchestrator.run import telemetry
 from orchestrator.run.telemetry import Readings, read_once, sampling
 from orchestrator.system.clock import SystemClock
 from tests.fakes import FakeClock
@@ -260,12 +259,20 @@ def test_every_sample_carries_its_phase() -> None:
     assert table["phase"].tolist() == ["", "warm-up", "measure"]
 
 
-def test_samples_beyond_a_part_are_in_a_file_until_the_run_ends(tmp_path: Path) -> None:
+def test_all_but_the_last_minute_survives_a_program_that_is_killed(tmp_path: Path) -> None:
+    readings = Readings(folder=tmp_path)
+    for second in range(150):
+        readings.add(Sample(1e9 + second, "n", "m", "s", float(second)))
+    left = pd.concat(map(pd.read_parquet, sorted(tmp_path.glob("*.parquet"))))
+    assert left["value"].tolist() == [float(second) for second in range(120)]
+
+
+def test_samples_beyond_a_part_are_in_files_until_the_run_ends(tmp_path: Path) -> None:
     added = [
         Sample(float(t), f"node-{t % 3}", "m" if t % 2 else "g", "s", t / 7) for t in range(11)
     ]
-    readings = Readings(added, folder=tmp_path, part=4)
-    assert list(tmp_path.iterdir()) == []  # it has no name: nothing stays of a killed program
+    readings = Readings(added, folder=tmp_path / "parts", part=4)
+    assert len(list((tmp_path / "parts").iterdir())) == 2
     assert list(readings.samples()) == added
     assert list(readings.samples({"g"})) == added[::2]
     table = pd.concat(readings.tables([Phase("measure", 2.0, 5.0)]), ignore_index=True)
@@ -274,6 +281,8 @@ def test_samples_beyond_a_part_are_in_a_file_until_the_run_ends(tmp_path: Path) 
     assert table["phase"].tolist() == ["", "", *["measure"] * 4, *[""] * 5]
     (empty,) = Readings().tables([])
     assert empty.empty and list(empty.columns) == list(table.columns)
+    readings.forget()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
@@ -303,12 +312,13 @@ def test_samples_that_the_disk_has_no_room_for_are_missed_and_memory_stays(
                 refused += 1
         return refused
 
-    full_at(part * telemetry._ROW.itemsize * 3 // 2)
+    assert add(3 * part // 2) == 0
+    full_at(200)
     try:
         refused = add(5 * part)
     finally:
         full_at(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
-    assert refused == 5 * part - len(kept) > 0
+    assert refused == 13 * part // 2 - len(kept) > 0
     assert len(readings._series) <= part, "memory holds no more than before"
     assert add(2 * part) == 0, "when there is room again, they are kept again"
     assert list(readings.samples()) == kept

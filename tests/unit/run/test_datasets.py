@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from orchestrator.errors import LoadError, NodeError, UnavailableError, Unfinish
 from orchestrator.kernel import mounts
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets
+from orchestrator.run import cache_limit, checks, datasets, observed
 from orchestrator.tier import Tier
+from orchestrator.tiers.common.real import removal
 from tests.fake_parts import FakeTier
 from tests.fakes import Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
@@ -77,6 +79,27 @@ def test_a_snapshot_that_is_gone_is_loaded_anew(make: Make) -> None:
     ensure(campaign, nodes=2)[1].unlink()
     assert all(one.exists() for one in ensure(campaign, nodes=2))
     assert campaign.log.words.count("load") == 2
+
+
+def test_the_longest_unused_data_sets_go_but_none_of_the_campaign(make: Make) -> None:
+    campaign, plan = make(), a_plan()
+    campaign.execute(plan=plan)
+    own = next((campaign.world.cache / "datasets").glob("*/dataset.json")).parent
+    for age, name in enumerate(("oldest", "older", "newer", "somebody's")):
+        folder = own.with_name(name)
+        if name == "somebody's":
+            folder.mkdir()
+        else:
+            marked.make(str(folder), removal.owner(campaign.world))
+        (folder / "node-1.img").write_bytes(bytes(2**20))
+        (folder / "dataset.json").write_text("{}")
+        os.utime(folder / "dataset.json", (age + 1, age + 1))
+    os.utime(own / "dataset.json", (0, 0))
+    cache_limit.hold_to(2 * 2**20 + 2**19, plan, campaign.parts, campaign.world)
+    left = {file.parent.name for file in own.parent.glob("*/dataset.json")}
+    assert left == {own.name, "newer", "somebody's"}
+    campaign.execute(plan=plan)
+    assert (own / "dataset.json").stat().st_mtime > 1, "it was used now"
 
 
 def words_of(campaign: Campaign, *beginnings: str) -> list[str]:
@@ -229,6 +252,21 @@ def test_a_small_file_that_was_cut_stops_nothing(make: Make, name: str) -> None:
         file.write_bytes(file.read_bytes()[: min(cut, file.stat().st_size - 2)])
         ensure(campaign, nodes=1)
         assert list(datasets.forget(campaign.world))
+
+
+@pytest.mark.parametrize("part", [0, 0.3, 0.7, 0.97])
+def test_no_file_of_the_cache_that_was_cut_stops_a_campaign(make: Make, part: float) -> None:
+    campaign = make()
+    campaign.execute()
+    observed.note("a part", 5.0, campaign.world)
+    cut = sorted(campaign.world.cache.rglob("*.json"))
+    assert {"dataset.json", "durations.json"} <= {file.name for file in cut}
+    for file in cut:
+        file.write_bytes(file.read_bytes()[: int(file.stat().st_size * part)])
+    assert {one.outcome for one in campaign.execute()} == {"done"}
+    observed.note("a part", 5.0, campaign.world)
+    for file in cut:
+        json.loads(file.read_text())  # each is whole again
 
 
 @pytest.mark.usefixtures("nothing_mounted")

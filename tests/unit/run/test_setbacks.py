@@ -5,7 +5,8 @@ Method: fake parts that raise once or always at a given word of the log; the rec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,11 @@ from orchestrator.errors import (
     UsageError,
     VoidError,
 )
-from orchestrator.model import Record
+from orchestrator.model import Node, Record
+from orchestrator.parts import Disks
 from orchestrator.system import store
-from tests.fake_parts import DOWN, FakeGenerator
+from orchestrator.tier import Tier
+from tests.fake_parts import DOWN, FakeGenerator, FakeTier
 from tests.fakes import FakeClock, Log
 from tests.plans import a_plan
 from tests.unit.run.conftest import Failing, Make
@@ -67,6 +70,39 @@ def test_an_error_that_is_not_ours_fails_the_run(
     assert failed.measurements == ()
     (trace,) = (tmp_path / "results" / "latest" / "runs").glob("01-*/raw/failure.txt")
     assert "Traceback" in trace.read_text() and type(error).__name__ in trace.read_text()
+
+
+class ServedTier(FakeTier):
+    """Its disk has a server."""
+
+    @contextmanager
+    def attached(self, tier: Tier, *rest: Any) -> Iterator[Disks]:
+        with super().attached(tier, *rest) as disks:
+            server = Node("disk-node-1", "disk", container="c-disk-node-1")
+            yield replace(disks, volumes=(replace(disks.volumes[0], server=server),))
+
+
+def test_a_full_disk_of_the_host_is_the_cause_that_is_named_and_secrets_are_in_no_file(
+    make: Make, tmp_path: Path
+) -> None:
+    secrets = "of postgresql://ann:pl4/nted@h/db PGPASSWORD=pl4nted"
+    error = NodeError("node-1 ended", evidence=secrets)
+    log = Failing("warm", error, (1,))
+    campaign = make(log)
+    tiers = {"emulated": ServedTier(log, restores=True)}
+    campaign.parts = replace(campaign.parts, tiers=tiers)
+    platform: Any = campaign.world.platform
+    platform.said["c-disk-node-1"] = (
+        '{"device": "/dev/loop7"}\n'
+        "tierdisk: the host cannot store or read the image (is its disk full?)\n"
+    )
+    platform.said["c-node-1"] = "database_password: 'pl4nted'"
+    failed, _ = campaign.execute(repetitions=2)
+    cause = "disk-node-1: the host cannot store or read the image (is its disk full?)"
+    assert failed.failure == f"node-1 ended; {cause}"
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert any(file.name == "failure.txt" for file in files)
+    assert [file for file in files if b"nted" in file.read_bytes()] == []
 
 
 @pytest.mark.parametrize(

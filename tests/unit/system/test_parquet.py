@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
 
-from orchestrator.system import parquet
+from orchestrator.system import files, parquet
 
 ROWS, PARTS = 2**18, 16
 
@@ -49,3 +50,13 @@ def test_texts_come_as_categories_where_that_is_asked_for(tmp_path: Path) -> Non
 
 def test_no_file_has_no_parts(tmp_path: Path) -> None:
     assert not list(parquet.parts(tmp_path / "none.parquet"))
+
+
+def test_a_damaged_part_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "table.parquet"
+    parquet.write(file, [pd.DataFrame({"value": np.random.default_rng(1).random(50_000)})])
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(files.CutError, match=r"table\.parquet is damaged"):
+        list(parquet.parts(file))

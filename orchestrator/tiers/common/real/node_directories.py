@@ -17,6 +17,7 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Machine, World
+from orchestrator.system import files
 from orchestrator.system.clock import wait_until
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import node_places, real_disk, removal, snapshots
@@ -127,7 +128,7 @@ def loading(
             _command("save", tier, path, where, taken, world)
         for file in taken:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("saved by the profile's own command\n")
+            files.write_text(file, "saved by the profile's own command\n")
 
 
 # ------------------------------------------------------------------ after copying

@@ -1,0 +1,122 @@
+"""How a campaign stands, in words: what its last run gave, how long it takes, what it has cost, and
+what would be decided now. From its folder alone, so that it can be asked for from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from orchestrator.analysis import results
+from orchestrator.analysis.campaigns import campaign_list
+from orchestrator.analysis.decisions.decision import decisions
+from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.model import Plan, Run
+from orchestrator.planning import costs
+from orchestrator.planning.plan import TimeLeft
+from orchestrator.powers import World
+from orchestrator.system import store
+from orchestrator.system.clock import from_stamp
+from orchestrator.units import counted, format_quantity, format_seconds, listed
+
+_SHOWN = (("throughput_per_s", "{}/s"), ("nopm", "{} NOPM"), ("latency_p99_s", "p99 {}"))
+SILENT_S = 900.0
+
+
+def announce(campaign: Path, run: Run, world: World) -> None:
+    """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
+    try:
+        stored = store.load(campaign, tables=False)
+        world.progress.note(of_run(store.load_run(store.run_folder(campaign, run)), stored))
+        for line in standing(stored, world.clock.now()):
+            world.progress.note(f"  {line}")
+    except Exception as error:
+        world.progress.warn(f"how the campaign stands cannot be told: {error}")
+
+
+def of_run(run: RunData, campaign: Results) -> str:
+    """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by disk iops, 2 doubts`."""
+    record, cpus = run.record, results.machine_cpus(campaign)
+    title = f"run {record.run.number} of {len(campaign.plan.runs)}, "
+    title += f"{record.run.profile} × {record.run.workload}"
+    if record.outcome != "done":
+        return f"{title}: {record.outcome}: {record.failure or ''}"
+    figures = {m.metric: m.value for m in record.measurements if m.scope == "all"}
+    said = [
+        form.format(format_quantity(figures[name], "s" if "latency" in name else ""))
+        for name, form in _SHOWN
+        if name in figures
+    ]
+    if (limit := bottlenecks.bottleneck([run], cpus)) and limit.cause != "unattributed":
+        said.append(f"limited by {limit.cause.replace('_', ' ')}")
+    doubts = [*record.doubts, *kinds.of_run(run, resources.total(run, cpus))]
+    return f"{title}: {', '.join(said)}, {counted(len(dict.fromkeys(doubts)), 'doubt')}"
+
+
+def standing(campaign: Results, now_s: float) -> Iterator[str]:
+    """Time, cost so far, and the decision of each workload as the finished runs have it."""
+    plan = campaign.plan
+    began_s = from_stamp(campaign.name) or results.began_s(campaign) or now_s
+    elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, began_s, now_s)
+    said = [f"{format_seconds(elapsed_s)} so far"]
+    if left_s is not None:
+        until = datetime.fromtimestamp(now_s + left_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        said.append(f"about {format_seconds(left_s)} left, until {until}")
+    yield ", ".join([*said, *_cost(plan, elapsed_s)])
+    if len(plan.tiers) < 2:
+        return
+    doubts = kinds.find(campaign)
+    for one in decisions(campaign, bottlenecks.bottlenecks(campaign), doubts):
+        is_open = "open" if one.is_open else campaign_list.phrase(one, len(plan.profiles))
+        yield f"{one.workload}, by the runs so far: {is_open}"
+
+
+def _left_s(campaign: Results, began_s: float, now_s: float) -> float | None:
+    """None after the last run."""
+    left, made, ended_s = TimeLeft(), set[int](), began_s
+    for run in campaign.runs:
+        made.add(run.record.run.number)
+        if phases := run.record.phases:
+            ended_s = phases[-1].end_s
+            left.took(run.record.workload, ended_s - phases[0].start_s)
+    ahead = [run for run in campaign.plan.runs if run.number not in made]
+    return max(0.0, left.before(ahead[0], campaign.plan) - (now_s - ended_s)) if ahead else None
+
+
+def _cost(plan: Plan, elapsed_s: float) -> list[str]:
+    """At list price; empty where nothing with a known price is rented."""
+    share = elapsed_s / max(costs.most_s(plan), 1.0)
+    sums = costs.total(costs.rented(plan))
+    amounts = [f"{total * share:,.2f} {currency}" for currency, total in sums.items()]
+    return [f"about {listed(amounts)} so far"] if amounts else []
+
+
+def described(folder: Path, now_s: float) -> Iterator[str]:
+    """The same of a whole campaign, for a person who was away: every finished run, then the one
+    that is going on."""
+    campaign = store.load(folder, tables=False)
+    yield f"{folder.resolve()}: {len(campaign.runs)} of {counted(len(campaign.plan.runs), 'run')}"
+    for run in campaign.runs:
+        slug = run.record.run.slug
+        yield of_run(store.load_run(folder / "runs" / slug), campaign)
+    report = folder / "report.md"
+    if report.is_file() and len(campaign.runs) >= len(campaign.plan.runs):
+        yield from standing(campaign, _changed_s(report))
+        yield "it has ended: `tierbench report` shows what was found"
+        return
+    yield from standing(campaign, now_s)
+    if (going := store.in_progress(folder)) is not None:
+        yield f"in progress: {going.name}"
+    silent_s = now_s - max((_changed_s(file) for file in folder.rglob("*")), default=now_s)
+    words = f"last written {format_seconds(max(silent_s, 0.0))} ago"
+    yield f"{words}: is it still running?" if silent_s > SILENT_S else words
+
+
+def _changed_s(file: Path) -> float:
+    with suppress(OSError):  # it went meanwhile
+        return file.stat().st_mtime
+    return 0.0

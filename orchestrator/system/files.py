@@ -1,0 +1,99 @@
+"""Files that outlive a power cut: on the disk before they replace what was there, and so is the
+folder that names them; and checksums by which a file that was cut or changed is told later."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import UsageError
+from orchestrator.system.redaction import hidden_in
+
+
+class CutError(UsageError):
+    """A file that does not have its form."""
+
+
+Checksums = Mapping[str, Mapping[str, Any]]  # path below a folder → bytes, sha256
+
+
+def write_text(file: Path, text: str) -> None:
+    """Writes atomically: a reader sees the old file or the new one, never half of one."""
+    new_file = file.with_name(f".{file.name}.new")
+    new_file.write_text(text, encoding="utf-8")
+    put(new_file, file)
+
+
+def write_json(file: Path, content: Any) -> None:
+    """The same for any JSON. Passwords in URLs and connection strings are left out."""
+    text = json.dumps(hidden_in(content), indent=1, ensure_ascii=False, default=str)
+    write_text(file, text + "\n")
+
+
+def put(new_file: Path, file: Path) -> None:
+    """Gives a file that is written its name, once its content is on the disk."""
+    sync(new_file)
+    new_file.replace(file)
+    sync(file.parent)
+
+
+def sync(path: Path) -> None:
+    """What was written to a file, or a folder's names, is on the disk when this returns. Some file
+    systems refuse that for folders: then their names are as safe as these make them."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError) if path.is_dir() else contextlib.nullcontext():
+            os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
+    """Puts every file below a folder on the disk and returns its checksum. Those that an earlier
+    `record` beside them has, and that did not change since, are taken from there."""
+    known, since_ns = recorded_checksums(record), 0
+    if record.is_file():
+        since_ns = record.stat().st_mtime_ns
+    sums: dict[str, dict[str, Any]] = {}
+    for file in sorted(folder.rglob("*")):
+        name = file.relative_to(folder).as_posix()
+        if not file.is_file() or file == record or name.startswith("."):
+            continue
+        status = file.stat()
+        same = status.st_mtime_ns < since_ns and known.get(name, {}).get("bytes") == status.st_size
+        sums[name] = dict(known[name]) if same else _checksum(file)
+    return sums
+
+
+def _checksum(file: Path) -> dict[str, Any]:
+    sync(file)
+    with file.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+        return {"bytes": content.tell(), "sha256": digest}
+
+
+def recorded_checksums(record: Path) -> Checksums:
+    """Those in a run's record; none of earlier releases, or if it was cut."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        return dict(json.loads(record.read_bytes())["files"])
+    return {}
+
+
+def differences(record: Path) -> Iterator[str]:
+    """Which files are not as `record` beside them says, in words."""
+    for name, said in recorded_checksums(record).items():
+        file = record.parent / name
+        try:
+            found = _checksum(file)
+        except OSError as error:
+            yield f"{name} is missing or cannot be read: {error.strerror}"
+            continue
+        if found["bytes"] < said["bytes"]:
+            yield f"{name} was cut: {found['bytes']} of {said['bytes']} bytes are there"
+        elif found["sha256"] != said["sha256"]:
+            yield f"{name} was changed after its run"

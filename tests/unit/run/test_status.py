@@ -1,0 +1,56 @@
+"""How a campaign stands, from its folder alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
+from orchestrator.model import Run
+from orchestrator.run import status
+from orchestrator.system import store
+from tests.campaigns import build_campaign, stored
+from tests.fakes import fake_world
+
+BEGAN_S = 1_750_000_000.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three of four runs are finished, the last is in progress."""
+    made = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], repetitions=2)
+    campaign = stored(made, tmp_path)
+    last = made.plan.runs[-1].slug
+    (campaign / "runs" / last / "record.json").unlink()
+    return campaign
+
+
+def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
+    campaign = store.load(folder)
+    line = status.of_run(campaign.runs[0], campaign)
+    assert line.startswith("run 1 of 4, premium × insert: ")
+    assert "/s, p99 " in line and line.endswith((" doubt", " doubts"))
+    (limit,) = {one.cause for one in bottlenecks(campaign) if one.profile == "premium"}
+    assert ("limited by " in line) == (limit != "unattributed")
+
+
+def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
+    said = list(status.described(folder, BEGAN_S + 3600))
+    assert said[0].endswith("3 of 4 runs")
+    assert [line.split(",")[0] for line in said[1:4]] == [f"run {n} of 4" for n in (1, 2, 3)]
+    assert " so far, about " in said[4] and " left, until 2025-" in said[4]
+    assert "insert, by the runs so far: " in said[5]
+    assert said[6].startswith("in progress: 04-") and said[7].startswith("last written ")
+
+
+def test_a_campaign_that_wrote_nothing_for_long_may_be_gone(folder: Path) -> None:
+    newest = max(file.stat().st_mtime for file in folder.rglob("*"))
+    assert list(status.described(folder, newest + 7200))[-1].endswith("is it still running?")
+
+
+def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:
+    shutil.rmtree(folder / "runs")
+    world = fake_world()
+    status.announce(folder, Run(1, "premium", "insert", 1), world)

@@ -1,0 +1,54 @@
+"""Files that outlive a power cut, and the checksums by which a cut or changed one is told."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from orchestrator.system import files
+
+
+def test_a_file_replaces_another_only_when_its_content_is_on_the_disk(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    files.write_json(file, {"name": "one"})
+    files.write_json(file, {"name": "two", "url": "http://a:secret@b"})
+    assert json.loads(file.read_text()) == {"name": "two", "url": "http://a:***@b"}
+    assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_what_was_cut_changed_or_lost_is_named(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    for name in ("raw/one.bin", "raw/two.bin", "raw/three.bin", "samples.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(os.urandom(1000))
+    record.write_text(json.dumps({"files": files.checksums(tmp_path, record)}))
+    assert list(files.differences(record)) == []
+    (tmp_path / "raw/one.bin").write_bytes((tmp_path / "raw/one.bin").read_bytes()[:600])
+    (tmp_path / "raw/two.bin").write_bytes(bytes(1000))
+    (tmp_path / "raw/three.bin").unlink()
+    assert list(files.differences(record)) == [
+        "raw/one.bin was cut: 600 of 1000 bytes are there",
+        "raw/three.bin is missing or cannot be read: No such file or directory",
+        "raw/two.bin was changed after its run",
+    ]
+
+
+def test_a_record_of_an_earlier_release_or_one_that_was_cut_has_no_checksums(
+    tmp_path: Path,
+) -> None:
+    record = tmp_path / "record.json"
+    for text in ("{}", "", "[]", '{"files": 3}', '{"files"'):
+        record.write_text(text)
+        assert list(files.differences(record)) == []
+
+
+def test_a_file_that_did_not_change_is_not_read_again_and_one_that_did_is(tmp_path: Path) -> None:
+    record, raw = tmp_path / "record.json", tmp_path / "raw.bin"
+    raw.write_bytes(b"before")
+    os.utime(raw, (1, 1))
+    record.write_text(json.dumps({"files": {"raw.bin": {"bytes": 6, "sha256": "as recorded"}}}))
+    assert files.checksums(tmp_path, record)["raw.bin"]["sha256"] == "as recorded"
+    raw.write_bytes(b"after!")
+    os.utime(raw, (2**31, 2**31))
+    assert files.checksums(tmp_path, record)["raw.bin"]["sha256"] != "as recorded"
