@@ -3,6 +3,7 @@
 TierbenchError                  70  catch this to catch all of ours
 ├── UsageError                  64  the profile or the arguments are wrong: nothing was started
 ├── UnavailableError            69  something needed is not there: engine, image, port, kernel
+│   └── GuardLostError          69  another campaign may be running beside this one
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
 │   ├── NodeError                2  a database node died, or never became ready
 │   ├── GateError                2  the disk is not what its tier declares
@@ -58,6 +59,10 @@ class UsageError(TierbenchError):
 
 class UnavailableError(TierbenchError):
     exit_code = EXIT_UNAVAILABLE
+
+
+class GuardLostError(UnavailableError):
+    pass
 
 
 class RunError(TierbenchError):
