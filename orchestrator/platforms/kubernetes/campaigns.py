@@ -5,12 +5,13 @@ Outside of a campaign's own namespace only things with our label are ever remove
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common.lifecycle import Swept
-from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.connection import Refused, Thing, Unanswered, cluster_errors
 from orchestrator.platforms.kubernetes.space import (
     CAMPAIGN,
     CLASSES,
@@ -70,6 +71,19 @@ class Namespaces:
                 removed.append(what)
         self.await_rented(namespace)
         return removed
+
+    def trouble_of_removal(self) -> str:
+        """Removes this campaign's; returns why what was rented may still be there, "" if it is
+        not."""
+        try:
+            self.remove(self._space.campaign)
+        except (Refused, Unanswered, RunError) as error:
+            with contextlib.suppress(Refused, Unanswered):
+                claims = self._api.listed(self._space.path("persistentvolumeclaims"))
+                if not claims and not self.rented(self._space.namespace):
+                    return ""
+            return str(error)
+        return ""
 
     def await_rented(self, namespace: str, kept: Collection[str] = ()) -> None:
         """Waits until the volumes and snapshots that the namespace's claims had are gone: they cost

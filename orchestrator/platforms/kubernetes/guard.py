@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.errors import LeftBehindError, UnavailableError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
@@ -70,7 +70,8 @@ class LeaseGuard:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Takes the Lease and makes the namespace, and removes both, with all that is in it, at the
-        end of the block. UnavailableError if a live campaign has it, or if none may be made."""
+        end of the block. UnavailableError if a live campaign has it, or if none may be made;
+        LeftBehindError if what was rented may still be there."""
         with cluster_errors("looking for another campaign"):
             self._take()
         try:
@@ -82,11 +83,12 @@ class LeaseGuard:
                 yield
         finally:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
-            with contextlib.suppress(Refused, Unanswered, RunError):
-                self._namespaces.remove(self._space.campaign)
+            trouble = self._namespaces.trouble_of_removal()
             with contextlib.suppress(Refused, Unanswered):
                 if (lease := self._api.found(_LEASE)) and self._is_own(lease):
                     self._api.remove(_LEASE, version=_version_of(lease))
+            if trouble:
+                raise self._rent.left_behind(trouble)
 
     def other(self) -> str | None:
         """Returns the live campaign on this cluster, unless it is this one."""
@@ -213,6 +215,18 @@ class Rent:
         is_ending = job.get("metadata", {}).get("deletionTimestamp")
         if not job or is_ending or job.get("status", {}).get("conditions"):
             self.hire()
+
+    def left_behind(self, trouble: str) -> LeftBehindError:
+        name = self._space.namespace
+        return LeftBehindError(
+            f"what {name} rented may still be there, and cost money: {trouble}. What is in it ends "
+            f"by itself {self._rent_s} s after the last sign of life, if the cluster works",
+            (
+                f"kubectl get all,pvc,volumesnapshot -n {name}",
+                "kubectl get pv,volumesnapshotcontent",
+                "tierbench clean --platform kubernetes",
+            ),
+        )
 
 
 def _version_of(thing: Thing) -> str:

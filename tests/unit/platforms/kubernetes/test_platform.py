@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from orchestrator.collectors import collectors
-from orchestrator.errors import GuardLostError, NodeError, RunError, UnavailableError, UsageError
+from orchestrator.errors import (
+    GuardLostError,
+    LeftBehindError,
+    NodeError,
+    RunError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms.common import lifecycle
@@ -343,6 +350,21 @@ def test_a_job_that_ended_meanwhile_is_made_anew(
         del cluster.things[path]
     platform.guard.beats.renew()
     assert platform.space.owner["uid"] != before and deadline_s(cluster) == 900
+
+
+def test_what_was_rented_and_cannot_be_removed_is_said(cluster: FakeCluster) -> None:
+    connected = KubernetesPlatform(SystemClock())
+    with pytest.raises(LeftBehindError, match="said the server") as left, connected.guard.held():
+        connected.space.make("persistentvolumeclaims", {"metadata": {"name": "data"}, "spec": {}})
+        cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (403, "said the server")
+    assert connected.space.namespace in left.value.look[0]
+    assert LEASE not in cluster.things, "it is in nobody's way"
+
+
+def test_an_empty_namespace_that_stays_is_nothing_rented(cluster: FakeCluster) -> None:
+    connected = KubernetesPlatform(SystemClock())
+    with connected.guard.held():
+        cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (403, "said the server")
 
 
 def test_a_rent_that_no_beat_could_prolong_in_time_is_refused(
