@@ -17,7 +17,7 @@ class GuardBeats:
 
     def __init__(self) -> None:
         self.every_s = BEAT_S
-        self._lost: GuardLostError | None = None
+        self.lost: GuardLostError | None = None
         self._beats: list[Callable[[], None]] = []
 
     @contextmanager
@@ -31,7 +31,7 @@ class GuardBeats:
                 try:
                     beat()
                 except GuardLostError as error:
-                    self._lost = self._lost or error
+                    self.lost = self.lost or error
                 except Exception:  # it was not delivered: the next one reads the guard first
                     return
 
@@ -51,8 +51,8 @@ class GuardBeats:
 
     def require(self) -> None:
         """GuardLostError if a guard is lost. Asks nobody."""
-        if self._lost is not None:
-            raise GuardLostError(self._lost.what, self._lost.advice)
+        if self.lost is not None:
+            raise GuardLostError(self.lost.what, self.lost.advice)
 
     def renew(self) -> None:
         """Beats at once, after silence; raises as `require`."""

@@ -172,8 +172,10 @@ class FakeCluster:
         if path not in self.things:
             return 404, _status(404, "NotFound", f"{path} not found")
         if version not in (None, there := self.things[path]["metadata"].get("resourceVersion")):
-            text = f"the ResourceVersion in the precondition ({version}) does not match {there}"
-            return 409, _status(409, "Conflict", f"Precondition failed: {text}")
+            text = (
+                f"precondition ({version}) does not match the ResourceVersion in record ({there})"
+            )
+            return 409, _status(409, "Conflict", f"{path}: the ResourceVersion in the {text}")
         for below in [one for one in self.things if one == path or one.startswith(f"{path}/")]:
             del self.things[below]
         return 200, {"status": "Success"}

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from orchestrator.databases.existing import leftovers
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
 from orchestrator.databases.existing.owned_database import OBJECTS, mark_of
-from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.powers import World
 from orchestrator.system import host
@@ -101,8 +101,8 @@ class Lease:
     def require(self) -> None:
         """GuardLostError if another campaign is on the cluster by now."""
         other = self._known()
-        if other not in (None, self._mine):
-            raise taken_over(f"the cluster at {self.declared.where}", str(other))
+        if other is not None and other != self._mine:
+            raise self._taken_by(other)
 
     def take(self) -> Holder | None:
         """Takes the row, or says that it is still ours; the other campaign if one has it.
@@ -190,7 +190,10 @@ class Lease:
 
     def _beat(self) -> None:
         if (other := self.take()) is not None:
-            raise taken_over(f"the cluster at {self.declared.where}", str(other))
+            raise self._taken_by(other)
+
+    def _taken_by(self, other: Holder) -> GuardLostError:
+        return taken_over(f"the cluster at {self.declared.where}", other.campaign, other.host)
 
     def _give_back(self) -> None:
         try:

@@ -66,11 +66,11 @@ def refused_beat(by: str, error: Exception) -> GuardLostError:
     )
 
 
-def taken_over(guard: str, holder: str) -> GuardLostError:
-    """The error of a beat that finds another campaign, `holder`, in the guard's place."""
+def taken_over(place: str, campaign: str, its_host: str) -> GuardLostError:
+    """The error of a beat that finds another campaign's guard."""
     return GuardLostError(
-        f"{guard} has been taken over by {holder or 'others'} since this campaign was silent: "
-        "each measures the other's load",
+        f"{place} has been taken over by the campaign {campaign} on {its_host} since this one was "
+        "silent: each measures the other's load",
         advice="run again when it has ended; was this machine suspended, or cut off?",
     )
 

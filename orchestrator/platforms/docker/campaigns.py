@@ -120,7 +120,8 @@ class VolumeGuard:
         try:
             holder = self._make(NAME)  # a `docker volume prune` may have taken it
             if not self._is_own(holder):
-                raise lifecycle.taken_over("the Docker engine", _described(holder))
+                other = _of(holder, CAMPAIGN)
+                raise lifecycle.taken_over("the Docker engine", other, _of(holder, _HOST))
             self._drop(_beat_name(self._engine.campaign))
             self._make(_beat_name(self._engine.campaign))
         except APIError as error:
@@ -150,10 +151,6 @@ class VolumeGuard:
 
 def _beat_name(campaign: str) -> str:
     return f"{NAME}-beat-{campaign}"
-
-
-def _described(holder: Any) -> str:
-    return f"the campaign {_of(holder, CAMPAIGN)} on {_of(holder, _HOST)}"
 
 
 def _of(holder: Any, label: str) -> str:

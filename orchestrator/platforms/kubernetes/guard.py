@@ -47,7 +47,7 @@ _LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 _LEASE_NAME = "tierbench-campaign"
 _LEASE = f"{_LEASES}/{_LEASE_NAME}"
 _JOBS = "apis/batch/v1"
-_TRIES, _CONFLICT = 5, 409
+_CONFLICT = 409
 _ACCOUNT_S = 60.0
 
 
@@ -110,24 +110,19 @@ class LeaseGuard:
         )
 
     def _take(self) -> None:
-        for _ in range(_TRIES):
+        while True:
+            lease = self._api.found(_LEASE)
+            if lease is not None and self._lives(lease):
+                raise self._refusal(lease)
             try:
-                lease = self._api.found(_LEASE)
                 if lease is None:
                     self._api.make(_LEASES, self._lease())
-                elif self._lives(lease):
-                    raise self._refusal(lease)
                 else:
                     self._api.change(_LEASE, self._lease(_version_of(lease)))
-            except Refused as error:
+                return
+            except Refused as error:  # another was faster: who, is seen at the next look
                 if error.status != _CONFLICT:
                     raise
-                continue  # another was faster: who, is seen at the next look
-            return
-        raise UnavailableError(
-            f"other campaigns take the Lease {_LEASE_NAME} again and again",
-            advice="run one at a time on this cluster",
-        )
 
     def _refusal(self, lease: Thing) -> UnavailableError:
         more = f"campaign {label_of(lease, CAMPAIGN)}"
@@ -147,8 +142,8 @@ class LeaseGuard:
             if lease is None:  # removed by hand
                 self._api.make(_LEASES, self._lease())
             elif not self._is_own(lease):
-                holder = f"the campaign {label_of(lease, CAMPAIGN)} on {annotation_of(lease, HOST)}"
-                raise lifecycle.taken_over("the cluster", holder)
+                other = label_of(lease, CAMPAIGN)
+                raise lifecycle.taken_over("the cluster", other, annotation_of(lease, HOST))
             else:
                 self._api.change(_LEASE, self._lease(_version_of(lease)))
             self._rent.prolong()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from orchestrator.errors import GuardLostError, NodeError, RunError, TierbenchError
+from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms.common import commands
 from orchestrator.platforms.common.carried import Carried
 from orchestrator.platforms.common.commands import LineConversation, Output
@@ -84,11 +84,9 @@ class Pod:
         deadline = started + timeout_s + _GRACE_S
 
         def raise_if_lost() -> None:
-            try:
-                self._space.beats.require()
-            except GuardLostError:
+            if self._space.beats.lost:
                 frames.cut()
-                raise
+                self._space.beats.require()
             if watch and (state := self.state()).startswith(LOST):
                 frames.cut()
                 raise NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())

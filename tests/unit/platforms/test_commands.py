@@ -82,7 +82,7 @@ def test_no_error_ends_the_beats_of_a_guard() -> None:
 
 
 def test_a_guard_that_is_lost_stays_lost() -> None:
-    answers = iter([lifecycle.taken_over("the engine", "the campaign c9 on vm-7")])
+    answers = iter([lifecycle.taken_over("the engine", "c9", "vm-7")])
     guard = GuardBeats()
 
     def beat() -> None:
@@ -106,7 +106,7 @@ def test_a_command_ends_when_the_guard_is_lost() -> None:
         over.wait(60)
 
     def beat() -> None:
-        raise lifecycle.taken_over("the engine", "")
+        raise lifecycle.taken_over("the engine", "c9", "vm-7")
 
     with guard.during(beat), pytest.raises(GuardLostError):
         guard.renew()

@@ -189,7 +189,7 @@ def lose(campaign: Any, stack: ExitStack, when: Callable[[], bool] = lambda: Tru
 
     def beat() -> None:
         if when():
-            raise lifecycle.taken_over("the engine", "the campaign c9 on vm-7")
+            raise lifecycle.taken_over("the engine", "c9", "vm-7")
 
     stack.enter_context(campaign.world.platform.guard.beats.during(beat))
 
