@@ -102,7 +102,7 @@ def test_of_two_that_take_a_dead_campaigns_lease_the_server_refuses_one(
     """What tests/fake_cluster.py says of versions is what a real server says."""
     api = connected._api
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-    dead = manifests.lease("tierbench-campaign", space.ours("dead00"), {}, 0.0, 300, "")
+    dead = manifests.lease("tierbench-campaign", space.ours("dead00"), {}, 0.0, 300)
     version = api.make(leases, dead)["metadata"]["resourceVersion"]
     with connected.guard.held():
         assert label_of(api.get(f"{leases}/tierbench-campaign"), CAMPAIGN) == connected.campaign

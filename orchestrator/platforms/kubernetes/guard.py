@@ -118,7 +118,7 @@ class LeaseGuard:
                 if lease is None:
                     self._api.make(_LEASES, self._lease())
                 else:
-                    self._api.change(_LEASE, self._lease(_version_of(lease)))
+                    self._replace(lease)
                 return
             except Refused as error:  # another was faster: who, is seen at the next look
                 if error.status != _CONFLICT:
@@ -130,11 +130,15 @@ class LeaseGuard:
         at = annotation_of(lease, HOST)
         return lifecycle.refusal("cluster", annotation_of(lease, PROCESS), at, more, drop)
 
-    def _lease(self, version: str = "") -> Thing:
+    def _lease(self) -> Thing:
         notes = {HOST: host.name(), PROCESS: host.process_mark()}
-        return manifests.lease(
-            _LEASE_NAME, self._space.labels, notes, self._api.now(), DEAD_S, version
-        )
+        return manifests.lease(_LEASE_NAME, self._space.labels, notes, self._api.now(), DEAD_S)
+
+    def _replace(self, lease: Thing) -> None:
+        """Refused with a conflict if it has changed since it was read."""
+        new = self._lease()
+        new["metadata"]["resourceVersion"] = _version_of(lease)
+        self._api.change(_LEASE, new)
 
     def _beat(self) -> None:
         try:
@@ -145,7 +149,7 @@ class LeaseGuard:
                 other = label_of(lease, CAMPAIGN)
                 raise lifecycle.taken_over("the cluster", other, annotation_of(lease, HOST))
             else:
-                self._api.change(_LEASE, self._lease(_version_of(lease)))
+                self._replace(lease)
             self._rent.prolong()
         except Refused as error:
             if error.status in (401, 403):

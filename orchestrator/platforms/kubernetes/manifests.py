@@ -279,24 +279,13 @@ def service(network: str, labels: Mapping[str, str]) -> dict[str, Any]:
 
 
 def lease(
-    name: str,
-    labels: Mapping[str, str],
-    notes: Mapping[str, str],
-    now_s: float,
-    dead_s: float,
-    version: str,
+    name: str, labels: Mapping[str, str], notes: Mapping[str, str], now_s: float, dead_s: float
 ) -> dict[str, Any]:
-    """`version`: of the one that it replaces; the server refuses it if that has changed."""
     renewed = datetime.fromtimestamp(now_s, UTC).isoformat(timespec="microseconds")
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
-        "metadata": {
-            "name": name,
-            "labels": dict(labels),
-            "annotations": dict(notes),
-            **({"resourceVersion": version} if version else {}),
-        },
+        "metadata": {"name": name, "labels": dict(labels), "annotations": dict(notes)},
         "spec": {
             "holderIdentity": labels[CAMPAIGN],
             "leaseDurationSeconds": round(dead_s),

@@ -195,16 +195,10 @@ def lose(campaign: Any, stack: ExitStack, when: Callable[[], bool] = lambda: Tru
 
 
 def test_a_lost_guard_fails_the_run_in_progress_and_ends_the_campaign(make: Make) -> None:
-    class Losing(Log):
-        def say(self, word: str) -> None:
-            super().say(word)
-            if word == "verify" and self.words.count("verify") == 2:
-                with pytest.raises(GuardLostError):
-                    campaign.world.platform.guard.beats.renew()
-
-    campaign = make(Losing())
+    log = Log()
+    campaign = make(log)
     with ExitStack() as up, pytest.raises(GuardLostError, match="c9 on vm-7") as raised:
-        lose(campaign, up)
+        lose(campaign, up, lambda: log.words.count("verify") == 2)
         campaign.execute(repetitions=4)
     assert raised.value.exit_code == 69
     assert campaign.outcomes() == ["done", "failed"]

@@ -114,7 +114,7 @@ def test_what_is_not_a_pod() -> None:
                 "b", "fast", "1073741824", VolumeSource("snapshot", "gold"), LABELS
             ),
             volume_manifests.snapshot("gold", "a", "snapshots", LABELS),
-            manifests.lease("guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300, "41"),
+            manifests.lease("guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300),
             manifests.rent("rent-1", LABELS, 900),
         ),
     )

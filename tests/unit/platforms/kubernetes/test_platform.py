@@ -202,7 +202,7 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/tierbench-campai
 def put(cluster: FakeCluster, campaign: str, beat_s: float) -> None:
     """A campaign of another machine, with a namespace and a volume."""
     notes = {PROCESS: "boot space 77 1", HOST: "vm-7"}
-    lease = manifests.lease("tierbench-campaign", ours(campaign), notes, beat_s, 300, "")
+    lease = manifests.lease("tierbench-campaign", ours(campaign), notes, beat_s, 300)
     cluster.made(LEASE.rpartition("/")[0], lease)
     cluster.made("/api/v1/namespaces", manifests.namespace(f"tierbench-{campaign}", ours(campaign)))
     cluster.things[f"/api/v1/persistentvolumes/of-{campaign}"] = {
