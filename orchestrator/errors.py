@@ -3,6 +3,8 @@
 TierbenchError                  70  catch this to catch all of ours
 ├── UsageError                  64  the profile or the arguments are wrong: nothing was started
 ├── UnavailableError            69  something needed is not there: engine, image, port, kernel
+│   ├── GuardLostError          69  another campaign may be running beside this one
+│   └── LeftBehindError         69  what was rented may still be there, and cost money
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
 │   ├── NodeError                2  a database node died, or never became ready
 │   ├── GateError                2  the disk is not what its tier declares
@@ -58,6 +60,18 @@ class UsageError(TierbenchError):
 
 class UnavailableError(TierbenchError):
     exit_code = EXIT_UNAVAILABLE
+
+
+class GuardLostError(UnavailableError):
+    pass
+
+
+class LeftBehindError(UnavailableError):
+    """`look`: the commands that show what is left."""
+
+    def __init__(self, what: str, look: tuple[str, ...]) -> None:
+        super().__init__(what, f"look with: {'; '.join(f'`{command}`' for command in look)}")
+        self.look = look
 
 
 class RunError(TierbenchError):

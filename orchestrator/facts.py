@@ -16,7 +16,8 @@ NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
     "approximate limits", "burst scaled", "longer windows", "many windows", "rehearsal",
-    "campaign cost", "unlike disks", "one disk of several", "no effect", "prices", "other",
+    "campaign cost", "unlike disks", "one disk of several", "no effect", "prices", "left behind",
+    "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from orchestrator.guards import Guard
 from orchestrator.model import DeviceCap
 
 
@@ -240,14 +241,6 @@ class Images(Protocol):
 
     def ways_to_get(self, tag: str) -> str:
         """Returns how a person can bring an image here, as part of an advice."""
-
-
-class Guard(Protocol):
-    def held(self) -> AbstractContextManager[None]:
-        """Keeps other campaigns out during the block. UnavailableError if one is running."""
-
-    def other(self) -> str | None:
-        """Returns the other campaign that is running here, if any."""
 
 
 class Platform(Protocol):

@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
+from uuid import uuid4
 
 from orchestrator.platforms.kubernetes import examination
 from orchestrator.powers import ContainerSpec
@@ -44,6 +45,7 @@ class FakeCluster:
         self.started: Callable[[Thing], None] = lambda _pod: None
         self.allows: Callable[[Thing], bool] = lambda _asked: True
         self.lock = threading.RLock()
+        self._version = 0
         for number in range(2):
             self.add_machine(f"vm-{number}")
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _answering(self))
@@ -123,12 +125,17 @@ class FakeCluster:
 
     # -------------------------------------------------------------- what is asked
 
+    def _new_version(self) -> str:
+        self._version += 1
+        return str(self._version)
+
     def made(self, folder: str, thing: Thing) -> tuple[int, Thing]:
         path = f"{folder}/{thing['metadata']['name']}"
         if path in self.things:
             return 409, _status(409, "AlreadyExists", f"{path} already exists")
         thing = copy.deepcopy(thing)
         thing["metadata"].setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
+        thing["metadata"] |= {"uid": str(uuid4()), "resourceVersion": self._new_version()}
         self.things[path] = thing
         if folder.endswith("/pods"):
             _run(thing)
@@ -145,14 +152,23 @@ class FakeCluster:
     def changed(self, path: str, change: Thing) -> tuple[int, Thing]:
         if path not in self.things:
             return 404, _status(404, "NotFound", f"{path} not found")
+        given = change.get("metadata", {}).get("resourceVersion")
+        if given not in (None, self.things[path]["metadata"].get("resourceVersion")):
+            return 409, _status(409, "Conflict", f"{path}: the object has been modified")
         _merge(self.things[path], change)
-        if "activeDeadlineSeconds" in change.get("spec", {}):
+        self.things[path]["metadata"]["resourceVersion"] = self._new_version()
+        if "/pods/" in path and "activeDeadlineSeconds" in change.get("spec", {}):
             end(self.things[path], 0)
         return 200, self.things[path]
 
-    def removed(self, path: str) -> tuple[int, Thing]:
+    def removed(self, path: str, version: str | None = None) -> tuple[int, Thing]:
         if path not in self.things:
             return 404, _status(404, "NotFound", f"{path} not found")
+        if version not in (None, there := self.things[path]["metadata"].get("resourceVersion")):
+            text = (
+                f"precondition ({version}) does not match the ResourceVersion in record ({there})"
+            )
+            return 409, _status(409, "Conflict", f"{path}: the ResourceVersion in the {text}")
         for below in [one for one in self.things if one == path or one.startswith(f"{path}/")]:
             del self.things[below]
         return 200, {"status": "Success"}
@@ -307,7 +323,8 @@ def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
             if self.command == "PATCH":
                 return cluster.changed(path, given)
             if self.command == "DELETE":
-                return cluster.removed(path)
+                version = (given.get("preconditions") or {}).get("resourceVersion")
+                return cluster.removed(path, version) if version else cluster.removed(path)
             if path in cluster.things:
                 return 200, cluster.things[path]
             if _is_folder(path):

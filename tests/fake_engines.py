@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.errors import RunError
+from orchestrator.guards import GuardBeats
 from orchestrator.platforms.docker.connection import Reach
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerEntry, ContainerSpec
@@ -48,6 +49,10 @@ class Engine:
     here: set[str] = field(default_factory=set)
     fails: Exception | None = None
     groups: str | None = "2"
+    beats: GuardBeats = field(default_factory=GuardBeats)
+
+    def share(self, beats: GuardBeats) -> None:
+        self.beats = beats
 
     @property
     def images(self) -> Engine:

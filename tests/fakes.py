@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +19,7 @@ import pytest
 from orchestrator.errors import RunError
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.images import DockerImages
+from orchestrator.platforms.dry import NobodyElse
 from orchestrator.powers import (
     Completed,
     Container,
@@ -130,14 +131,12 @@ def _ids(tags: Collection[str]) -> dict[str, str]:
     return dict(tags) if isinstance(tags, Mapping) else {tag: f"id of {tag}" for tag in tags}
 
 
-class FakeGuard:
-    """The `Guard` protocol where nobody else is: `running` is the other campaign."""
+class FakeGuard(NobodyElse):
+    """`running` is the other campaign."""
 
     def __init__(self, running: str | None = None) -> None:
+        super().__init__()
         self.running = running
-
-    def held(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def other(self) -> str | None:
         return self.running

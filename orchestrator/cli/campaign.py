@@ -23,7 +23,7 @@ from orchestrator.cli.app import App, TimeIsUp
 from orchestrator.cli.options import Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
-from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO, Parts
 from orchestrator.planning import costs, machines, notes, slo
@@ -46,22 +46,36 @@ _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 def carry_out(app: App, plan: Plan, request: Request) -> Path:
     """Runs the plan; returns its folder. Nothing of ours is left running.
 
-    UsageError if it would cost more than it may, UnavailableError when it has: then the report of
-    what finished is written."""
+    UsageError if it would cost more than it may, UnavailableError when it has, LeftBehindError if
+    something rented may be left: then the report of what finished is written."""
     costs.check(plan, request.max_cost)
     before = _newest(request.results)
+
+    def begun() -> Path | None:
+        return folder if (folder := _newest(request.results)) != before else None
+
     try:
         return _at_work(app, plan, request)
     except TimeIsUp as end:
-        folder = _newest(request.results)
-        if folder is None or folder == before:
+        if (folder := begun()) is None:
             raise _ended(request, "no run was begun") from end
         ended = _ended(request, f"the report of what finished is in {folder}")
-        left = store.load(folder).plan
-        notes = (*left.notes, Note("campaign cost", ended.what))
-        store.save_plan(folder, replace(left, notes=notes))
-        conclude(folder, None, app.cache)
+        _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
+    except LeftBehindError as left:
+        if isinstance(left.__context__, TierbenchError):
+            app.progress.warn(left.__context__.what)
+        if (folder := begun()) is not None:
+            store.save_left_behind(folder, left.what, left.look)
+            _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
+        raise
+
+
+def _conclude_with(note: Note, folder: Path, app: App) -> None:
+    """Writes the report of what finished, with a note of how it ended."""
+    plan = store.load(folder).plan
+    store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
+    conclude(folder, None, app.cache)
 
 
 def _newest(results: Path) -> Path | None:

@@ -4,11 +4,12 @@ look ahead, where what would start something raises `NotAsked`."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.errors import TierbenchError
+from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine, Network
 
@@ -31,11 +32,27 @@ class _OnThisComputer:
         return cache
 
 
+class NobodyElse:
+    """The `Guard` protocol where no other campaign can be."""
+
+    def __init__(self) -> None:
+        self.beats = GuardBeats()
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def other(self) -> str | None:
+        return None
+
+
 class DryPlatform(_OnThisComputer):
     """The part of a platform that is needed if no container is started."""
 
     name: str = "dry"
     campaign: str = "dry"
+
+    def __init__(self) -> None:
+        self.guard = NobodyElse()
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:

@@ -135,6 +135,7 @@ def carry_out(here: RunContext) -> None:
                 _load(here, cluster, clients[0])
             _warm(here, cluster)
             _measure(here, disks, cluster, clients)
+            here.world.platform.guard.beats.renew()  # it may be lost since this machine slept
             recording.done(here)
         finally:
             here.begin_phase("teardown")

@@ -18,7 +18,7 @@ from orchestrator.system.clock import wait_until
 from orchestrator.units import format_seconds
 
 IN_A_ROW = 3
-ENGINE_BACK_S = 300.0
+ENGINE_BACK_S = 1800.0  # of a cluster whose control plane is being upgraded
 # A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
 CLOCK_STEP_S, CLOCK_SLEW = 0.5, 0.0005
 
@@ -45,8 +45,10 @@ class Setbacks:
         """Prepares for the next run. `failure` is why `run` failed, None if it is done; `trouble`:
         the exception raised, even if only taking down failed.
 
-        UnavailableError if the engine stays away; that or RunError after three runs with one cause.
+        UnavailableError if the engine stays away, or another campaign has taken its place; that or
+        RunError after three runs with one cause.
         """
+        self._world.platform.guard.beats.require()
         if failure is None:
             self._row.clear()
         else:
@@ -90,6 +92,7 @@ class Setbacks:
                 advice="start it (`make setup` does, as root on Debian); finished runs are kept: "
                 f"`tierbench analyze {self._folder}`",
             )
+        world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:
             platform = world.platform
             if isinstance(platform, RentsVolumes):

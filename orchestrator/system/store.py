@@ -78,6 +78,11 @@ def save_plan(campaign: Path, plan: Plan) -> None:
     write_json(campaign / "plan.json", asdict(plan, dict_factory=in_layout))
 
 
+def save_left_behind(campaign: Path, what: str, look: Sequence[str]) -> None:
+    """Keeps what may be left of the campaign, and the commands that show it."""
+    write_json(campaign / "left-behind.json", {"what": what, "look": list(look)})
+
+
 def _fresh_folder(results: Path, name: str) -> Path:
     """Makes a new folder, although another program may choose the same name in that second."""
     results.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,6 @@ A campaign that is dead is in nobody's way: its process is seen to be gone, or i
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -21,13 +20,14 @@ from dataclasses import asdict, dataclass, replace
 from orchestrator.databases.existing import leftovers
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
 from orchestrator.databases.existing.owned_database import OBJECTS, mark_of
-from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
+from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.powers import World
 from orchestrator.system import host
 from orchestrator.system.sql import Connect, Session
 
 _COMMENT = "tierbench: which campaign is on this cluster"
-_BEAT_S, _SILENT_S = 30.0, 180.0
+_SILENT_S = 180.0
 _STATEMENT_S, _DDL_S = 20.0, 600.0
 _TRIES, _AGAIN_S = 4, 2.0
 _MADE = (
@@ -92,24 +92,17 @@ class Lease:
                 advice="wait for it to end; if it is gone without a word, it is out of the way "
                 f"{_SILENT_S:g} s after it was last heard of",
             )
-        over = threading.Event()
-        beats = threading.Thread(target=self._beat, args=(over,), daemon=True)
-        beats.start()
         try:
-            yield
+            with self.world.platform.guard.beats.during(self._beat):
+                yield
         finally:
-            over.set()
-            beats.join()
             self._give_back()
 
     def require(self) -> None:
-        """RunError if another campaign is on the cluster by now."""
+        """GuardLostError if another campaign is on the cluster by now."""
         other = self._known()
-        if other not in (None, self._mine):
-            raise RunError(
-                f"{other} is on the cluster at {self.declared.where} since this one was silent",
-                advice="run again when it has ended; was this machine suspended, or cut off?",
-            )
+        if other is not None and other != self._mine:
+            raise self._taken_by(other)
 
     def take(self) -> Holder | None:
         """Takes the row, or says that it is still ours; the other campaign if one has it.
@@ -195,11 +188,12 @@ class Lease:
         with self._session() as session:
             return not session.rows(OBJECTS)
 
-    def _beat(self, over: threading.Event) -> None:
-        """A beat that fails is made up for by the next; `require` finds what was lost."""
-        while not over.wait(_BEAT_S):
-            with suppress(TierbenchError):
-                self.take()
+    def _beat(self) -> None:
+        if (other := self.take()) is not None:
+            raise self._taken_by(other)
+
+    def _taken_by(self, other: Holder) -> GuardLostError:
+        return taken_over(f"the cluster at {self.declared.where}", other.campaign, other.host)
 
     def _give_back(self) -> None:
         try:

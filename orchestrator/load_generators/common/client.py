@@ -13,7 +13,6 @@ round trip counts (Cristian's algorithm, 1989).
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,8 +21,9 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from orchestrator.errors import LoadError, RunError, TierbenchError, UsageError
+from orchestrator.errors import LoadError, RunError, TierbenchError
 from orchestrator.model import CLIENT, Cluster, Node, Tls
+from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
 
 LOAD_TIMEOUT_S = 24 * 3600.0
@@ -90,11 +90,8 @@ def client_container(
 
 
 def lease_s() -> int:
-    """How long a client outlives this program. UsageError if the variable holds no such number."""
-    text = os.environ.get(LEASE_VARIABLE) or str(LEASE_S)
-    if not (text.isdigit() and int(text) > 0):
-        raise UsageError(f"{LEASE_VARIABLE} is {text!r}", advice="write whole seconds, at least 1")
-    return int(text)
+    """How long a client outlives this program; raises as `seconds_of`."""
+    return seconds_of(LEASE_VARIABLE, LEASE_S)
 
 
 @contextmanager

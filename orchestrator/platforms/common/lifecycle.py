@@ -3,14 +3,19 @@ campaigns out, take down what a block made, and sweep what earlier campaigns lef
 
 from __future__ import annotations
 
-import contextlib
-import threading
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.errors import (
+    GuardLostError,
+    RunError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.powers import Clock
 from orchestrator.system import host
 
@@ -18,7 +23,7 @@ PATIENCE_S = 60.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 
 Answer = TypeVar("Answer")
-BEAT_S, DEAD_S = 30.0, 300.0
+DEAD_S = 300.0  # a campaign that was silent for so long is dead
 
 
 def patiently(
@@ -38,6 +43,15 @@ def patiently(
         pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
 
 
+def seconds_of(variable: str, default: int, least: int = 1) -> int:
+    """A duration that the environment may set. UsageError if the variable holds no such number."""
+    text = os.environ.get(variable) or str(default)
+    if not (text.isdigit() and int(text) >= least):
+        advice = f"write whole seconds, at least {least}"
+        raise UsageError(f"{variable} is {text!r}", advice=advice)
+    return int(text)
+
+
 def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
     """Whether the holder with this mark of its process lives; `is_young` is asked only if the
     process cannot be seen from here."""
@@ -45,23 +59,20 @@ def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
     return is_young() if alive is None else alive
 
 
-@contextmanager
-def beating(beat: Callable[[], object]) -> Iterator[None]:
-    """Calls `beat` every half minute until the block ends, on a thread of its own."""
-    stop = threading.Event()
+def refused_beat(by: str, error: Exception) -> GuardLostError:
+    return GuardLostError(
+        f"{by} refuses this campaign's sign of life: {error}",
+        advice="another campaign takes it for dead now: sign in again, or ask for the right",
+    )
 
-    def loop() -> None:
-        while not stop.wait(BEAT_S):
-            with contextlib.suppress(Exception):  # no error may end the beats: it would be dead
-                beat()
 
-    thread = threading.Thread(target=loop, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(timeout=5)
+def taken_over(place: str, campaign: str, its_host: str) -> GuardLostError:
+    """The error of a beat that finds another campaign's guard."""
+    return GuardLostError(
+        f"{place} has been taken over by the campaign {campaign} on {its_host} since this one was "
+        "silent: each measures the other's load",
+        advice="run again when it has ended; was this machine suspended, or cut off?",
+    )
 
 
 def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> UnavailableError:

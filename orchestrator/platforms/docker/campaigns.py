@@ -22,6 +22,7 @@ from typing import Any
 from docker.errors import APIError, DockerException, NotFound
 
 from orchestrator.errors import RunError
+from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
@@ -40,13 +41,21 @@ class VolumeGuard:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._client = engine, engine.client
 
+    @property
+    def beats(self) -> GuardBeats:
+        return self._engine.beats
+
+    def share(self, beats: GuardBeats) -> None:
+        """Joins the beats of another engine of the same campaign."""
+        self._engine.beats = beats
+
     @contextmanager
     def held(self) -> Iterator[None]:
         with self._engine.errors("looking for another campaign"):
             self._take()
             self._make(_beat_name(self._engine.campaign))
         try:
-            with lifecycle.beating(self._beat_anew):
+            with self.beats.during(self._beat_anew):
                 yield
         finally:
             # The next campaign takes over what stays: this process is dead by then.
@@ -108,9 +117,17 @@ class VolumeGuard:
         return holder
 
     def _beat_anew(self) -> None:
-        self._drop(_beat_name(self._engine.campaign))
-        self._make(_beat_name(self._engine.campaign))
-        self._make(NAME)  # a `docker volume prune` may have taken it
+        try:
+            holder = self._make(NAME)  # a `docker volume prune` may have taken it
+            if not self._is_own(holder):
+                other = _of(holder, CAMPAIGN)
+                raise lifecycle.taken_over("the Docker engine", other, _of(holder, _HOST))
+            self._drop(_beat_name(self._engine.campaign))
+            self._make(_beat_name(self._engine.campaign))
+        except APIError as error:
+            if error.status_code in (401, 403):
+                raise lifecycle.refused_beat("the Docker engine", error) from error
+            raise
 
     def _volume(self, name: str) -> Any | None:
         try:

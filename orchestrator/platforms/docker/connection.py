@@ -33,6 +33,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 import docker
 from docker import DockerClient
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
 from orchestrator.system.shell import Beside, SystemShell
@@ -285,6 +286,7 @@ class Engine:
 
     def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
         self.clock, self.campaign, self.known_as = clock, campaign, known_as
+        self.beats = GuardBeats()
         with self._named():
             self.client, self.reach, self.host = connect(address)
 

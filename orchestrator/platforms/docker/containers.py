@@ -92,7 +92,8 @@ class DockerContainer:
         started = clock.monotonic()
         execution, streams = self._begun(doing, argv, environment=dict(env or {}), user=user)
         output = Output(streams)
-        if not commands.follow(output, on_line, watch, started + timeout_s, clock):
+        deadline, held = started + timeout_s, self.engine.beats.require
+        if not commands.follow(output, on_line, watch, deadline, clock, held):
             what = f"{doing}: did not end within {timeout_s:g} s"
             raise RunError(what, evidence=output.tail())
         with self.engine.errors(doing):

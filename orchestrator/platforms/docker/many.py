@@ -212,6 +212,9 @@ class _GuardOfAll:
         self, engines: Sequence[DockerPlatform], here: Callable[[], DockerPlatform]
     ) -> None:
         self._engines, self._here = engines, here
+        self.beats = engines[0].guard.beats
+        for engine in engines[1:]:
+            engine.guard.share(self.beats)
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -1,40 +1,23 @@
-"""Campaigns on a cluster: each has a namespace, which keeps others out, and goes with all in it.
+"""What campaigns leave on a cluster, and how it is removed.
 
-The annotations of the namespace name host and process and bear the time of the last heartbeat, by
-the API server's clock, renewed every half minute. If the process cannot be seen from here, a
-campaign is alive while its heartbeat is young. Outside of a campaign's own namespace only things
-with our label are ever removed.
+Outside of a campaign's own namespace only things with our label are ever removed.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
-from typing import Any
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError
-from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
-from orchestrator.platforms.kubernetes import manifests
-from orchestrator.platforms.kubernetes.connection import (
-    RIGHTS,
-    Refused,
-    Thing,
-    Unanswered,
-    cluster_errors,
-)
+from orchestrator.errors import RunError, TierbenchError
+from orchestrator.platforms.common.lifecycle import Swept
+from orchestrator.platforms.kubernetes.connection import Refused, Thing, Unanswered, cluster_errors
 from orchestrator.platforms.kubernetes.space import (
-    BEAT,
     CAMPAIGN,
     CLASSES,
-    HOST,
     MARK,
     NAME,
     NAMESPACES,
-    PROCESS,
     ROLE,
     VOLUMES,
     Space,
@@ -44,11 +27,10 @@ from orchestrator.platforms.kubernetes.space import (
     namespace_of,
 )
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
-from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 
 CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
-_ACCOUNT_S, _GONE_S = 60.0, 300.0
+_GONE_S = 300.0
 _POLITE_S = 5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
 # Those that use others come first.
 _KINDS = (
@@ -60,48 +42,13 @@ _KINDS = (
 )
 
 
-class NamespaceGuard:
-    """The `Guard` protocol: the cluster's campaigns, as seen by that of `space`. `within`: what is
-    done to the namespace while it is there."""
+class Namespaces:
+    """Those of all campaigns, each with all that is in it and with what it has outside."""
 
-    def __init__(self, space: Space, within: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, space: Space) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
-        self._within = within
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Makes the namespace, and removes it with all that is in it at the end of the block.
-        UnavailableError if a live campaign has one, or if none may be made."""
-        with cluster_errors("looking for another campaign"):
-            self._refuse_if_one_lives()
-        with cluster_errors(f"making the namespace {self._space.namespace}"):
-            own = self._made()
-        try:
-            with cluster_errors("looking for another campaign"):
-                self._refuse_if_one_lives(before=_age_and_name(own))
-                self._await_account()
-            with lifecycle.beating(self._beat), self._within():
-                yield
-        finally:
-            # What cannot be removed now, the next campaign finds: this process is dead by then.
-            with contextlib.suppress(Refused, Unanswered, RunError):
-                self.remove(self._space.campaign)
-
-    def other(self) -> str | None:
-        """Returns the live campaign on this cluster, unless it is this one."""
-        with cluster_errors("looking for another campaign"):
-            living = self.living()
-        return next((campaign for campaign in living if campaign != self._space.campaign), None)
-
-    def living(self) -> set[str]:
-        """Returns the campaigns that are alive; this one is while it has its namespace."""
-        return {
-            label_of(namespace, CAMPAIGN)
-            for namespace in self.namespaces()
-            if label_of(namespace, CAMPAIGN) == self._space.campaign or self._lives(namespace)
-        }
-
-    def namespaces(self) -> list[Thing]:
+    def found(self) -> list[Thing]:
         return self._api.listed(NAMESPACES, MARK)
 
     def remove(self, campaign: str) -> list[str]:
@@ -124,6 +71,19 @@ class NamespaceGuard:
                 removed.append(what)
         self.await_rented(namespace)
         return removed
+
+    def trouble_of_removal(self) -> str:
+        """Removes this campaign's; returns why what was rented may still be there, "" if it is
+        not."""
+        try:
+            self.remove(self._space.campaign)
+        except (Refused, Unanswered, RunError) as error:
+            with contextlib.suppress(Refused, Unanswered):
+                claims = self._api.listed(self._space.path("persistentvolumeclaims"))
+                if not claims and not self.rented(self._space.namespace):
+                    return ""
+            return str(error)
+        return ""
 
     def await_rented(self, namespace: str, kept: Collection[str] = ()) -> None:
         """Waits until the volumes and snapshots that the namespace's claims had are gone: they cost
@@ -165,77 +125,20 @@ class NamespaceGuard:
                     names.append(name_of(thing))
         return names
 
-    def _made(self) -> Thing:
-        now = str(round(self._api.now()))
-        notes = {HOST: host.name(), PROCESS: host.process_mark(), BEAT: now}
-        thing = manifests.namespace(self._space.namespace, self._space.labels, notes)
-        try:
-            return self._api.make(NAMESPACES, thing)
-        except Refused as error:
-            if error.status != 403:
-                raise
-            raise UnavailableError(
-                f"a campaign needs a namespace of its own, and you may not make one: {error}",
-                advice=f"ask for the right to create and delete namespaces; {RIGHTS}",
-            ) from error
-
-    def _await_account(self) -> None:
-        """Pods may be made when the namespace has its default service account."""
-        path = f"{NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
-
-        def there() -> bool:
-            return self._api.found(path) is not None
-
-        if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
-            raise UnavailableError(
-                f"{self._space.namespace} got no service account within {_ACCOUNT_S:g} s",
-                advice="is the cluster's controller manager running?",
-            )
-
-    def _refuse_if_one_lives(self, before: tuple[str, str] | None = None) -> None:
-        """UnavailableError if another campaign lives; with `before`, if one does that is older:
-        of two that begin at the same time, one goes on."""
-        for namespace in self.namespaces():
-            if label_of(namespace, CAMPAIGN) == self._space.campaign or not self._lives(namespace):
-                continue
-            if before is not None and _age_and_name(namespace) > before:
-                continue
-            drop = f"kubectl delete namespace {name_of(namespace)}"
-            at, where = annotation_of(namespace, HOST), f"in the namespace {name_of(namespace)}"
-            raise lifecycle.refusal("cluster", annotation_of(namespace, PROCESS), at, where, drop)
-
-    def _lives(self, namespace: Mapping[str, Any]) -> bool:
-        if namespace["metadata"].get("deletionTimestamp"):
-            return False
-        return lifecycle.lives(
-            annotation_of(namespace, PROCESS),
-            lambda: self._api.now() - _last_sign_s(namespace) < DEAD_S,
-        )
-
-    def _beat(self) -> None:
-        beat = {BEAT: str(round(self._api.now()))}
-        path = f"{NAMESPACES}/{self._space.namespace}"
-        self._api.change(path, {"metadata": {"annotations": beat}})
-
-
-def _last_sign_s(namespace: Mapping[str, Any]) -> float:
-    """Unix seconds of its last heartbeat, or of its making."""
-    try:
-        return float(annotation_of(namespace, BEAT))
-    except ValueError:
-        created = str(namespace["metadata"]["creationTimestamp"])
-        return datetime.fromisoformat(created.replace("Z", "+00:00")).timestamp()
-
-
-def _age_and_name(namespace: Mapping[str, Any]) -> tuple[str, str]:
-    return str(namespace["metadata"]["creationTimestamp"]), name_of(namespace)
-
 
 class Sweeper:
-    """Removes what is left. `forget`: is told the name of each container that goes."""
+    """Removes what is left. `other`: the live campaign beside this one; `forget`: is told the name
+    of each container that goes."""
 
-    def __init__(self, space: Space, guard: NamespaceGuard, forget: Callable[[str], None]) -> None:
-        self._space, self._api, self._guard, self._forget = space, space.api, guard, forget
+    def __init__(
+        self,
+        space: Space,
+        namespaces: Namespaces,
+        other: Callable[[], str | None],
+        forget: Callable[[str], None],
+    ) -> None:
+        self._space, self._api, self._namespaces = space, space.api, namespaces
+        self._other, self._forget = other, forget
 
     def listed(self) -> tuple[str, ...]:
         """What others have left, with what is in their namespaces, one line each; nothing is
@@ -256,7 +159,7 @@ class Sweeper:
             for kind, thing, remove in self._leftovers():
                 swept.take(f"{kind} {thing}", remove)
             try:
-                self._guard.await_rented(self._space.namespace, self._space.kept)
+                self._namespaces.await_rented(self._space.namespace, self._space.kept)
             except TierbenchError as error:
                 swept.kept.append(error.what)
         return swept.result("kubectl get all,pvc,pv -A -l tierbench=1")
@@ -275,13 +178,13 @@ class Sweeper:
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
                 yield kind, _name_here(thing), self._removal(kind, folder, name)
-        living = {*self._guard.living(), self._space.campaign}
+        living = {self._other(), self._space.campaign}
         owners = {
             label_of(namespace, CAMPAIGN): name_of(namespace)
-            for namespace in self._guard.namespaces()
+            for namespace in self._namespaces.found()
         }
         for campaign in sorted(owners.keys() - living):
-            yield "namespace", owners[campaign], partial(self._guard.remove, campaign)
+            yield "namespace", owners[campaign], partial(self._namespaces.remove, campaign)
         for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):
             for thing in self._api.listed(folder, MARK):
                 owner, name = label_of(thing, CAMPAIGN), name_of(thing)

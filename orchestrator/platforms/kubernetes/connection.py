@@ -167,11 +167,14 @@ class Api:
         """Merges `change` into an object (RFC 7386)."""
         return dict(json.loads(self._asked_again("PATCH", path, {}, change)))
 
-    def remove(self, path: str, grace_s: float | None = None) -> None:
-        """Asks for the removal of an object, if it is there. `grace_s`: of a pod."""
+    def remove(self, path: str, grace_s: float | None = None, version: str = "") -> None:
+        """Asks for the removal of an object, if it is there. `grace_s`: of a pod; `version`: only
+        if it has not changed since."""
         options: Thing = {"propagationPolicy": "Background"}
         if grace_s is not None:
             options["gracePeriodSeconds"] = round(grace_s)
+        if version:
+            options["preconditions"] = {"resourceVersion": version}
         with contextlib.suppress(_Missing):
             self._asked_again("DELETE", path, {}, options)
 

@@ -13,12 +13,13 @@ from typing import Any, NoReturn
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.common import agent
+from orchestrator.platforms.common import agent, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import examination
-from orchestrator.platforms.kubernetes.campaigns import NamespaceGuard, Sweeper
+from orchestrator.platforms.kubernetes.campaigns import Namespaces, Sweeper
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.guard import LeaseGuard
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
 from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, label_of, name_of
@@ -29,6 +30,8 @@ from orchestrator.system import at_once
 
 _PODS = "/api/v1/pods"  # of all namespaces
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+# How long what is rented outlives this program; at least two signs of life.
+_RENT_VARIABLE, _RENT_S = "TIERBENCH_RENT_S", 900
 _FOLDER = Path("/var/lib/tierbench")
 
 
@@ -47,15 +50,17 @@ class KubernetesPlatform:
         self.space = Space(self._api, clock, secrets.token_hex(3))
         self.placement = Placement(self.space, placing)
         self.placement.find_machines()
-        self.guard = NamespaceGuard(self.space, self._within)
+        rent_s = lifecycle.seconds_of(_RENT_VARIABLE, _RENT_S, least=60)
+        self.guard = LeaseGuard(self.space, self._within, rent_s)
+        namespaces = Namespaces(self.space)
         self.images = ClusterImages(self.placement, clock)
         claims: dict[str, str] = {}  # volume → the claim by which pods use it
         self.pods = Pods(self.space, self.placement, claims, self._machine_named)
-        self.claims = Volumes(self.space, self.placement, self.guard, claims, self.pods.run_beside)
+        self.claims = Volumes(self.space, self.placement, namespaces, claims, self.pods.run_beside)
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
         self.network, self.volume = self.claims.network, self.claims.volume
-        self._sweeper = Sweeper(self.space, self.guard, self.pods.forget)
+        self._sweeper = Sweeper(self.space, namespaces, self.guard.other, self.pods.forget)
 
     @property
     def campaign(self) -> str:

@@ -46,7 +46,9 @@ class _Right:
 
 
 _NEEDED = (
-    _Right("the namespace of a campaign", "get list create patch delete", "namespaces"),
+    _Right("one campaign at a time", "get create patch delete", "leases.coordination.k8s.io"),
+    _Right("the namespace of a campaign", "get list create delete", "namespaces"),
+    _Right("an end of what is rented", "create patch", "jobs.batch"),
     _Right("its first account", "get", "serviceaccounts"),
     _Right("where pods may run", "get list", "nodes"),
     _Right("nodes and clients", "get list create patch delete", "pods"),

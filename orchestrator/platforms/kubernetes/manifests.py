@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
+from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
-from orchestrator.platforms.kubernetes.space import LABEL, NAME, NETWORK, ROLE, object_name
+from orchestrator.platforms.kubernetes.space import (
+    CAMPAIGN,
+    LABEL,
+    NAME,
+    NETWORK,
+    ROLE,
+    object_name,
+)
 from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
 
@@ -222,11 +231,44 @@ def service(network: str, labels: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def namespace(name: str, labels: Mapping[str, str], notes: Mapping[str, str]) -> dict[str, Any]:
+def lease(
+    name: str, labels: Mapping[str, str], notes: Mapping[str, str], now_s: float, dead_s: float
+) -> dict[str, Any]:
+    renewed = datetime.fromtimestamp(now_s, UTC).isoformat(timespec="microseconds")
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": name, "labels": dict(labels), "annotations": dict(notes)},
+        "spec": {
+            "holderIdentity": labels[CAMPAIGN],
+            "leaseDurationSeconds": round(dead_s),
+            "renewTime": renewed.replace("+00:00", "Z"),
+        },
+    }
+
+
+def rent(name: str, labels: Mapping[str, str], rent_s: int) -> dict[str, Any]:
+    """A job that makes no pod, and fails after `rent_s` unless its deadline is moved."""
+    nothing = {"name": "none", "image": own_images.name_in_registry(own_images.BASE)}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": dict(labels)},
+        "spec": {
+            "parallelism": 0,
+            "completions": 1,
+            "activeDeadlineSeconds": rent_s,
+            "ttlSecondsAfterFinished": 0,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [nothing]}},
+        },
+    }
+
+
+def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
     """`privileged` pods serve emulated disks: a cluster that enforces pod security must be told."""
     security = {"pod-security.kubernetes.io/enforce": "privileged"}
     return {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": name, "labels": {**labels, **security}, "annotations": dict(notes)},
+        "metadata": {"name": name, "labels": {**labels, **security}},
     }

@@ -86,6 +86,9 @@ class Pod:
         deadline = started + timeout_s + _GRACE_S
 
         def raise_if_lost() -> None:
+            if self._space.beats.lost:
+                frames.cut()
+                self._space.beats.require()
             if watch and (state := self.state()).startswith(LOST):
                 frames.cut()
                 raise NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())

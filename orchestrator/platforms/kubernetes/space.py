@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.errors import RunError
+from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
@@ -22,7 +23,7 @@ NAME = "tierbench.name"  # an annotation: the name as the caller knows it
 NETWORK = "tierbench.network"
 PLACEMENT = "tierbench.placement"
 KIND = "tierbench.kind"  # of a placement: "node", "client", …
-HOST, PROCESS, BEAT = "tierbench.host", "tierbench.process", "tierbench.beat"  # annotations
+HOST, PROCESS = "tierbench.host", "tierbench.process"  # annotations
 MARK = f"{LABEL}=1"
 _LONGEST = 63  # of a DNS label, which names of pods become
 NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
@@ -63,11 +64,14 @@ def namespace_of(campaign: str) -> str:
 
 class Space:
     """What the parts of the platform share. `kept`: addresses of claims and snapshots that stay
-    until the end of the campaign."""
+    until the end of the campaign. `owner`: with what all that is made ends, as ownerReferences name
+    it."""
 
     def __init__(self, api: Api, clock: Clock, campaign: str) -> None:
         self.api, self.clock, self.campaign = api, clock, campaign
         self.kept: set[str] = set()
+        self.owner: dict[str, str] = {}
+        self.beats = GuardBeats()
 
     @property
     def namespace(self) -> str:
@@ -84,7 +88,9 @@ class Space:
 
     def make(self, plural: str, manifest: Thing, group: str = "api/v1") -> None:
         """Makes a thing in the campaign's namespace."""
-        self.api.make(self.path(plural, group=group), manifest)
+        owners = [self.owner] if self.owner else []
+        metadata = {**manifest["metadata"], "ownerReferences": owners}
+        self.api.make(self.path(plural, group=group), {**manifest, "metadata": metadata})
 
     def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
         """Removes a thing; it is gone when this returns. `grace_s`: of a pod."""

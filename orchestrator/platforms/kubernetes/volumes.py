@@ -17,7 +17,7 @@ from orchestrator.platforms.common.claims import (
 )
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
-from orchestrator.platforms.kubernetes.campaigns import CONTENTS, NamespaceGuard
+from orchestrator.platforms.kubernetes.campaigns import CONTENTS, Namespaces
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.space import (
@@ -48,12 +48,12 @@ class Volumes:
         self,
         space: Space,
         placement: Placement,
-        guard: NamespaceGuard,
+        namespaces: Namespaces,
         claims: dict[str, str],
         run_beside: Callable[[str, Sequence[str]], None],
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
-        self._placement, self._guard, self._run_beside = placement, guard, run_beside
+        self._placement, self._namespaces, self._run_beside = placement, namespaces, run_beside
         self._claims = claims
 
     @contextmanager
@@ -245,7 +245,7 @@ class Volumes:
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
-            return tuple(self._guard.rented(self._space.namespace, wanted="Retain"))
+            return tuple(self._namespaces.rented(self._space.namespace, wanted="Retain"))
 
     def _address(self, source: VolumeSource) -> str:
         if source.kind == "claim":

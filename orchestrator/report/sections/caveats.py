@@ -22,6 +22,7 @@ _NOTE_LABELS: dict[NoteKind, str] = {
     "preferred database": "Another database",
     "longer windows": "Longer windows",
     "campaign cost": "Cost of the campaign itself",
+    "left behind": "Rented, and maybe left behind",
 }
 _LABELS: dict[DoubtKind, str] = {
     "emulated tier": "Emulated disks",
@@ -33,11 +34,14 @@ _LABELS: dict[DoubtKind, str] = {
 
 
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
+    notes = tuple(_notes(index))
+    left = [stamp for stamp in notes if stamp.label == _NOTE_LABELS["left behind"]]
     return (
+        *left,
         *_stand_in(index),
         *existing_clusters(index),
         *_doubts(index),
-        *_notes(index),
+        *(stamp for stamp in notes if stamp not in left),
         *_nodes(index),
         *_scale(index),
     )

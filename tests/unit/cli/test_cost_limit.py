@@ -1,9 +1,12 @@
-"""A campaign that reaches its cost limit while it runs: it ends, and what finished is reported."""
+"""What renting costs: a campaign that reaches its limit while it runs ends, and what finished is
+reported; one that may have left something rented says so first."""
 
 from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,9 @@ import pytest
 
 from orchestrator.cli import campaign
 from orchestrator.cli.options import Request
-from orchestrator.errors import EXIT_UNAVAILABLE, UnavailableError
+from orchestrator.errors import EXIT_UNAVAILABLE, LeftBehindError, UnavailableError
 from orchestrator.planning import costs
+from orchestrator.platforms.dry import NobodyElse
 from orchestrator.system import store
 from orchestrator.tier import Price
 from tests.apps import an_app, with_parts
@@ -57,3 +61,37 @@ def test_at_the_limit_the_run_ends_and_what_finished_is_reported(tmp_path: Path)
     assert outcomes == ["done", "interrupted"]
     assert "because renting longer would cost more" in (left / "report.md").read_text()
     assert json.loads((left / "verdict.json").read_text())
+
+
+class _Leaving(NobodyElse):
+    """What was rented cannot be removed at the end."""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        yield
+        raise LeftBehindError("2 volumes may still be there", ("kubectl get pv",))
+
+
+def test_what_may_be_left_is_said_first_and_kept_with_the_commands_to_look_for_it(
+    tmp_path: Path,
+) -> None:
+    log = Log()
+    platform: Any = FakePlatform(log)
+    platform.guard = _Leaving()
+    app = with_parts(an_app(tmp_path, platform, clock=FakeClock()), fake_parts(log))
+    plan = real(a_plan(("premium",), repetitions=1))
+    request = Request(
+        profiles=["premium"],
+        workloads=["point-select"],
+        database="postgresql",
+        results=tmp_path / "results",
+    )
+    with pytest.raises(LeftBehindError) as ended:
+        campaign.carry_out(app, plan, request)
+    assert ended.value.exit_code == EXIT_UNAVAILABLE
+    folder = tmp_path / "results" / "latest"
+    kept = {"what": "2 volumes may still be there", "look": ["kubectl get pv"]}
+    assert json.loads((folder / "left-behind.json").read_text()) == kept
+    assert [data.record.outcome for data in store.load(folder).runs] == ["done"]
+    report = (folder / "report.md").read_text()
+    assert report.index("maybe left behind") < 700 and "`kubectl get pv`" in report

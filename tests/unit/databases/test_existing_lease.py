@@ -19,7 +19,7 @@ import pytest
 from orchestrator.databases import existing
 from orchestrator.databases.existing import declaration, leftovers
 from orchestrator.databases.existing.lease import Lease
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.errors import GuardLostError, UnavailableError
 from orchestrator.model import ClusterSpec
 from orchestrator.powers import World
 from orchestrator.run import experiment
@@ -108,11 +108,20 @@ def test_one_that_was_suspended_finds_another_there_and_its_run_fails() -> None:
     server = Server()
     with reserved(server, spec()), running(server, spec()) as cluster:
         held_by(server)
-        with pytest.raises(RunError, match="campaign c9 on vm-7 is on the cluster"):
+        with pytest.raises(GuardLostError, match="taken over by the campaign c9 on vm-7"):
             database(server).facts(cluster, world())
-        with pytest.raises(RunError, match="c9 on vm-7"), running(server, spec()):
+        with pytest.raises(GuardLostError, match="c9 on vm-7"), running(server, spec()):
             pass
     assert json.loads(server.lease) == OTHER, "and it is left alone at the end"
+
+
+def test_a_cluster_that_another_has_taken_ends_the_campaign_at_the_next_beat() -> None:
+    server, mine = Server(), world()
+    with database(server).reserved(spec(), mine):
+        mine.platform.guard.beats.renew()
+        held_by(server)
+        with pytest.raises(GuardLostError, match="campaign c9 on vm-7"):
+            mine.platform.guard.beats.renew()
 
 
 def test_a_beat_makes_what_another_tester_has_dropped_at_that_moment() -> None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.errors import RunError, TierbenchError
-from orchestrator.platforms.common import lifecycle
+from orchestrator.errors import GuardLostError, RunError, TierbenchError
+from orchestrator.guards import GuardBeats
+from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.system.clock import SystemClock
 
@@ -63,9 +64,10 @@ def test_a_conversation_ends_with_the_cause_too() -> None:
         talk.receive(5)
 
 
-def test_no_error_ends_the_beats_of_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without them another campaign calls this one dead after five minutes."""
-    beats, enough = [], threading.Event()
+def test_no_error_ends_the_beats_of_a_guard() -> None:
+    """Without them another campaign calls this one dead after five minutes. A beat that was not
+    delivered loses nothing."""
+    beats, enough, guard = list[int](), threading.Event(), GuardBeats()
 
     def beat() -> None:
         beats.append(1)
@@ -73,6 +75,43 @@ def test_no_error_ends_the_beats_of_a_guard(monkeypatch: pytest.MonkeyPatch) -> 
             enough.set()
         raise AttributeError("no engine")
 
-    monkeypatch.setattr(lifecycle, "BEAT_S", 0.001)
-    with lifecycle.beating(beat):
+    guard.every_s = 0.001
+    with guard.during(beat):
         assert enough.wait(10)
+    guard.require()
+
+
+def test_a_guard_that_is_lost_stays_lost() -> None:
+    answers = iter([lifecycle.taken_over("the engine", "c9", "vm-7")])
+    guard = GuardBeats()
+
+    def beat() -> None:
+        for error in answers:
+            raise error
+
+    with guard.during(beat):
+        for _ in range(2):
+            with pytest.raises(GuardLostError, match="taken over by the campaign c9 on vm-7"):
+                guard.renew()
+    with pytest.raises(GuardLostError):
+        guard.require()
+
+
+def test_a_command_ends_when_the_guard_is_lost() -> None:
+    """Within a second or two, not when its load is over an hour later."""
+    guard, over = GuardBeats(), threading.Event()
+
+    def chunks() -> Iterator[Chunk]:
+        yield b"begun\n", None
+        over.wait(60)
+
+    def beat() -> None:
+        raise lifecycle.taken_over("the engine", "c9", "vm-7")
+
+    with guard.during(beat), pytest.raises(GuardLostError):
+        guard.renew()
+    clock = SystemClock()
+    with pytest.raises(GuardLostError):
+        deadline = clock.monotonic() + 50
+        commands.follow(Output(chunks()), None, (), deadline, clock, guard.require)
+    over.set()

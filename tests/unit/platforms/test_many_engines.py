@@ -147,6 +147,9 @@ def test_images_of_ours_are_brought_to_where_they_are_missing() -> None:
     together, engines = platform("vm1", "vm2")
     engines[None].here.update(tags)
     engines["vm2"].here.update(tags)
+    assert {id(engine.guard.beats) for engine in (engines["vm1"], engines["vm2"])} == {
+        id(together.guard.beats)
+    }
     with together.guard.held():
         assert engines["vm1"].asked == [(tag, "vm2") for tag in tags]
     assert not engines["vm2"].asked and not engines[None].asked

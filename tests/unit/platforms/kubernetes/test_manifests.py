@@ -102,7 +102,7 @@ def test_what_is_not_a_pod() -> None:
     golden.compare(
         "kubernetes/others.yaml",
         written(
-            manifests.namespace("tierbench-feed00", LABELS, {"tierbench.host": "here"}),
+            manifests.namespace("tierbench-feed00", LABELS),
             manifests.service("tierbench-feed00-1", LABELS),
             volume_manifests.local_volume(
                 "tierbench-feed00-a", "a", "tierbench-feed00", "/dev/loop3", "xfs", "vm-b", LABELS
@@ -112,6 +112,8 @@ def test_what_is_not_a_pod() -> None:
                 "b", "fast", "1073741824", VolumeSource("snapshot", "gold"), LABELS
             ),
             volume_manifests.snapshot("gold", "a", "snapshots", LABELS),
+            manifests.lease("guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300),
+            manifests.rent("rent-1", LABELS, 900),
         ),
     )
 

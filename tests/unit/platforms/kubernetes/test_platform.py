@@ -4,6 +4,7 @@ answers. The client library and the connections are real; behind them is `tests/
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,21 @@ from typing import Any
 import pytest
 
 from orchestrator.collectors import collectors
-from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.errors import (
+    GuardLostError,
+    LeftBehindError,
+    NodeError,
+    RunError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.machines import told
-from orchestrator.platforms.kubernetes import pods
+from orchestrator.platforms.kubernetes import manifests, pods
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.platforms.kubernetes.space import BEAT, PROCESS, ours
+from orchestrator.platforms.kubernetes.space import HOST, PROCESS, ours
 from orchestrator.powers import ContainerEntry
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once
@@ -188,21 +196,15 @@ def test_a_pull_secret_is_copied_from_the_contexts_namespace(cluster: FakeCluste
 # ------------------------------------------------------------------ other campaigns
 
 
-def namespace(campaign: str, **notes: str) -> dict[str, Any]:
-    return {
-        "metadata": {
-            "name": f"tierbench-{campaign}",
-            "labels": ours(campaign),
-            "annotations": notes,
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-        }
-    }
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/tierbench-campaign"
 
 
 def put(cluster: FakeCluster, campaign: str, beat_s: float) -> None:
-    """A campaign of another machine, with a volume."""
-    notes = {BEAT: str(round(beat_s)), PROCESS: "boot space 77 1"}
-    cluster.things[f"/api/v1/namespaces/tierbench-{campaign}"] = namespace(campaign, **notes)
+    """A campaign of another machine, with a namespace and a volume."""
+    notes = {PROCESS: "boot space 77 1", HOST: "vm-7"}
+    lease = manifests.lease("tierbench-campaign", ours(campaign), notes, beat_s, 300)
+    cluster.made(LEASE.rpartition("/")[0], lease)
+    cluster.made("/api/v1/namespaces", manifests.namespace(f"tierbench-{campaign}", ours(campaign)))
     cluster.things[f"/api/v1/persistentvolumes/of-{campaign}"] = {
         "metadata": {"name": f"of-{campaign}", "labels": ours(campaign)},
         "spec": {},
@@ -240,6 +242,137 @@ def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> No
     assert cluster.things == before
     assert set(connected.sweep()) == {"namespace tierbench-dead00", "volume of-dead00"}
     assert cluster.names("persistentvolumes") == ["theirs"]
+
+
+def taken_by(cluster: FakeCluster, campaign: str) -> None:
+    """Another machine has found this campaign dead."""
+    cluster.things.pop(LEASE, None)
+    put(cluster, campaign, SystemClock().now())
+
+
+def test_a_dead_campaigns_lease_is_taken_by_one_of_two(cluster: FakeCluster) -> None:
+    """Both read it at the same moment; the server refuses the slower."""
+    put(cluster, "dead00", SystemClock().now() - lifecycle.DEAD_S - 20)
+    first, second = KubernetesPlatform(SystemClock()), KubernetesPlatform(SystemClock())
+    found, meanwhile = first._api.found, ExitStack()
+
+    def read_late(path: str) -> Any:
+        thing = found(path)
+        if path == LEASE and second.guard.other() is None and not meanwhile._exit_callbacks:  # type: ignore[attr-defined]
+            meanwhile.enter_context(second.guard.held())
+        return thing
+
+    first._api.found = read_late  # type: ignore[method-assign]
+    with meanwhile, pytest.raises(UnavailableError, match=second.campaign), first.guard.held():
+        pass
+    assert LEASE not in cluster.things
+
+
+def test_a_lease_that_another_has_taken_is_lost_and_left_alone(cluster: FakeCluster) -> None:
+    connected = KubernetesPlatform(SystemClock())
+    with connected.guard.held():
+        connected.guard.beats.renew()
+        taken_by(cluster, "faster")
+        with pytest.raises(GuardLostError, match="the campaign faster on vm-7"):
+            connected.guard.beats.renew()
+    assert LEASE in cluster.things and cluster.names("namespaces") == ["tierbench-faster"]
+
+
+@pytest.mark.parametrize(("status", "lost"), [(403, True), (503, False)])
+def test_a_beat_is_refused_or_not_delivered(
+    cluster: FakeCluster, status: int, lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "PATIENCE_S", 0.1)
+    connected = KubernetesPlatform(SystemClock())
+    with connected.guard.held(), ExitStack() as up:
+        cluster.refusals[("PATCH", "/tierbench-campaign")] = (status, "said the server")
+        if lost:
+            up.enter_context(pytest.raises(GuardLostError, match="said the server"))
+        connected.guard.beats.renew()
+
+
+def test_a_command_in_a_pod_ends_when_the_lease_is_lost(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    with platform.running(spec()) as pod:
+        mine = cluster.things[LEASE]
+        taken_by(cluster, "faster")
+        with pytest.raises(GuardLostError):
+            platform.guard.beats.renew()
+        with pytest.raises(GuardLostError):
+            pod.exec(("sleep", "30"), timeout_s=60)
+    cluster.removed("/api/v1/namespaces/tierbench-faster")
+    cluster.things[LEASE] = mine
+
+
+# ------------------------------------------------------------------ an end of what is rented
+
+
+def owners(cluster: FakeCluster, kind: str) -> list[str]:
+    return [
+        owner["uid"]
+        for path, thing in cluster.things.items()
+        if path.split("/")[-2] == kind
+        for owner in thing["metadata"].get("ownerReferences") or ()
+    ]
+
+
+def deadline_s(cluster: FakeCluster) -> int:
+    (job,) = (thing for path, thing in cluster.things.items() if "/jobs/" in path)
+    return int(job["spec"]["activeDeadlineSeconds"])
+
+
+def test_all_that_is_made_is_owned_by_a_job_whose_deadline_moves_with_each_beat(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERBENCH_RENT_S", "60")
+    clock = SystemClock()
+    platform = KubernetesPlatform(clock)
+    with (
+        platform.guard.held(),
+        platform.network("net", 1),
+        platform.running(spec(environment={"PASSWORD": "x"})),
+    ):
+        for kind in ("services", "secrets", "pods"):
+            assert owners(cluster, kind) == [platform.space.owner["uid"]]
+        assert deadline_s(cluster) == 60
+        clock.sleep(2.0)
+        platform.guard.beats.renew()
+        assert 61 <= deadline_s(cluster) <= 70
+
+
+def test_a_job_that_ended_meanwhile_is_made_anew(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    """This program was cut off for long; the Lease is still its own."""
+    before = platform.space.owner["uid"]
+    for path in [path for path in cluster.things if "/jobs/" in path]:
+        del cluster.things[path]
+    platform.guard.beats.renew()
+    assert platform.space.owner["uid"] != before and deadline_s(cluster) == 900
+
+
+def test_what_was_rented_and_cannot_be_removed_is_said(cluster: FakeCluster) -> None:
+    connected = KubernetesPlatform(SystemClock())
+    with pytest.raises(LeftBehindError, match="said the server") as left, connected.guard.held():
+        connected.space.make("persistentvolumeclaims", {"metadata": {"name": "data"}, "spec": {}})
+        cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (403, "said the server")
+    assert connected.space.namespace in left.value.look[0]
+    assert LEASE not in cluster.things, "it is in nobody's way"
+
+
+def test_an_empty_namespace_that_stays_is_nothing_rented(cluster: FakeCluster) -> None:
+    connected = KubernetesPlatform(SystemClock())
+    with connected.guard.held():
+        cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (403, "said the server")
+
+
+def test_a_rent_that_no_beat_could_prolong_in_time_is_refused(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERBENCH_RENT_S", "30")
+    with pytest.raises(UsageError, match="TIERBENCH_RENT_S is '30'"):
+        KubernetesPlatform(SystemClock())
 
 
 def test_a_node_can_only_ask_for_what_the_machine_of_its_disk_has(

@@ -1,0 +1,72 @@
+"""What keeps campaigns apart: a guard of each place, and the signs of life by which it is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+from orchestrator.errors import GuardLostError
+
+BEAT_S = 30.0
+
+
+class GuardBeats:
+    """A campaign's signs of life to all guards that it holds: of engines, clusters, databases."""
+
+    def __init__(self) -> None:
+        self.every_s = BEAT_S
+        self.lost: GuardLostError | None = None
+        self._beats: list[Callable[[], None]] = []
+
+    @contextmanager
+    def during(self, beat: Callable[[], object]) -> Iterator[None]:
+        """Calls `beat`, which reads its guard first, every half minute until the block ends. With
+        GuardLostError from it the guard is lost; any other error is a beat not delivered."""
+        over, turn = threading.Event(), threading.Lock()
+
+        def once() -> None:
+            with turn:
+                try:
+                    beat()
+                except GuardLostError as error:
+                    self.lost = self.lost or error
+                except Exception:  # it was not delivered: the next one reads the guard first
+                    return
+
+        def loop() -> None:
+            while not over.wait(self.every_s):
+                once()
+
+        thread = threading.Thread(target=loop, name="guard", daemon=True)
+        self._beats.append(once)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._beats.remove(once)
+            over.set()
+            thread.join(timeout=5)
+
+    def require(self) -> None:
+        """GuardLostError if a guard is lost. Asks nobody."""
+        if self.lost is not None:
+            raise GuardLostError(self.lost.what, self.lost.advice)
+
+    def renew(self) -> None:
+        """Beats at once, after silence; raises as `require`."""
+        for once in tuple(self._beats):
+            once()
+        self.require()
+
+
+class Guard(Protocol):
+    @property
+    def beats(self) -> GuardBeats: ...
+
+    def held(self) -> AbstractContextManager[None]:
+        """Keeps other campaigns out during the block. UnavailableError if one is running."""
+
+    def other(self) -> str | None:
+        """Returns the other campaign that is running here, if any."""

@@ -1,0 +1,232 @@
+"""One campaign at a time on a cluster: it holds the cluster's Lease.
+
+The Lease names campaign, host and process, and bears the time of the last sign of life by the API
+server's clock, renewed every half minute. If the process cannot be seen from here, a campaign is
+alive while that is young. Who takes a dead one's Lease changes the version that was read, so of two
+the server refuses one.
+
+What a campaign rents has an end of its own: a job without pods owns all that is in its namespace.
+Each sign of life moves the job's deadline ahead. Where no more come the job ends and is removed
+(`ttlSecondsAfterFinished`), and the cluster's garbage collector removes what it owned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+
+from orchestrator.errors import LeftBehindError, UnavailableError
+from orchestrator.guards import GuardBeats
+from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.lifecycle import DEAD_S
+from orchestrator.platforms.kubernetes import manifests
+from orchestrator.platforms.kubernetes.campaigns import Namespaces
+from orchestrator.platforms.kubernetes.connection import (
+    RIGHTS,
+    Refused,
+    Thing,
+    Unanswered,
+    cluster_errors,
+)
+from orchestrator.platforms.kubernetes.space import (
+    CAMPAIGN,
+    HOST,
+    NAMESPACES,
+    PROCESS,
+    Space,
+    annotation_of,
+    label_of,
+)
+from orchestrator.system import host
+from orchestrator.system.clock import wait_until
+
+# In a namespace that every cluster has and none loses: all campaigns look for it there.
+_LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+_LEASE_NAME = "tierbench-campaign"
+_LEASE = f"{_LEASES}/{_LEASE_NAME}"
+_JOBS = "apis/batch/v1"
+_CONFLICT = 409
+_ACCOUNT_S = 60.0
+
+
+class LeaseGuard:
+    """The `Guard` protocol: the cluster's campaigns, as seen by that of `space`. `within`: what is
+    done to the namespace while it is there; `rent_s`: how long what is rented outlives this
+    program."""
+
+    def __init__(
+        self, space: Space, within: Callable[[], AbstractContextManager[None]], rent_s: int
+    ) -> None:
+        self._space, self._api, self._clock = space, space.api, space.clock
+        self._within, self._rent = within, Rent(space, rent_s)
+        self._namespaces = Namespaces(space)
+
+    @property
+    def beats(self) -> GuardBeats:
+        return self._space.beats
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Takes the Lease and makes the namespace, and removes both, with all that is in it, at the
+        end of the block. UnavailableError if a live campaign has it, or if none may be made;
+        LeftBehindError if what was rented may still be there."""
+        with cluster_errors("looking for another campaign"):
+            self._take()
+        try:
+            with cluster_errors(f"making the namespace {self._space.namespace}"):
+                self._make_namespace()
+                self._await_account()
+                self._rent.hire()
+            with self.beats.during(self._beat), self._within():
+                yield
+        finally:
+            # What cannot be removed now, the next campaign finds: this process is dead by then.
+            trouble = self._namespaces.trouble_of_removal()
+            with contextlib.suppress(Refused, Unanswered):
+                if (lease := self._api.found(_LEASE)) and self._is_own(lease):
+                    self._api.remove(_LEASE, version=_version_of(lease))
+            if trouble:
+                raise self._rent.left_behind(trouble)
+
+    def other(self) -> str | None:
+        """Returns the live campaign on this cluster, unless it is this one."""
+        with cluster_errors("looking for another campaign"):
+            lease = self._api.found(_LEASE)
+            if lease is None or self._is_own(lease) or not self._lives(lease):
+                return None
+            return label_of(lease, CAMPAIGN)
+
+    def _is_own(self, lease: Thing) -> bool:
+        return label_of(lease, CAMPAIGN) == self._space.campaign
+
+    def _lives(self, lease: Thing) -> bool:
+        if not label_of(lease, CAMPAIGN):
+            return True  # tierbench did not make it, so it must not be taken
+        renewed = datetime.fromisoformat(str(lease["spec"]["renewTime"]).replace("Z", "+00:00"))
+        return lifecycle.lives(
+            annotation_of(lease, PROCESS), lambda: self._api.now() - renewed.timestamp() < DEAD_S
+        )
+
+    def _take(self) -> None:
+        while True:
+            lease = self._api.found(_LEASE)
+            if lease is not None and self._lives(lease):
+                raise self._refusal(lease)
+            try:
+                if lease is None:
+                    self._api.make(_LEASES, self._lease())
+                else:
+                    self._replace(lease)
+                return
+            except Refused as error:  # another was faster: who, is seen at the next look
+                if error.status != _CONFLICT:
+                    raise
+
+    def _refusal(self, lease: Thing) -> UnavailableError:
+        more = f"campaign {label_of(lease, CAMPAIGN)}"
+        drop = f"kubectl -n default delete lease {_LEASE_NAME}"
+        at = annotation_of(lease, HOST)
+        return lifecycle.refusal("cluster", annotation_of(lease, PROCESS), at, more, drop)
+
+    def _lease(self) -> Thing:
+        notes = {HOST: host.name(), PROCESS: host.process_mark()}
+        return manifests.lease(_LEASE_NAME, self._space.labels, notes, self._api.now(), DEAD_S)
+
+    def _replace(self, lease: Thing) -> None:
+        """Refused with a conflict if it has changed since it was read."""
+        new = self._lease()
+        new["metadata"]["resourceVersion"] = _version_of(lease)
+        self._api.change(_LEASE, new)
+
+    def _beat(self) -> None:
+        try:
+            lease = self._api.found(_LEASE)
+            if lease is None:  # removed by hand
+                self._api.make(_LEASES, self._lease())
+            elif not self._is_own(lease):
+                other = label_of(lease, CAMPAIGN)
+                raise lifecycle.taken_over("the cluster", other, annotation_of(lease, HOST))
+            else:
+                self._replace(lease)
+            self._rent.prolong()
+        except Refused as error:
+            if error.status in (401, 403):
+                raise lifecycle.refused_beat("the cluster", error) from error
+            raise
+
+    def _make_namespace(self) -> None:
+        try:
+            self._api.make(
+                NAMESPACES, manifests.namespace(self._space.namespace, self._space.labels)
+            )
+        except Refused as error:
+            if error.status != 403:
+                raise
+            raise UnavailableError(
+                f"a campaign needs a namespace of its own, and you may not make one: {error}",
+                advice=f"ask for the right to create and delete namespaces; {RIGHTS}",
+            ) from error
+
+    def _await_account(self) -> None:
+        """Pods may be made when the namespace has its default service account."""
+        path = f"{NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
+
+        def there() -> bool:
+            return self._api.found(path) is not None
+
+        if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
+            raise UnavailableError(
+                f"{self._space.namespace} got no service account within {_ACCOUNT_S:g} s",
+                advice="is the cluster's controller manager running?",
+            )
+
+
+class Rent:
+    """The job that owns what is made."""
+
+    def __init__(self, space: Space, rent_s: int) -> None:
+        self._space, self._api, self._rent_s = space, space.api, rent_s
+        self._since_s = 0.0
+
+    def hire(self) -> None:
+        """All that is made from now on ends with a job of its own."""
+        now_s = self._api.now()
+        name = f"rent-{round(now_s)}"
+        job = manifests.rent(name, self._space.labels, self._rent_s)
+        made = self._api.make(self._space.path("jobs", group=_JOBS), job)
+        self._space.owner = {
+            "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": made["metadata"]["uid"],
+        }  # fmt: skip
+        self._since_s = now_s
+
+    def prolong(self) -> None:
+        """A job that ended, or was removed, while no sign of life came is made anew."""
+        end_s = round(self._api.now() - self._since_s + self._rent_s)
+        path = self._space.path("jobs", self._space.owner["name"], _JOBS)
+        try:
+            job = self._api.change(path, {"spec": {"activeDeadlineSeconds": end_s}})
+        except Refused as error:
+            if not error.is_missing:
+                raise
+            job = {}
+        is_ending = job.get("metadata", {}).get("deletionTimestamp")
+        if not job or is_ending or job.get("status", {}).get("conditions"):
+            self.hire()
+
+    def left_behind(self, trouble: str) -> LeftBehindError:
+        name = self._space.namespace
+        return LeftBehindError(
+            f"what {name} rented may still be there, and cost money: {trouble}. What is in it ends "
+            f"by itself {self._rent_s} s after the last sign of life, if the cluster works",
+            (
+                f"kubectl get all,pvc,volumesnapshot -n {name}",
+                "kubectl get pv,volumesnapshotcontent",
+                "tierbench clean --platform kubernetes",
+            ),
+        )
+
+
+def _version_of(thing: Thing) -> str:
+    return str(thing["metadata"]["resourceVersion"])
