@@ -91,7 +91,8 @@ class Candidate:
 
     @property
     def price(self) -> Price | None:
-        return self.profile.tier.price
+        """That of a disk for data; None too if those for WAL have another that is not known."""
+        return None if costs.disks_monthly(self.profile) is None else self.profile.tier.price
 
     @property
     def monthly_cost(self) -> float | None:

@@ -154,7 +154,9 @@ def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> Meta
         told = {device: _told(cloud, device, told_of, machine) for device in devices}
         disks[place.key] = {device: facts for device, facts in told.items() if facts}
         meant = tier.wal if place.only_wal else tier
-        for device, facts in disks[place.key].items() if meant else ():
+        if meant is None:
+            continue
+        for device, facts in disks[place.key].items():
             which = f"{place.title} is on {device}"
             contradictions += [f"{which}, {text}" for text in _of_another_type(meant, facts)]
             alone = len(devices) == 1  # a stripe's figures are sums
