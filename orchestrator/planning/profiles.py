@@ -144,7 +144,7 @@ def _with_log(
     where: str, tier: Tier, given: Mapping[str, Any], catalog: tier_catalog.Catalog
 ) -> Tier:
     """The tier with that of its log's disks, if it has the key `wal`."""
-    if not (wal := given.get("wal")):
+    if (wal := given.get("wal")) is None:
         return tier
     keys, wrong = tier_keys.of_logs(wal)
     _refuse(where, wrong)
@@ -152,6 +152,8 @@ def _with_log(
     if tier_catalog.names_a_row(keys):
         log = tier_catalog.choose(catalog, keys, name, where=place).tier
     else:
+        unused = tier_keys.mistakes(keys, "mounted", "mounted", True)
+        _refuse(where, ((f"wal.{key}", what) for key, what in unused))
         log = validate(TierYaml, place, keys).build(name, "disk of the WAL")
     return replace(tier, wal=replace(log, disk=RealDisks()))
 

@@ -66,6 +66,7 @@ def test_a_log_with_limits_of_its_own() -> None:
         ("azure/P9999", DISKS, "tier.wal.type", "unknown"),
         ("{iopses: 9}", DISKS, "tier.wal.iopses", "unknown key"),
         ("{iops: 9, path: /a}", DISKS, "tier.wal.path", "of both disks"),
+        ("{iops: 9, size: 9GiB}", DISKS, "tier.wal.size", "does not use it"),
         ("{iops: 9, wal: azure/P10}", DISKS, "tier.wal.wal", "of both disks"),
         (
             "azure/P10",
