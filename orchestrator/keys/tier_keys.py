@@ -37,8 +37,13 @@ _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     **dict.fromkeys(("path", "disks", "allow_root_disk"), _AT_A_PATH),
     **dict.fromkeys(("file_system", "mount_options"), _AT_A_PATH),
     "snapshots": (*_AT_A_PATH, "storage-class"),
-    "cloud": ("mounted",),
+    **dict.fromkeys(("cloud", "wal"), ("mounted",)),
 }
+# Of the tier of a log's disks: where they are is in `disks`, and the rest holds for both.
+_NOT_OF_LOGS = (
+    "enforcement", "path", "disks", "wal", "cloud", "recorded", "storage_class", "snapshots",
+    "file_system", "mount_options", "allow_root_disk", "allow_retained_volumes", "burst_time_scale",
+)  # fmt: skip
 _OF_DISKS = ("file_system", "mount_options", "allow_root_disk", "snapshots")
 
 
@@ -134,6 +139,7 @@ class RealDiskYaml(Strict):
     allow_root_disk: bool = False
     allow_retained_volumes: bool = False
     snapshots: SnapshotsKey | None = None
+    wal: Mapping[str, Any] | str | None = None  # a tier by itself, read as one
 
     @property
     def on_real_disks(self) -> bool:
@@ -142,7 +148,7 @@ class RealDiskYaml(Strict):
     def places(self) -> dict[str, Any]:
         """The fields of `Tier` that these keys fill."""
         return {
-            **{name: getattr(self, name) for name in RealDiskYaml.model_fields},
+            **{name: getattr(self, name) for name in RealDiskYaml.model_fields if name != "wal"},
             "snapshots": self.snapshots.build() if self.snapshots else None,
         }
 
@@ -167,6 +173,16 @@ def mistakes(
             )
         elif kind == "cgroup" and key in _OF_DISKS and not on_real_disks:
             yield key, f"is of a real disk, and {here} on a file: name it under `disks` or `path`"
+
+
+def of_logs(wal: Mapping[str, Any] | str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """The keys of the tier of a log's disks, as those of real disks somewhere, and key → what is
+    wrong with it."""
+    keys = {"type": wal} if isinstance(wal, str) else dict(wal)
+    wrong = [
+        (f"wal.{key}", "is said of both disks, in the tier") for key in keys if key in _NOT_OF_LOGS
+    ]
+    return {**keys, "enforcement": "mounted", "disks": "/{node}"}, wrong
 
 
 def _either(kinds: tuple[DiskKind, ...]) -> str:

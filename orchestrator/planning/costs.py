@@ -51,8 +51,16 @@ def rented(plan: Plan) -> tuple[RentedItem, ...]:
     cluster that others run are its own, all other tiers are measured in turn on the same ones."""
     real = [one for one in plan.tiers if is_rented(one)]
     hours = most_s(plan) / 3600
-    disks = [RentedItem(f"disk of {one.name}", _disks(one), hours, one.tier.price) for one in real]
+    disks = [item for profile in real for item in _rented_disks(profile, hours)]
     return (*disks, *_machines(real, hours))
+
+
+def _rented_disks(profile: Profile, hours: float) -> Iterator[RentedItem]:
+    tier, disks = profile.tier, _disks(profile)
+    logs = len(node_disks.log_disks(tier)) if tier.wal else 0
+    yield RentedItem(f"disk of {profile.name}", disks - logs, hours, tier.price)
+    if tier.wal:
+        yield RentedItem(f"WAL's disk of {profile.name}", logs, hours, tier.wal.price)
 
 
 def most_s(plan: Plan) -> float:
@@ -69,9 +77,18 @@ def is_rented(profile: Profile) -> bool:
 
 
 def bought_disks(profile: Profile) -> int:
-    """Of the tier's price: one for each node, and those that nodes have for their WAL alone."""
-    wal = {(one.machine, one.wal) for one in profile.tier.disk.of_nodes.values() if one.wal}
-    return profile.cluster.nodes + len(wal)
+    """One for each node, and those that nodes have for their WAL alone."""
+    return profile.cluster.nodes + len(node_disks.log_disks(profile.tier))
+
+
+def disks_monthly(profile: Profile) -> float | None:
+    """List price of all these disks; None if one of its parts is not known, or in another
+    currency."""
+    tier, logs = profile.tier, len(node_disks.log_disks(profile.tier))
+    price, of_log = tier.price, (tier.wal or tier).price
+    if price is None or of_log is None or price.currency != of_log.currency:
+        return None
+    return price.monthly * profile.cluster.nodes + of_log.monthly * logs
 
 
 def _disks(profile: Profile) -> int:
@@ -119,6 +136,7 @@ def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
     tier is on another machine, such as a larger one whose caps let it through, they count.
     """
     disks = {one.name: one.tier.price for one in profiles}
+    disks |= {f"{one.name}'s WAL": one.tier.wal.price for one in profiles if one.tier.wal}
     vms = {one.cluster.vm or "machines": one.cluster.vm_price for one in profiles}
     unlike_vms = len({one.cluster.vm for one in profiles}) > 1
     unpriced = units.listed([name for name, price in vms.items() if unlike_vms and price is None])

@@ -21,9 +21,17 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
             "disks",
             "give `path` for one disk of all nodes, or `disks` for those of each, not both",
         )
+    if tier.wal and not tier.disk.of_nodes:
+        yield "wal", "is of a second disk of each node: name it as `wal` in `disks`"
+    data = {place.data for place in tier.disk.of_nodes.values()}
     for name, place in tier.disk.of_nodes.items():
         if place.wal == place.data:
             yield f"disks.{name}.wal", "is the disk of the data: leave it out, or name another"
+        if tier.wal and not place.wal:
+            yield f"disks.{name}.wal", "is missing: the tier's `wal` is of the disks named here"
+        if tier.wal and place.wal in data - {place.data}:
+            what = "holds data too, and so is not of the tier's `wal`: name a disk of its own"
+            yield f"disks.{name}.wal", what
         for key, path in (("data", place.data), ("wal", place.wal)):
             if name == PATTERN and path and NUMBER not in path and nodes > 1 and shared:
                 what = f"has no {NUMBER}, so all nodes would share it: give `path`, or name each"
@@ -89,8 +97,13 @@ def count(tier: Tier) -> int:
     makes them here."""
     if tier.disk.storage_class:
         return tier.disk.storage_class.nodes
-    every = tier.disk.of_nodes.values()
-    return len({(one.machine, path) for one in every for path in (one.data, one.wal) if path})
+    data = {(disks.machine, disks.data) for disks in tier.disk.of_nodes.values()}
+    return len(data | log_disks(tier))
+
+
+def log_disks(tier: Tier) -> set[tuple[str, str]]:
+    """Machine and path of each disk that the tier names for WAL."""
+    return {(disks.machine, disks.wal) for disks in tier.disk.of_nodes.values() if disks.wal}
 
 
 def node_names(nodes: int) -> list[str]:

@@ -13,12 +13,19 @@ from typing import Any
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
 from orchestrator.keys import tier_keys
-from orchestrator.keys.schema import KINDS, ClusterYaml, NamedTierYaml, ProfileYaml, WorkloadYaml
+from orchestrator.keys.schema import (
+    KINDS,
+    ClusterYaml,
+    NamedTierYaml,
+    ProfileYaml,
+    TierYaml,
+    WorkloadYaml,
+)
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.model import Dataset, Profile, Workload
 from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
 from orchestrator.planning.overrides import Known, Override, nothing_known
-from orchestrator.tier import ClassVolumes, DiskKind, OthersDisks, Tier
+from orchestrator.tier import ClassVolumes, DiskKind, OthersDisks, RealDisks, Tier
 
 NO_CATALOG = tier_catalog.Catalog({}, {})
 ANY_SCALE = ""  # the first that the cluster has: its machines and its tier are the same at each
@@ -80,6 +87,7 @@ def read_profile(
         tier = _as_recorded(chosen.tier, disk)
         limits = replace(tier.limits, burst=chosen.tier.limits.burst)
         chosen = replace(chosen, tier=replace(tier, limits=limits))
+    chosen = replace(chosen, tier=_with_log(where, chosen.tier, given, catalog))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
     _check_owner(where, read.cluster, chosen.tier)
     nodes, shared = read.cluster.nodes or 0, not read.machines
@@ -130,6 +138,24 @@ def _recorded(
 
 def _as_recorded(tier: Tier, disk: recorded_disk.RecordedDisk | None) -> Tier:
     return tier if disk is None else recorded_disk.applied(tier, disk)
+
+
+def _with_log(
+    where: str, tier: Tier, given: Mapping[str, Any], catalog: tier_catalog.Catalog
+) -> Tier:
+    """The tier with that of its log's disks, if it has the key `wal`."""
+    if (wal := given.get("wal")) is None:
+        return tier
+    keys, wrong = tier_keys.of_logs(wal)
+    _refuse(where, wrong)
+    name, place = f"{tier.name}'s WAL", f"{where}: tier.wal"
+    if tier_catalog.names_a_row(keys):
+        log = tier_catalog.choose(catalog, keys, name, where=place).tier
+    else:
+        unused = tier_keys.mistakes(keys, "mounted", "mounted", True)
+        _refuse(where, ((f"wal.{key}", what) for key, what in unused))
+        log = validate(TierYaml, place, keys).build(name, "disk of the WAL")
+    return replace(tier, wal=replace(log, disk=RealDisks()))
 
 
 def read_row(
@@ -203,7 +229,12 @@ def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Ca
     tier = tier_catalog.bound(chosen.tier, tier_catalog.effective(chosen, 1, size, vm))
     if not any(disks.wal for disks in chosen.tier.disk.of_nodes.values()):
         return tier
-    both = tier_catalog.effective(chosen, 2, size, vm)
+    log_limits = tier.wal.limits if tier.wal else None
+    if wal := tier.wal:
+        log = replace(tier_catalog.own(wal), type=wal.origin.catalog_type or None)
+        wal = tier_catalog.bound(wal, tier_catalog.effective(log, 1, size, vm))
+        tier = replace(tier, wal=wal)
+    both = tier_catalog.effective(chosen, 2, size, vm, log_limits)
     return replace(tier, origin=replace(tier.origin, vm_caps=tuple(both.warnings())))
 
 

@@ -14,7 +14,7 @@ from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import durations
-from orchestrator.planning.costs import RentedItem, bought_disks, rented
+from orchestrator.planning.costs import RentedItem, bought_disks, disks_monthly, rented
 from orchestrator.platforms.dry import NotAsked
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed
@@ -137,6 +137,6 @@ def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
 
 def _costs(plan: Plan) -> Iterator[Cost]:
     for profile in plan.profiles:
-        price, disks = profile.tier.price, bought_disks(profile)
-        monthly = round(price.monthly * disks, 2) if price else None
-        yield Cost(profile.name, disks, monthly, price)
+        price, monthly = profile.tier.price, disks_monthly(profile)
+        rounded = None if monthly is None else round(monthly, 2)
+        yield Cost(profile.name, bought_disks(profile), rounded, price)

@@ -204,7 +204,8 @@ class Gates:
 
     def _measured(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
         mechanism, world = self._mechanisms[tier.disk.enforcement], self._scoped()
-        if drain and tier.limits.burst is not None and isinstance(mechanism, DrainsBurst):
+        bursts = tier.limits.burst or (tier.wal and tier.wal.limits.burst)
+        if drain and bursts and isinstance(mechanism, DrainsBurst):
             return mechanism.drained_gate(tier, world, thorough)
         if isinstance(mechanism, MadeOnMachines):
             return mechanism.gate_on(place.placement, tier, world, thorough)

@@ -92,6 +92,12 @@ class Limits:
     burst: Burst | None = None
     io_unit_bytes: int = 262_144  # a larger I/O counts as several
 
+    def plus(self, other: Limits) -> Limits:
+        """The base limits of both disks together; not limited where either is not."""
+        pairs = ((self.total_iops, other.total_iops), (self.bytes_per_s, other.bytes_per_s))
+        iops, rate = (None if one is None or two is None else one + two for one, two in pairs)
+        return Limits(iops, rate, io_unit_bytes=self.io_unit_bytes)
+
     @property
     def total_iops(self) -> int | None:
         """For one total of reads and writes: the lower of the two where they are apart."""
@@ -170,7 +176,8 @@ class Origin:
 
 @dataclass(frozen=True)
 class Tier:
-    """A class of disk: what it is declared to do (each disk), and what makes it."""
+    """A class of disk: what it is declared to do (each disk), and what makes it. `wal`: that of the
+    disks which `disks` names for the nodes' WAL; None: they are of this tier, and not judged."""
 
     name: str
     title: str
@@ -179,6 +186,7 @@ class Tier:
     latency: Latencies = Latencies()
     price: Price | None = None
     origin: Origin = Origin()
+    wal: Tier | None = None
 
     def without_burst(self) -> Tier:
         return replace(self, limits=replace(self.limits, burst=None))
@@ -239,7 +247,8 @@ def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     flat = {"name": content["name"], "title": content["title"]}
     for key, (part, name) in _LAYOUT.items():
         flat[key] = (content[part] if part else content).get(name, _UNUSED.get(key))
-    return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"]}
+    wal = {"wal": content["wal"]} if content["wal"] else {}
+    return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"], **wal}
 
 
 def _of_layout(content: Any) -> Any:
@@ -247,6 +256,8 @@ def _of_layout(content: Any) -> Any:
     if not isinstance(content, Mapping) or "disk" in content:
         return content
     parts: dict[str, Any] = {key: content[key] for key in ("name", "title") if key in content}
+    if "wal" in content:
+        parts["wal"] = _of_layout(content["wal"])
     for key, (part, name) in _LAYOUT.items():
         held = parts.setdefault(part, {}) if part else parts
         if key in content:

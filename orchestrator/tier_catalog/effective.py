@@ -67,14 +67,18 @@ class Effective:
                 )
 
 
-def effective(chosen: Chosen, disks: int, vm: VmSize, vm_name: str) -> Effective:
-    """`disks` equal disks attached to one VM, without host cache.
+def effective(
+    chosen: Chosen, disks: int, vm: VmSize, vm_name: str, other: Limits | None = None
+) -> Effective:
+    """`disks` disks attached to one VM, without host cache: equal ones, or the last with the limits
+    of `other`.
 
     Raises UsageError where the VM takes fewer disks.
     """
     if vm.max_disks is not None and disks > vm.max_disks:
         raise refused([Mistake("cluster.vm", f"{vm_name} takes {vm.max_disks} disks, not {disks}")])
-    bought, through = together(chosen, disks), _caps(vm, chosen.type, disks)
+    bought = together(chosen, disks - 1).plus(other) if other else together(chosen, disks)
+    through = _caps(vm, chosen.type, disks)
     iops = Cap(bought.total_iops, through.total_iops)
     rate = Cap(bought.bytes_per_s, through.bytes_per_s)
     burst_iops = _burst(iops, bought.burst, through.burst, "iops")

@@ -8,7 +8,7 @@ run if the profile does not say otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,26 +55,11 @@ class MountedTier:
         """Of the disks of another machine, the service that answers here knows nothing."""
         return self._ask if is_here(world) else cloud_metadata.asked_there(world)
 
-    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return restoring.places(tier, nodes, world)
-
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return restoring.snapshots_of(tier, nodes, name, world)
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        return restoring.restores(tier, sizes_bytes, snapshots, world)
-
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> AbstractContextManager[tuple[Volume, ...]]:
-        return restoring.loading(tier, sizes_bytes, snapshots, world, resumed)
+    # Of `Restorable`.
+    places = staticmethod(restoring.places)
+    snapshots = staticmethod(restoring.snapshots_of)
+    restores = staticmethod(restoring.restores)
+    loading = staticmethod(restoring.loading)
 
     @contextmanager
     def attached(

@@ -73,8 +73,8 @@ def _machines(before: Results, after: Results, across: bool) -> Iterator[str]:
 
 def _tiers(one: Tier, two: Tier) -> Iterator[str]:
     left, right = (asdict(tier, dict_factory=in_layout) for tier in (one, two))
-    for key in (key for key in left if key not in _NOT_THE_DISK):
-        values = left[key], right[key]
+    for key in (key for key in {**left, **right} if key not in _NOT_THE_DISK):
+        values = left.get(key), right.get(key)
         if values[0] != values[1]:
             short = all(value is None or isinstance(value, (int, float, str)) for value in values)
             words = f" {values[0]} against {values[1]}" if short else ""

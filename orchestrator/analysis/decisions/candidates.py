@@ -91,15 +91,16 @@ class Candidate:
 
     @property
     def price(self) -> Price | None:
-        return self.profile.tier.price
+        """That of a disk for data; None too if those for WAL have another that is not known."""
+        return None if costs.disks_monthly(self.profile) is None else self.profile.tier.price
 
     @property
     def monthly_cost(self) -> float | None:
         """Price of the cluster's disks, those for WAL too, and of its machines if they count."""
         vm = self.profile.cluster.vm_price if self.with_vms else None
-        if self.price is None or (self.with_vms and vm is None):
+        disks = costs.disks_monthly(self.profile)
+        if disks is None or (self.with_vms and vm is None):
             return None
-        disks = self.price.monthly * costs.bought_disks(self.profile)
         return round(disks + (vm.monthly * self.profile.cluster.nodes if vm else 0.0), 2)
 
     def by_repetition(self, criterion: Criterion) -> dict[int, float]:

@@ -21,7 +21,7 @@ from orchestrator.analysis.decisions.contests import (
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.metrics import METRICS
-from orchestrator.planning import costs
+from orchestrator.planning import costs, node_disks
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, format_quantity, format_seconds, listed
 
@@ -286,8 +286,10 @@ def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
 
 def request(candidate: Candidate, made: Decision, contest: Contest) -> str:
     """What to buy and why, to be pasted into a purchase request."""
-    disks = counted(costs.bought_disks(candidate.profile), "disk")
-    text = f"{made.workload}: {disks} of {candidate.profile.tier.title}"
+    tier, disks = candidate.profile.tier, costs.bought_disks(candidate.profile)
+    logs = len(node_disks.log_disks(tier)) if tier.wal else 0
+    text = f"{made.workload}: {counted(disks - logs, 'disk')} of {tier.title}"
+    text += f" and {logs} for WAL of {tier.wal.title}" if tier.wal else ""
     if made.monthly_cost is not None and candidate.price:
         price = candidate.price
         text += (

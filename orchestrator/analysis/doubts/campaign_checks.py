@@ -138,16 +138,17 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
         return
     today = datetime.fromtimestamp(began_s, UTC).date()
     for profile in campaign.plan.tiers:
-        price = profile.tier.price
-        if price is None:
-            continue
-        read = prices.read_on(price.as_of)
-        if read is None or (today - read).days > OLD_PRICE_DAYS:
-            yield Doubt(
-                "old price",
-                f"the price of {profile.name} is as of {price.as_of}, the campaign of {today}",
-                "`tierbench prices update` asks the provider; or give `price` in the profile",
-            )
+        of_log = (
+            (f"{profile.name}'s WAL", profile.tier.wal.price) if profile.tier.wal else ("", None)
+        )
+        for name, price in ((profile.name, profile.tier.price), of_log):
+            read = prices.read_on(price.as_of) if price else None
+            if price and (read is None or (today - read).days > OLD_PRICE_DAYS):
+                yield Doubt(
+                    "old price",
+                    f"the price of {name} is as of {price.as_of}, the campaign of {today}",
+                    "`tierbench prices update` asks the provider; or give `price` in the profile",
+                )
 
 
 _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {

@@ -222,7 +222,16 @@ def _latency_bound(values: Values, node: str) -> str:
 
 def _wal_disk_bound(values: Values, node: str) -> str:
     syncing = values.get("wal_disk_syncing_pct", 0.0)  # there only if commits wait for it
-    if syncing < WAITING_PCT or values.get("cpu_pct", 100.0) >= CPU_FREE_PCT:
+    caps = _shares(values, {"wal_iops_of_cap_pct": "IOPS", "wal_bandwidth_of_cap_pct": "bandwidth"})
+    if values.get("cpu_pct", 100.0) >= CPU_FREE_PCT:
+        return ""
+    most = max(values.get("wal_iops_of_cap_pct", 0), values.get("wal_bandwidth_of_cap_pct", 0))
+    if most >= CAP_PCT:
+        return (
+            f"The WAL's own disk of {node} was at its cap ({' and '.join(caps)} of its tier's). A "
+            "larger disk for the WAL would help."
+        )
+    if syncing < WAITING_PCT:
         return ""
     return (
         f"A log sync was under way on the WAL's own disk of {node} {syncing:.0f} % of the time, "

@@ -51,7 +51,11 @@ def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> C
 
 
 def demand(
-    tier: Tier, samples: pd.DataFrame, node: str, begin: CreditReading | None = None
+    tier: Tier,
+    samples: pd.DataFrame,
+    node: str,
+    begin: CreditReading | None = None,
+    which: str = "",
 ) -> pd.DataFrame | None:
     """The node's disk second by second from the first sample on; None if it was not sampled.
 
@@ -59,17 +63,17 @@ def demand(
     it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
     sums of a second this is a lower bound. `begin`: the credit at one moment; from there on it is
-    followed anew.
+    followed anew. `which`: "wal_" for the disk of its WAL.
     """
     wide = counters.wide_rates(samples, node)
-    metrics = [counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES]
+    counted = (counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES)
+    metrics = reads, writes, read_bytes, written_bytes = [f"{which}{name}" for name in counted]
     if not set(metrics) <= set(wide.columns):
         return None
     wide = wide.dropna(subset=metrics).reset_index()
     if wide.empty:
         return None
-    count = wide[counters.READS] + wide[counters.WRITES]
-    bytes_per_s = wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]
+    count, bytes_per_s = wide[reads] + wide[writes], wide[read_bytes] + wide[written_bytes]
     iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)
     columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
     disk = pd.DataFrame(columns, dtype=float)
@@ -146,14 +150,9 @@ def against_caps(
     disk = whole[(whole["time_s"] > start_s) & (whole["time_s"] <= end_s)]
     if disk.empty:
         return
-    for name, rate, cap in (
-        ("iops", "iops", "iops_cap"),
-        ("bandwidth", "bytes_per_s", "bytes_cap"),
-    ):
-        if cap in disk:
-            share = disk[rate].to_numpy() / disk[cap].to_numpy()
-            yield f"{name}_of_cap_pct", 100 * float(np.median(share))
-            yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
+    for name, share in _of_caps(disk):
+        yield f"{name}_of_cap_pct", 100 * float(np.median(share))
+        yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
     if "credit_pct" in disk:
         said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
         yield "burst_credit_left_pct", min(said, default=float(disk["credit_pct"].iloc[-1]))
@@ -163,6 +162,26 @@ def against_caps(
         if fall is not None:
             yield "iops_before_fall", fall[0]
             yield "iops_after_fall", fall[1]
+
+
+def wal_against_caps(
+    tier: Tier | None, samples: pd.DataFrame, node: Node, window: tuple[float, float]
+) -> Iterator[tuple[str, float]]:
+    """The same of the disk of its WAL, whose tier is `tier`."""
+    whole = demand(tier, samples, node.name, which="wal_") if tier and node.wal_device else None
+    if whole is None:
+        return
+    disk = whole[(whole["time_s"] > window[0]) & (whole["time_s"] <= window[1])]
+    for name, share in _of_caps(disk) if not disk.empty else ():
+        yield f"wal_{name}_of_cap_pct", 100 * float(np.median(share))
+
+
+def _of_caps(disk: pd.DataFrame) -> Iterator[tuple[str, Array]]:
+    """Each cap in force, and what share of it was used each second."""
+    caps = ("iops", "iops", "iops_cap"), ("bandwidth", "bytes_per_s", "bytes_cap")
+    for name, rate, cap in caps:
+        if cap in disk:
+            yield name, disk[rate].to_numpy() / disk[cap].to_numpy()
 
 
 def _above_base(tier: Tier, disk: pd.DataFrame) -> Array:

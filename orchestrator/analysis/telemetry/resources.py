@@ -47,7 +47,9 @@ VALUES = {
     "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
     "sessions_reading_pct": ("%", "share of their time that sessions wait for reads"),
     "log_syncing_pct": ("%", "share of time with a log sync that commits wait for"),
-    "wal_disk_syncing_pct": ("%", "the same of a log on its own disk, which no cap is known of"),
+    "wal_disk_syncing_pct": ("%", "the same of a log on a disk of its own"),
+    "wal_iops_of_cap_pct": ("%", "IOPS of the WAL's own disk, of its tier's cap, median second"),
+    "wal_bandwidth_of_cap_pct": ("%", "the same of its bytes/s"),
     "background_log_syncing_pct": ("%", "share of time with a log sync that no commit waits for"),
 }
 

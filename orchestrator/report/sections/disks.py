@@ -40,7 +40,15 @@ def section(index: ReportIndex) -> Section:
 
 
 def _declared(index: ReportIndex) -> Table:
-    rows = [_declared_row(profile.name, profile.tier) for profile in index.profiles]
+    rows = [
+        {**_declared_row(profile.name, tier), **which}
+        for profile in index.profiles
+        for tier, which in (
+            (profile.tier, {}),
+            (profile.tier.wal, {"Held to it by": "real disk for WAL, not throttled"}),
+        )
+        if tier
+    ]
     return table_of(rows, ("Tier", "Burst", "Held to it by"))
 
 
@@ -161,6 +169,9 @@ def _sources(index: ReportIndex) -> Items:
             sentence(origin.notes.strip()),
             *(sentence(cap) for cap in origin.vm_caps),
             sentence(f"price of a disk: {wording.price(tier.price)}"),
+            sentence(f"price of a disk for WAL: {wording.price(tier.wal.price)}")
+            if tier.wal
+            else "",
         ]
         rows.append(Paragraph(" ".join(part for part in sentences if part), lead=profile.name))
     return Items(tuple(rows))

@@ -26,6 +26,8 @@ _EVIDENCE = {
     "sessions_reading_pct": ("Sessions reading", "%"),
     "log_syncing_pct": ("Log syncing", "%"),
     "wal_disk_syncing_pct": ("Log syncing, on its own disk", "%"),
+    "wal_iops_of_cap_pct": ("IOPS, of cap, WAL's disk", "%"),
+    "wal_bandwidth_of_cap_pct": ("Bandwidth, of cap, WAL's disk", "%"),
     "background_log_syncing_pct": ("Log syncing behind commits", "%"),
 }
 _BUSIEST_REMARK = (

@@ -56,6 +56,8 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         ({"bandwidth_of_cap_pct": 99.0, "disk_await_s": 0.02}, "bandwidth_cap"),
         ({"wal_disk_syncing_pct": 70.0}, "wal_disk_bound"),
         ({"wal_disk_syncing_pct": 49.0}, "unattributed"),
+        ({"wal_bandwidth_of_cap_pct": 96.0}, "wal_disk_bound"),
+        ({"wal_iops_of_cap_pct": 94.0}, "unattributed"),
         ({"wal_disk_syncing_pct": 70.0, "cpu_pct": 71.0}, "unattributed"),
         ({"wal_disk_syncing_pct": 70.0, "iops_of_cap_pct": 81.0}, "unattributed"),
         ({"wal_disk_syncing_pct": 70.0, "cpu_pct": 86.0}, "cpu_bound"),

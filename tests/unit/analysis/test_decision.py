@@ -271,6 +271,13 @@ def test_the_disks_of_the_wal_are_paid_for_too() -> None:
     one_wal = replace(own.profile.tier, disk=RealDisks(disks=shared))
     beside = replace(own, profile=replace(own.profile, tier=one_wal))
     assert beside.monthly_cost == pytest.approx(103.68 * 4 / 3)
+    log = replace(own.profile.tier, title="a log's disk")
+    apart = replace(own, profile=replace(own.profile, tier=replace(tier, wal=log)))
+    request = decide(apart, candidate("ultra", FAST)).request
+    assert "3 disks of" in request and "and 3 for WAL of a log's disk for 207.36 USD" in request
+    log = replace(log, price=None)
+    unknown = replace(own, profile=replace(own.profile, tier=replace(tier, wal=log)))
+    assert unknown.price is None and unknown.monthly_cost is None
 
 
 def test_prices_in_two_currencies_cannot_be_compared() -> None:

@@ -15,7 +15,7 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import HOST_NETWORK, World
-from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
+from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
 from orchestrator.tiers import mounted
 from orchestrator.tiers.common.real import real_disk
 from orchestrator.tiers.common.real.cloud_metadata import AZURE_URL
@@ -208,8 +208,12 @@ def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
         return Gate("real", 0.0, ())
 
     disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "with space"))}
-    mounted.MountedTier(take=take).gate(tier(None, disks=disks, iops=500), world)
+    declared = tier(None, disks=disks, iops=500)
+    mounted.MountedTier(take=take).gate(declared, world)
     assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": None}
+    log = replace(tier("/w", iops=90), disk=RealDisks())
+    mounted.MountedTier(take=take).gate(replace(declared, wal=log), world)
+    assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": 90}, "a tier of its own holds for it"
 
 
 @pytest.mark.parametrize(

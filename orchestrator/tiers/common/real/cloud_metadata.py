@@ -153,13 +153,14 @@ def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> Meta
         devices = sorted(block_devices.physical(disk.device, machine))
         told = {device: _told(cloud, device, told_of, machine) for device in devices}
         disks[place.key] = {device: facts for device, facts in told.items() if facts}
-        if place.only_wal:
+        meant = tier.wal if place.only_wal else tier
+        if meant is None:
             continue
         for device, facts in disks[place.key].items():
             which = f"{place.title} is on {device}"
-            contradictions += [f"{which}, {text}" for text in _of_another_type(tier, facts)]
+            contradictions += [f"{which}, {text}" for text in _of_another_type(meant, facts)]
             alone = len(devices) == 1  # a stripe's figures are sums
-            differences += [f"{which}, {text}" for text in _otherwise(tier, facts, alone)]
+            differences += [f"{which}, {text}" for text in _otherwise(meant, facts, alone)]
     differences = contradictions + differences
     return MetadataAnswer(cloud, size, disks, tuple(differences), tuple(contradictions))
 

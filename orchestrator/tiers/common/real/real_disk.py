@@ -244,7 +244,8 @@ def _remove(ours: Path, world: World) -> None:
 
 # ------------------------------------------------------------------ the truth gate
 # On every disk that a tier names, each once, under its name. The limits are those of the data
-# disks. A disk that holds only WAL may be of another kind, so it is measured and not judged.
+# disks. A disk that holds only WAL is held to the tier's `wal`; without one it may be of any kind,
+# so it is measured and not judged.
 
 GATE_BYTES = 2**30 + 2**28
 QUICK_GATE_BYTES = 2**28
@@ -275,7 +276,7 @@ def _of_machine(
     gates: dict[DiskPath, Gate] = {}
     for place, disk in _each_once(disks):
         world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
-        judged = _not_judged(tier) if place.only_wal else tier
+        judged = (tier.wal or _not_judged(tier)) if place.only_wal else tier
         gates[place] = _on_disk(judged, place, disk, world, take)
     return gates
 

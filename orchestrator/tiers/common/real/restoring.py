@@ -38,12 +38,14 @@ def are_there(taken: Sequence[Path], world: World) -> bool:
     return all(on(node_places.node_of(one), world).machine.exists(str(one)) for one in taken)
 
 
-def restores(tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path], world: World) -> bool:
+def restores(
+    tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+) -> bool:
     """Unless the profile says what to do, every run loads where there is no room for a copy beside
     the data."""
     if tier.disk.snapshots is not None:
         return tier.disk.snapshots.way != "none"
-    each = _each(tier, sizes_bytes, taken, world)
+    each = _each(tier, sizes_bytes, snapshots, world)
     return all(
         node_directories.has_room(tier, sizes, own or (), share.world) for share, sizes, own in each
     )
@@ -74,12 +76,12 @@ def attached(
 def loading(
     tier: Tier,
     sizes_bytes: Sequence[int],
-    taken: Sequence[Path],
+    snapshots: Sequence[Path],
     world: World,
     resumed: bool = False,
 ) -> Iterator[tuple[Volume, ...]]:
     """Loads on the disks themselves, without the limits that a control group would put on them."""
-    each = _each(tier, sizes_bytes, taken, world)
+    each = _each(tier, sizes_bytes, snapshots, world)
     brackets = [
         share.entered(node_directories.loading(tier, sizes, own or (), share.world, resumed))
         for share, sizes, own in each
