@@ -33,7 +33,8 @@ class NodeSize:
 @dataclass(frozen=True)
 class ClusterSpec:
     """The database cluster of a profile at one scale. `node`: None if others run it and its size
-    was not declared. `node_of`: another size for some databases, until the database is chosen.
+    was not declared. `node_of`, `settings_of`: another size and more settings for some databases,
+    until the database is chosen. `existing`: what is declared of a cluster that others run.
     `clients`: containers that carry its load together."""
 
     database: str
@@ -46,6 +47,8 @@ class ClusterSpec:
     vm_price: Price | None = None  # of one machine
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
+    settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    existing: Mapping[str, str] = field(default_factory=dict)
     clients: int = 1
 
     @property

@@ -92,7 +92,7 @@ class BenchBase:
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         largest = next(several.shares(workload, spec.clients))
         settings = config.settings(largest, 1, spec.clients)
-        if "existing.tls_key" in spec.settings:
+        if "tls_key" in spec.existing:
             raise UsageError(
                 "BenchBase cannot identify itself with `tls_key`: its driver reads no PEM file",
                 advice="let the server accept a password, or leave out --generator (GENERATOR)",
