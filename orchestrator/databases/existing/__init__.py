@@ -68,12 +68,10 @@ class ExistingCluster:
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         """No image is run and no data are kept, so this only names the cluster."""
-        declared, _ = declaration.read(spec)
-        return f"existing cluster at {declared.where}"
+        return f"existing cluster at {declaration.read(spec)[0].where}"
 
     def restores(self, spec: ClusterSpec) -> bool:
-        declared, _ = declaration.read(spec)
-        return declared.restore is not None
+        return declaration.read(spec)[0].restore is not None
 
     # -------------------------------------------------------------- before anything is done
 
@@ -110,8 +108,7 @@ class ExistingCluster:
             ) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
-        declared, _ = declaration.read(spec)
-        return Lease(declared, self._connect, world).held()
+        return Lease(declaration.read(spec)[0], self._connect, world).held()
 
     # -------------------------------------------------------------- in use
 
