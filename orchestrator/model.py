@@ -32,21 +32,21 @@ class NodeSize:
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """The database cluster of a profile at one scale. `node`: None if others run it and its size
-    was not declared. `node_of`: another size for some databases, until the database is chosen.
-    `clients`: containers that carry its load together."""
+    """A profile's database cluster at one scale. `…_of`: by database, until one is chosen."""
 
     database: str
     nodes: int
     replication_factor: int
-    node: NodeSize | None
+    node: NodeSize | None  # None: others run it, and its size was not declared
     version: str | None = None
     port: int | None = None
     vm: str | None = None
     vm_price: Price | None = None  # of one machine
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
-    clients: int = 1
+    settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    existing: Mapping[str, str] = field(default_factory=dict)  # declared of others' cluster
+    clients: int = 1  # containers that carry its load together
 
     @property
     def size(self) -> NodeSize:

@@ -28,9 +28,8 @@ POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"
 
 def spec(nodes: int = 3, copies: int = 3, version: str | None = None, **keys: str) -> ClusterSpec:
     keys = {"hosts": " ".join(HOSTS), "tls": "off", **keys}
-    settings = {f"existing.{key}": value for key, value in keys.items()}
     size = NodeSize(8.0, 2**35, 2**38)
-    return ClusterSpec("existing", nodes, copies, size, version=version, settings=settings)
+    return ClusterSpec("existing", nodes, copies, size, version=version, existing=keys)
 
 
 @dataclass

@@ -69,12 +69,8 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
     yield from _unlike("number of load clients", one.clients, two.clients)
     yield from _nodes(one.node, two.node)
     yield from _machines(left, right)
-    # Its address does not matter; its properties come from `facts`.
-    ours, theirs = (
-        {key: value for key, value in spec.settings.items() if not key.startswith("existing.")}
-        for spec in (one, two)
-    )
-    yield from _leaves("setting ", ours, theirs)
+    if not results.of_others(left):  # of those, `facts` have what matters
+        yield from _leaves("setting ", one.settings, two.settings)
 
 
 def _nodes(one: NodeSize | None, two: NodeSize | None) -> Iterator[str]:

@@ -294,18 +294,14 @@ def _windows(
 
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
     """The cluster of that database, with the size and the settings that the profile has for it."""
+    if unknown := {*cluster.node_of, *cluster.settings_of} - set(databases()):
+        raise UsageError(
+            f"`node_of` or `settings_of` of the cluster names {listed(sorted(unknown))}",
+            advice=f"write the name of a database: {listed(list(databases()))}",
+        )
     node = cluster.node_of.get(name, cluster.node)
-    settings = _settings(cluster.settings, name)
-    return replace(cluster, database=name, node=node, node_of={}, settings=settings)
-
-
-def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
-    """Those of every database, and those of `database` (`settings_of`), without its name."""
-    if database == plan.EXISTING:
-        return dict(given)
-    others = tuple(f"{name}." for name in databases() if name != database)
-    own = {key: value for key, value in given.items() if not key.startswith(others)}
-    return {key.removeprefix(f"{database}."): value for key, value in own.items()}
+    settings = {**cluster.settings, **cluster.settings_of.get(name, {})}
+    return replace(cluster, database=name, node=node, node_of={}, settings=settings, settings_of={})
 
 
 def _cores(connected: Connected, elsewhere: bool) -> list[int]:

@@ -252,20 +252,10 @@ class ClusterYaml(Strict):
             vm=self.vm,
             vm_price=self.vm_price,
             node=self.node[scale] if self.node else None,
-            settings={
-                **self.settings,
-                **{f"existing.{key}": value for key, value in self.existing.items()},
-                **{
-                    f"{database}.{key}": value
-                    for database, scales in self.settings_of.items()
-                    for key, value in scales.get(scale, {}).items()
-                },
-            },
-            node_of={
-                database: scales[scale]
-                for database, scales in self.node_of.items()
-                if scale in scales
-            },
+            settings=self.settings,
+            existing=self.existing,
+            node_of={name: of[scale] for name, of in self.node_of.items() if scale in of},
+            settings_of={name: of[scale] for name, of in self.settings_of.items() if scale in of},
         )
 
 

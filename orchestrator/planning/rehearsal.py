@@ -35,7 +35,9 @@ def rehearsed(plan: Plan) -> Plan:
         replace(
             one,
             tier=replace(one.tier, disk=NoDisk()),
-            cluster=replace(one.cluster, database=DRY, version=None, settings={}, clients=1),
+            cluster=replace(
+                one.cluster, database=DRY, version=None, settings={}, existing={}, clients=1
+            ),
         )
         for one in plan.profiles
     )

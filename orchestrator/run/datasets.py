@@ -139,7 +139,7 @@ def _identity(
         "nodes": spec.nodes,
         "replication_factor": spec.replication_factor,
         "disk_bytes": spec.node.disk_bytes if spec.node else None,
-        "settings": dict(spec.settings),
+        "settings": dict(spec.settings) | dict(spec.existing),
         "seed": seed,
     }
 

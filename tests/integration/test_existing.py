@@ -180,12 +180,12 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
         3,
         3,
         NodeSize(1.0, 2**30, 2**30),
-        settings={
-            "existing.hosts": " ".join(standin.hosts),
-            "existing.masters": of(flags.MASTER_WEB),
-            "existing.tservers": of(flags.TSERVER_WEB),
-            "existing.ysql": of(flags.YSQL_WEB),
-            "existing.tls": "off",
+        existing={
+            "hosts": " ".join(standin.hosts),
+            "masters": of(flags.MASTER_WEB),
+            "tservers": of(flags.TSERVER_WEB),
+            "ysql": of(flags.YSQL_WEB),
+            "tls": "off",
         },
     )
     before = standin.databases()
@@ -265,8 +265,8 @@ def test_two_testers_on_one_cluster_are_refused_but_a_dead_one_is_not_in_the_way
     before = postgresql.databases()
     file = profile(postgresql, tmp_path)
     ((first,), _) = project_files.read(ROOT, [str(file)], [], "smoke")
-    own = {"existing.user": "guest", "existing.database": "theirs"}
-    second = replace(first.cluster, settings={**first.cluster.settings, **own})
+    own = {"user": "guest", "database": "theirs"}
+    second = replace(first.cluster, existing={**first.cluster.existing, **own})
     there, elsewhere = (replace(world, cache=tmp_path / name) for name in ("first", "second"))
     elsewhere = replace(elsewhere, platform=fake_world().platform)  # another campaign
     both = ExistingCluster()

@@ -68,19 +68,17 @@ class ExistingCluster:
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         """No image is run and no data are kept, so this only names the cluster."""
-        declared, _ = declaration.read(spec.settings)
-        return f"existing cluster at {declared.where}"
+        return f"existing cluster at {declaration.read(spec)[0].where}"
 
     def restores(self, spec: ClusterSpec) -> bool:
-        declared, _ = declaration.read(spec.settings)
-        return declared.restore is not None
+        return declaration.read(spec)[0].restore is not None
 
     # -------------------------------------------------------------- before anything is done
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
         not as the profile says, or if the name of our database is taken."""
-        declared, mistakes = declaration.read(spec.settings)
+        declared, mistakes = declaration.read(spec)
         mistakes = (*mistakes, *declaration.unreadable(declared))
         if not mistakes:
             observed = self._look(declared, world)
@@ -110,8 +108,7 @@ class ExistingCluster:
             ) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
-        declared, _ = declaration.read(spec.settings)
-        return Lease(declared, self._connect, world).held()
+        return Lease(declaration.read(spec)[0], self._connect, world).held()
 
     # -------------------------------------------------------------- in use
 
@@ -125,7 +122,7 @@ class ExistingCluster:
         The client uses the own network of the machine that runs it, and no address is translated:
         `check` refuses hosts that are others there.
         """
-        declared, _ = declaration.read(spec.settings)
+        declared, _ = declaration.read(spec)
         observed = self._look(declared, world)
         force = observed.drops_by_force
         own = OwnDatabase(declared, self._connect, self._confirm, world, force)

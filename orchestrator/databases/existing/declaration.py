@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -16,12 +16,11 @@ from typing import Any, cast, get_args
 from orchestrator.errors import Mistake, UnavailableError
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
-from orchestrator.model import Endpoint, Tls, TlsMode
+from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
 from orchestrator.system import sql
 from orchestrator.system.redaction import hidden
 from orchestrator.system.sql import Address
 
-PREFIX = "existing."
 OWN_DATABASE = "tierbench"
 LEASE_DATABASE = "tierbench_campaign"  # common to all testers of a cluster: lease.py
 FLAVOURS = YUGABYTEDB, POSTGRESQL = "yugabytedb", "postgresql"
@@ -80,16 +79,13 @@ class Existing:
         return ", ".join(map(str, self.servers))
 
 
-def read(settings: Mapping[str, str]) -> tuple[Existing, tuple[Mistake, ...]]:
-    """The declaration in a profile's settings, and all mistakes in it."""
+def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
+    """The declaration in a profile, and all mistakes in it."""
     values: dict[str, Any] = {}
-    mistakes: list[Mistake] = []
-    for key, text in settings.items():
-        name = key.removeprefix(PREFIX)
-        if not key.startswith(PREFIX):
-            reason = "settings belong to the cluster's owner: keys of `existing` alone are read"
-            mistakes.append(_mistake(key, reason))
-        elif name not in {field.name for field in fields(Existing)}:
+    reason = "settings belong to the cluster's owner: keys of `existing` alone are read"
+    mistakes = [Mistake(f"cluster.settings.{key}", reason) for key in spec.settings]
+    for name, text in spec.existing.items():
+        if name not in {field.name for field in fields(Existing)}:
             mistakes.append(_mistake(name, "unknown key"))
         elif name == "port" and not (text.isdigit() and 0 < int(text) < 65536):
             mistakes.append(_mistake(name, f"{text!r} is not a port"))

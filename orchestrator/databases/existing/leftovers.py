@@ -12,10 +12,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from orchestrator.databases.existing.declaration import Existing
-from orchestrator.keys.addresses import Hosts, Server
 from orchestrator.system import files, host
 
 _FOLDER = "existing"
@@ -88,19 +88,10 @@ def _read(paths: list[Path]) -> Iterator[Leftover]:
     for file in paths:
         try:
             content = json.loads(file.read_text())
-            yield _leftover(content["declared"], Owner(**content["owner"]))
+            content["declared"]["hosts"]["options"].pop("password", None)  # it is not kept
+            yield TypeAdapter(Leftover).validate_python(content)
         except (OSError, ValueError, KeyError, TypeError):
             continue  # not there, or of another release
-
-
-def _leftover(declared: dict[str, Any], owner: Owner) -> Leftover:
-    hosts = declared.pop("hosts")
-    options = dict(hosts["options"])
-    options.pop("password", None)  # it is not kept
-    lists = {key: tuple(value) for key, value in declared.items() if isinstance(value, list)}
-    servers = tuple(Server(**row) for row in hosts["servers"])
-    found = Existing(hosts=Hosts(servers, options), **{**declared, **lists})
-    return Leftover(found, owner)
 
 
 def _file(cache: Path, declared: Existing) -> Path:

@@ -35,7 +35,7 @@ from orchestrator.load_generators.common.client import (
     client_container,
     run_in_client,
 )
-from orchestrator.load_generators.common.options import seed_of
+from orchestrator.load_generators.common.options import complaint, seed_of
 from orchestrator.model import (
     CLIENT,
     TLS_IF_OFFERED,
@@ -92,7 +92,7 @@ class BenchBase:
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         largest = next(several.shares(workload, spec.clients))
         settings = config.settings(largest, 1, spec.clients)
-        if "existing.tls_key" in spec.settings:
+        if "tls_key" in spec.existing:
             raise UsageError(
                 "BenchBase cannot identify itself with `tls_key`: its driver reads no PEM file",
                 advice="let the server accept a password, or leave out --generator (GENERATOR)",
@@ -317,9 +317,7 @@ def _progress(
 
 def _complaint(done: Completed) -> str:
     """The first line in which BenchBase, or Java, reports an error."""
-    lines = [line for line in results.plain(done.out + done.err).splitlines() if line.strip()]
-    errors = [line for line in lines if "ERROR" in line or "Exception" in line]
-    return next(iter(errors or lines[-1:]), "no output")
+    return complaint(results.plain(done.out + done.err), "ERROR", "Exception")
 
 
 def _tail(done: Completed) -> str:

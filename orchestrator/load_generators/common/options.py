@@ -4,10 +4,11 @@ workload may set; and what is alike in all that sysbench prints."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.model import Workload
+from orchestrator.keys.addresses import Server
+from orchestrator.model import Endpoint, Workload
 from orchestrator.units import format_number, short
 
 RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
@@ -39,6 +40,25 @@ def version(console: str) -> str | None:
     """sysbench's version, from the first line that it prints."""
     banner = _BANNER.search(console)
     return banner[1] if banner else None
+
+
+def connection(endpoints: Sequence[Endpoint]) -> list[str]:
+    """sysbench's options for a session with each of these in turn."""
+    first, several = endpoints[0], len({endpoint.port for endpoint in endpoints}) > 1
+    hosts = [str(Server(each.host, each.port)) if several else each.host for each in endpoints]
+    return [
+        f"--pgsql-host={','.join(hosts)}",
+        f"--pgsql-port={first.port}",
+        f"--pgsql-user={first.user}",
+        f"--pgsql-db={first.database}",
+    ]
+
+
+def complaint(text: str, *marks: str) -> str:
+    """The first line of a program's output that has one of the marks, else its last one."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    marked = [line for line in lines if any(mark in line for mark in marks)]
+    return next(iter(marked or lines[-1:]), "no output")
 
 
 def flags(parameters: Mapping[str, Any]) -> list[str]:

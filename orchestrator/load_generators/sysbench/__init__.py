@@ -26,7 +26,7 @@ from orchestrator.load_generators.common.client import (
     put,
     run_in_client,
 )
-from orchestrator.load_generators.common.options import STOP_GRACE_S, seed_of, version
+from orchestrator.load_generators.common.options import STOP_GRACE_S, complaint, seed_of, version
 from orchestrator.load_generators.sysbench.command_lines import (
     BEGINS_FILE,
     TOGETHER_S,
@@ -47,7 +47,7 @@ from orchestrator.model import (
 )
 from orchestrator.parts import Result, Share
 from orchestrator.platforms import own_images
-from orchestrator.powers import Completed, World
+from orchestrator.powers import World
 from orchestrator.units import format_number
 
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
@@ -87,7 +87,7 @@ class Sysbench:
             client, argv, cluster, world, timeout_s=LOAD_TIMEOUT_S, on_line=on_line
         )
         if done.exit_code != 0:
-            what = f"loading {family} failed: {_last_line(done)}"
+            what = f"loading {family} failed: {complaint(done.err or done.out)}"
             raise UnfinishedError(what, evidence=done.tail())
         if conditions := _conditions(workload, world):
             consistency.verify_loaded(conditions, cluster, seed_of(workload), world)
@@ -129,8 +129,9 @@ class Sysbench:
         (out / "sysbench.err").write_text(done.err)
         phases = warming.phases(began_s(out))
         if done.exit_code != 0 or phases is None:
+            last = complaint(done.err or done.out)
             raise LoadError(
-                f"sysbench ended with exit code {done.exit_code}: {_last_line(done)}",
+                f"sysbench ended with exit code {done.exit_code}: {last}",
                 advice="its output is among the raw files of the run",
                 evidence=done.tail(),
             )
@@ -238,11 +239,6 @@ def _load_progress(family: str, world: World) -> Callable[[str], None]:
         world.progress.step(text, left_s or None)
 
     return on_line
-
-
-def _last_line(done: Completed) -> str:
-    lines = [line for line in (done.err or done.out).splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
 
 
 # ------------------------------------------------------------------ lua files

@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from orchestrator.errors import Mistake
-from orchestrator.keys.addresses import Server
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators.common.options import (
     PREPARED,
     RANDOM,
     SET_FOR_ALL,
+    connection,
     flags,
     misfit,
     seed_of,
@@ -113,20 +113,6 @@ BEGINS_FILE = "/tmp/tierbench-begins"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
 
 
-def connection(cluster: Cluster) -> list[str]:
-    first, several = cluster.endpoints[0], {endpoint.port for endpoint in cluster.endpoints}
-    hosts = [
-        str(Server(endpoint.host, endpoint.port)) if len(several) > 1 else endpoint.host
-        for endpoint in cluster.endpoints
-    ]
-    return [
-        f"--pgsql-host={','.join(hosts)}",
-        f"--pgsql-port={first.port}",
-        f"--pgsql-user={first.user}",
-        f"--pgsql-db={first.database}",
-    ]
-
-
 def load_command(workload: Workload, cluster: Cluster) -> list[str]:
     parameters = workload.dataset.parameters
     if not cluster.analyze:
@@ -135,7 +121,7 @@ def load_command(workload: Workload, cluster: Cluster) -> list[str]:
     return [
         "luajit",
         f"/workloads/{Path(workload.script).parent}/load.lua",
-        *connection(cluster),
+        *connection(cluster.endpoints),
         *flags(parameters),
         f"--workers={workload.loader_threads}",
         f"--seed={seed_of(workload)}",
@@ -154,7 +140,7 @@ def run_command(workload: Workload, cluster: Cluster, share: Share | None = None
         "sysbench",
         f"/workloads/{workload.script}",
         "--db-driver=pgsql",
-        *connection(cluster),
+        *connection(cluster.endpoints),
         *flags(run_parameters(workload)),
         *flags(run_options(workload)),
         *([f"--statements={statements}"] if statements else []),

@@ -26,6 +26,8 @@ from orchestrator.load_generators.common.client import (
 from orchestrator.load_generators.common.options import (
     STARTED,
     STOP_GRACE_S,
+    complaint,
+    connection,
     flags,
     progress,
     seed_of,
@@ -51,6 +53,7 @@ IMAGE_VARIABLE = "SYSBENCH_IMAGE"
 NAME = "sysbench-stock"
 _WARMUP, _MEASURE = "warm-up", "measure"
 _FATAL = "FATAL: "
+_COMPLAINTS = (_FATAL, "invalid option")
 _OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
 _WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
 
@@ -122,9 +125,9 @@ class SysbenchStock:
             on_line=lambda line: world.progress.step(f"loading {family}: {line}") if line else None,
             env=_script(workload, world),
         )
-        complaint = _complaint(done.out.splitlines())
         if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
-            raise LoadError(f"loading {family} failed: {complaint}", evidence=done.tail())
+            what = f"loading {family} failed: {complaint(done.out, *_COMPLAINTS)}"
+            raise LoadError(what, evidence=done.tail())
         if options.is_path(workload.script) or workload.script == options.BULK_INSERT:
             return
         rows = int(workload.dataset.parameters.get("table_size", 10_000))
@@ -217,15 +220,7 @@ def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]
     if options.is_path(script):
         shipped = (world.root / "workloads" / script).is_file() and not Path(script).is_absolute()
         script = f"/workloads/{script}" if shipped else _OWN
-    return [
-        "sysbench",
-        script,
-        "--db-driver=pgsql",
-        f"--pgsql-host={endpoint.host}",
-        f"--pgsql-port={endpoint.port}",
-        f"--pgsql-user={endpoint.user}",
-        f"--pgsql-db={endpoint.database}",
-    ]
+    return ["sysbench", script, "--db-driver=pgsql", *connection((endpoint,))]
 
 
 def commands(
@@ -305,15 +300,10 @@ def _run_phase(
         own = [text for mark, _, text in lines if mark == str(number)]
         (out / f"{phase}-{number}.out").write_text("\n".join(own) + "\n")
     if done.exit_code != 0 or len(starts_s) < len(argvs):
-        complaint = _complaint([text for _, _, text in lines])
+        output = "\n".join(text for _, _, text in lines)
         raise LoadError(
-            f"sysbench ended with exit code {done.exit_code}: {complaint}",
+            f"sysbench ended with exit code {done.exit_code}: {complaint(output, *_COMPLAINTS)}",
             advice="its output is among the raw files of the run",
             evidence=done.tail(),
         )
     return starts_s[0]
-
-
-def _complaint(lines: Sequence[str]) -> str:
-    fatal = [line for line in lines if line.startswith((_FATAL, "invalid option"))]
-    return next(iter(fatal or [line for line in lines if line.strip()][-1:]), "no output")

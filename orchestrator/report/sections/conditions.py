@@ -121,7 +121,9 @@ def _clusters(index: ReportIndex) -> Table:
 def _cluster_row(profile: Profile, several: bool) -> dict[str, Cell | str]:
     """`several`: the load of some of the profiles comes from more than one client."""
     cluster, size = profile.cluster, profile.cluster.node
-    settings = ", ".join(f"{key} = {value}" for key, value in cluster.settings.items())
+    settings = ", ".join(
+        f"{key} = {value}" for key, value in (*cluster.settings.items(), *cluster.existing.items())
+    )
     undeclared = Cell("not declared", missing=True)
     return {
         "Tier": Cell(profile.name, tier=profile.name),

@@ -39,6 +39,14 @@ def test_keys_of_nodes_that_are_started_are_refused_of_a_cluster_of_others(key: 
     assert f"`{key.partition('.')[2]}`" in mistake.what and "existing.yaml" in mistake.where
 
 
+@pytest.mark.parametrize("key", ["cluster.node_of", "cluster.settings_of"])
+def test_settings_of_an_unknown_database_are_refused(key: str) -> None:
+    theirs = OURS.replace("{", f"{{{KEYS[key].replace('yugabytedb', 'yugabytdb')}, ", 1)
+    Path("ours.yaml").write_text(f"question: q\ntier: azure/P15\ncluster: {theirs}\n")
+    with pytest.raises(UsageError, match="names yugabytdb"):
+        planned(asked("emulated on Docker", {"profiles": ("ours.yaml",)}))
+
+
 def test_the_section_kubernetes_is_not_ignored_on_docker() -> None:
     """Where Docker is asked for by name, the same profile is meant for both."""
     section = "kubernetes: {node_selector: {pool: bench}}\n"

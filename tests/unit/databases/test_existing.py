@@ -142,7 +142,7 @@ def left_by(campaign: str, server: Server, at: str = "elsewhere", started_s: flo
 def test_what_our_own_killed_campaign_left_is_replaced() -> None:
     server = Server()
     left_by("c0", server, host.name(), 5)
-    declared, _ = declaration.read(spec().settings)
+    declared, _ = declaration.read(spec())
     leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
     with running(server, spec()):
         assert server.databases["tierbench"] == set()
@@ -175,7 +175,7 @@ def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
     """As two hosts with one home folder have."""
     server = Server()
     left_by("c0", server, "vm-7", 5)
-    declared, _ = declaration.read(spec().settings)
+    declared, _ = declaration.read(spec())
     leftovers.remember(CACHE[-1], declared, Owner("vm-7", "c0", 5, str(CACHE[-1])))
     with pytest.raises(UsageError, match="c0 of tierbench on vm-7"), running(server, spec()):
         pass
@@ -190,7 +190,7 @@ def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
 ) -> None:
     """One that holds tables was made by somebody else since then."""
     server = Server(databases={"yugabyte": set(), "tierbench": tables})
-    declared, _ = declaration.read(spec().settings)
+    declared, _ = declaration.read(spec())
     leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
     if replaced:
         database(server).check(spec(), world())
@@ -263,7 +263,7 @@ def test_cleaning_drops_what_is_remembered() -> None:
 def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
     server = Server()
     left_by("c9", server)
-    declared, _ = declaration.read(spec().settings)
+    declared, _ = declaration.read(spec())
     leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
     (line,) = existing.clean(world(), server.connect)
     assert "left alone" in line and server.databases["tierbench"] == {"stock"}
@@ -271,8 +271,7 @@ def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
 
 def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_hand() -> None:
     uri = "postgresql://owner:s3cret@db.example:6000/postgres?sslmode=require"
-    settings = {"existing.hosts": uri}
-    declared, mistakes = declaration.read(settings)
+    declared, mistakes = declaration.read(replace(spec(), existing={"hosts": uri}))
     assert mistakes == ()
     leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
     kept = "".join(file.read_text() for file in CACHE[-1].rglob("*.json"))

@@ -120,7 +120,7 @@ def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused()
     with serving(version_page("85")) as url:
         cluster_spec = spec(version="2.18.1.0-b84", tservers=f"{url} {url} {url}")
         database(Server()).check(cluster_spec, world(progress))
-        declared, _ = declaration.read(cluster_spec.settings)
+        declared, _ = declaration.read(cluster_spec)
         assert probe.look(declared, Server().connect).version == "2.18.1.0-b85"
     assert "it runs 2.18.1.0-b85; the profile says 2.18.1.0-b84" in progress.said
 
@@ -128,7 +128,7 @@ def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused()
 def test_nodes_of_different_builds_are_all_said() -> None:
     with serving(version_page("84")) as first, serving(version_page("85")) as third:
         given = spec(tservers=f"{first} http://127.0.0.1:9 {third}")  # nobody answers there
-        observed = probe.look(declaration.read(given.settings)[0], Server().connect)
+        observed = probe.look(declaration.read(given)[0], Server().connect)
     assert observed.version == "2.18.1.0-b84, 2.18.1.0-b85"
 
 
@@ -228,7 +228,7 @@ def test_what_cannot_be_seen_is_said() -> None:
     ],
 )
 def test_a_mistaken_declaration_is_refused(keys: dict[str, Any], where: str, part: str) -> None:
-    _, found = declaration.read(spec(**keys).settings)
+    _, found = declaration.read(spec(**keys))
     mistakes = {mistake.where: mistake.what for mistake in found}
     assert part in mistakes[f"cluster.existing.{where}"]
 
@@ -243,7 +243,7 @@ def test_a_mistaken_declaration_is_refused(keys: dict[str, Any], where: str, par
     ],
 )
 def test_hosts_are_written_as_libpq_knows_them(hosts: str, servers: list[str]) -> None:
-    declared, mistakes = declaration.read(spec(hosts=hosts).settings)
+    declared, mistakes = declaration.read(spec(hosts=hosts))
     assert mistakes == ()
     assert list(map(str, declared.servers)) == servers
 
@@ -252,7 +252,7 @@ def test_a_uri_says_user_password_database_and_tls(tmp_path: Path) -> None:
     root = tmp_path / "root.crt"
     root.write_text("x")
     uri = f"postgresql://ann:p%40ss@a:1/postgres?sslmode=verify-ca&sslrootcert={root}"
-    declared, mistakes = declaration.read({"existing.hosts": uri})
+    declared, mistakes = declaration.read(replace(spec(), existing={"hosts": uri}))
     assert mistakes == ()
     address = declaration.address(declared, "bench", declared.servers[0])
     assert (address.host, address.port, address.user) == ("a", 1, "ann")
@@ -273,7 +273,7 @@ def test_tls_of_the_profile_is_that_of_every_session_and_of_the_load(tmp_path: P
 
 
 def test_the_password_may_be_where_libpq_has_it(tmp_path: Path) -> None:
-    declared, _ = declaration.read(spec(hosts="db.example:6000").settings)
+    declared, _ = declaration.read(spec(hosts="db.example:6000"))
     (server,) = declared.servers
     assert declaration.password(declared, server, {"PGPASSWORD": "p"}.get) == "p"
     file = tmp_path / "pgpass"
@@ -286,9 +286,8 @@ def test_the_password_may_be_where_libpq_has_it(tmp_path: Path) -> None:
 
 
 def test_the_owners_settings_cannot_be_changed() -> None:
-    settings = {"existing.hosts": "a", "existing.tls": "off", "durability": "durable"}
-    (mistake,) = declaration.read(settings)[1]
-    assert mistake.where == "cluster.existing.durability"
+    (mistake,) = declaration.read(replace(spec(), settings={"durability": "durable"}))[1]
+    assert mistake.where == "cluster.settings.durability"
 
 
 def with_password(file: Path, text: str, mode: int = 0o600) -> ClusterSpec:
@@ -298,14 +297,14 @@ def with_password(file: Path, text: str, mode: int = 0o600) -> ClusterSpec:
 
 
 def test_the_password_comes_from_outside_of_the_profile(tmp_path: Path) -> None:
-    from_variable, _ = declaration.read(spec(password_env="PW").settings)
+    from_variable, _ = declaration.read(spec(password_env="PW"))
     said = {"PW": "secret"}
     assert declaration.password(from_variable, None, said.get) == "secret"
     with pytest.raises(UnavailableError, match="PW is not set"):
         declaration.password(from_variable, None, lambda _name: None)
-    from_file, _ = declaration.read(with_password(tmp_path / "pw", "secret\n").settings)
+    from_file, _ = declaration.read(with_password(tmp_path / "pw", "secret\n"))
     assert declaration.password(from_file) == "secret"
-    gone, _ = declaration.read(spec(password_file=str(tmp_path / "gone")).settings)
+    gone, _ = declaration.read(spec(password_file=str(tmp_path / "gone")))
     with pytest.raises(UnavailableError, match="cannot be read: No such file"):
         declaration.password(gone)
     assert "secret" not in repr(from_variable)
@@ -315,7 +314,7 @@ def test_the_password_comes_from_outside_of_the_profile(tmp_path: Path) -> None:
 def test_a_password_file_that_others_may_read_is_refused(mode: int, tmp_path: Path) -> None:
     """As libpq does with ~/.pgpass."""
     file = tmp_path / "pw"
-    declared, _ = declaration.read(with_password(file, "secret\n", mode).settings)
+    declared, _ = declaration.read(with_password(file, "secret\n", mode))
     with pytest.raises(UnavailableError, match="may be read by others") as raised:
         declaration.password(declared)
     assert f"chmod 600 {file}" in raised.value.advice
@@ -327,7 +326,7 @@ def test_a_password_file_that_others_may_read_is_refused(mode: int, tmp_path: Pa
 def test_no_password_is_in_what_is_printed_of_a_cluster(tmp_path: Path) -> None:
     """Neither where one goes nor what runs: both end in tracebacks and messages."""
     cluster_spec = with_password(tmp_path / "pw", "s3cret")
-    declared, _ = declaration.read(cluster_spec.settings)
+    declared, _ = declaration.read(cluster_spec)
     address = declaration.address(declared, "bench", Place("10.0.0.11", 5433))
     assert address.password == "s3cret" and "s3cret" not in repr(address)
     with running(Server(), cluster_spec) as cluster:

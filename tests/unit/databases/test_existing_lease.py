@@ -46,7 +46,7 @@ def reserved(server: Server, given: ClusterSpec) -> AbstractContextManager[None]
 
 
 def lease(server: Server) -> Lease:
-    declared, _ = declaration.read(spec().settings)
+    declared, _ = declaration.read(spec())
     return Lease(declared, server.connect, world())
 
 
@@ -224,14 +224,14 @@ def test_cleaning_leaves_the_lease_of_a_campaign_that_lives() -> None:
 
 def test_a_note_of_an_older_release_says_why_it_is_left_alone() -> None:
     server = Server()
-    declared, _ = declaration.read(spec().settings)
+    declared, _ = declaration.read(spec())
     leftovers.remember(CACHE[-1], declared, leftovers.Owner(host.name(), "c0", 5))
     (line,) = existing.clean(world(), server.connect)
     assert "an older release made it" in line and "drop it with: psql" in line
 
 
 def test_the_name_of_the_lease_is_not_that_of_a_database_to_measure() -> None:
-    _, (mistake,) = declaration.read(spec(database="tierbench_campaign").settings)
+    _, (mistake,) = declaration.read(spec(database="tierbench_campaign"))
     assert "take another name" in mistake.what
 
 

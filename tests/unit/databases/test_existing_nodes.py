@@ -132,7 +132,7 @@ def test_a_directory_is_on_the_disk_of_its_mount_as_counters_name_it(
 def test_all_directories_count_or_are_doubted(
     keys: dict[str, str], places: disks.Places, expected: disks.HostDisks
 ) -> None:
-    declared, _ = declaration.read(spec(3, 3, None, **keys).settings)
+    declared, _ = declaration.read(spec(3, 3, None, **keys))
     assert disks.of_host(declared, 0, places, PAGE) == expected
 
 
@@ -216,7 +216,7 @@ def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag() -> Non
     managed = Server()
     with shown(enable_ysql_conn_mgr="true") as url:
         given = spec(tservers=of_each(url))
-        declared, _ = declaration.read(given.settings)
+        declared, _ = declaration.read(given)
         with running(managed, given) as cluster:
             observed = probe.look(declared, managed.connect)
             facts = probe.facts(declared, observed, cluster.nodes, managed.connect)

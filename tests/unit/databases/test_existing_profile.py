@@ -85,7 +85,7 @@ def test_there_is_an_example_for_each_database() -> None:
 @pytest.mark.parametrize("text", existing_profiles())
 def test_the_documented_examples_are_profiles(text: str, scale: str, tmp_path: Path) -> None:
     profile = read(text, tmp_path, scale)
-    declared, mistakes = declaration.read(profile.cluster.settings)
+    declared, mistakes = declaration.read(profile.cluster)
     assert mistakes == ()
     assert (profile.cluster.database, profile.tier.disk.enforcement) == ("existing", "existing")
     assert profile.cluster.nodes == len(declared.servers)
@@ -117,7 +117,7 @@ def test_the_profile_of_the_chart_is_planned_on_docker_and_on_kubernetes(tmp_pat
         made = plans.make_plan(an_app(NO_CACHE), request)
         assert made.platform == platform
         (profile,) = made.profiles
-        declared, mistakes = declaration.read(profile.cluster.settings)
+        declared, mistakes = declaration.read(profile.cluster)
         assert not mistakes and len(declared.servers) == profile.cluster.nodes == 3
 
 
@@ -136,7 +136,7 @@ def test_the_number_of_nodes_is_that_of_the_hosts(tmp_path: Path) -> None:
 
 
 def test_off_is_a_mode_of_tls_although_yaml_takes_it_for_a_truth_value(tmp_path: Path) -> None:
-    declared, mistakes = declaration.read(read(SMALL, tmp_path).cluster.settings)
+    declared, mistakes = declaration.read(read(SMALL, tmp_path).cluster)
     assert (declared.tls, mistakes) == ("off", ())
 
 

@@ -14,9 +14,8 @@ import pytest
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config
-from orchestrator.load_generators.common import client, several
+from orchestrator.load_generators.common import client, options, several
 from orchestrator.load_generators.common.client import client_container, compare_clocks
-from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
 from orchestrator.parts import Result
 from orchestrator.powers import World
@@ -89,10 +88,12 @@ def test_benchbase_verifies_too() -> None:
 
 
 def test_hosts_with_their_own_ports_reach_the_workloads() -> None:
-    assert "--pgsql-host=10.0.0.11:6000,10.0.0.12:6001" in command_lines.connection(
-        cluster(FULL, 6000, 6001)
+    assert "--pgsql-host=10.0.0.11:6000,10.0.0.12:6001" in options.connection(
+        cluster(FULL, 6000, 6001).endpoints
     )
-    assert "--pgsql-host=10.0.0.11,10.0.0.12" in command_lines.connection(cluster(FULL, 6000, 6000))
+    assert "--pgsql-host=10.0.0.11,10.0.0.12" in options.connection(
+        cluster(FULL, 6000, 6000).endpoints
+    )
 
 
 def test_its_heartbeat_beats_as_long_as_it_is_up() -> None:

@@ -61,15 +61,15 @@ def test_a_secret_of_a_profile_is_in_no_file_of_a_campaign(tmp_path: Path) -> No
     file.write_text(PROFILE)
     ((profile,), _) = project_files.read(ROOT, [str(file)], [], "smoke")
     assert profile.cluster.nodes == 2
-    assert "pl4nted" in str(profile.cluster.settings)  # it is used
+    assert "pl4nted" in str(profile.cluster.existing)  # it is used
     plan = make_plan(
         "x", [profile], [a_workload()], repetitions=1, seed=1, scale="smoke", margin_pct=5.0
     )
     folder = store.create(tmp_path / "results", plan, {"command": "x"}, 0.0)
     texts = [each.read_text() for each in folder.rglob("*") if each.is_file()]
     assert texts and "pl4nted" not in "".join(texts)
-    kept = store.load(folder).plan.profiles[0].cluster.settings
-    assert kept["existing.hosts"].startswith("postgresql://ann:***@a.example:6000/")
+    kept = store.load(folder).plan.profiles[0].cluster.existing
+    assert kept["hosts"].startswith("postgresql://ann:***@a.example:6000/")
 
 
 def test_a_pages_credentials_are_sent_and_not_said() -> None:
