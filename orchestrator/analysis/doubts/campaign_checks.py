@@ -160,6 +160,10 @@ _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {
         "one disk of several",
         "give each disk a profile of its own (`path`) and compare them",
     ),
+    "gone on despite": (
+        "gone on despite",
+        "what differs may lie between the runs before and after: run the campaign anew",
+    ),
 }
 
 

@@ -106,6 +106,8 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "gate drift": Kind("none"),
     "no gate afterwards": Kind("none"),
     "not restored": Kind("none"),
+    "gone on despite": Kind("limits"),
+    "out of order": Kind("none"),
 }
 
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (

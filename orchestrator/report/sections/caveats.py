@@ -22,6 +22,7 @@ _NOTE_LABELS: dict[NoteKind, str] = {
     "preferred database": "Another database",
     "longer windows": "Longer windows",
     "campaign cost": "Cost of the campaign itself",
+    "interrupted": "Interrupted and gone on with",
 }
 _LABELS: dict[DoubtKind, str] = {
     "emulated tier": "Emulated disks",
