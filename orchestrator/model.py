@@ -172,7 +172,8 @@ class Plan:
     second time. `overrides`: keys of workloads that hold over their files'. `latency_at_pct`: of
     the slowest tier's capacity, at which all follow. `looks`: if it grows until it is decided,
     repetitions → the share of the usual chance of error for judging after so many. `platform`:
-    where containers run; "" if old. `estimate_s`, `most_s`: how long it takes, least and most."""
+    where containers run; "" if old. `estimate_s`, `most_s`: how long it takes, least and most.
+    `retry_failed`: how often a run that failed is repeated behind all others."""
 
     name: str
     seed: int
@@ -194,6 +195,7 @@ class Plan:
     platform: str = ""
     most_s: float | None = None
     p99_margin_pct: float = 20.0
+    retry_failed: int = 0
     schema_version: int = 2
 
     @property

@@ -24,6 +24,7 @@ from orchestrator.cli.options import (
     AcceptOption,
     CampaignArgument,
     Compared,
+    DespiteOption,
     DrainOption,
     FailOption,
     FirstRunOption,
@@ -94,6 +95,25 @@ def compare(
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
     _carry_out(app, request, results, as_json, fail_if_worse, accept_inconclusive)
+
+
+@program.command()
+@takes()
+def resume(
+    app: App,
+    campaign: CampaignArgument,
+    despite: DespiteOption = None,
+    results: ResultsOption = RESULTS,
+    as_json: JsonOption = False,
+    fail_if_worse: FailOption = False,
+    accept_inconclusive: AcceptOption = False,
+) -> None:
+    """Goes on with a campaign that was ended: makes its runs that have no finished record."""
+    from orchestrator.cli.campaign import resume
+    from orchestrator.system import stored_campaigns
+
+    folder = resume(app, stored_campaigns.resolve(results, campaign), despite or ())
+    _show(app, folder, as_json, fail_if_worse, accept_inconclusive)
 
 
 @program.command()
@@ -228,7 +248,15 @@ def _carry_out(
     if request.dry_run:
         raise typer.Exit(dry_run.show(app, plan, as_json, request.max_cost))
     app.progress.note(dry_run.spoken(plan))
-    loaded, verdict = app.show(app.carry_out(plan, request, results), as_json)
+    folder = app.carry_out(plan, request, results)
+    _show(app, folder, as_json, fail_if_worse, accept_inconclusive)
+
+
+def _show(
+    app: App, folder: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
+) -> None:
+    """Reports a campaign that was measured now; ends with its exit code."""
+    loaded, verdict = app.show(folder, as_json)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
@@ -263,7 +291,8 @@ def exit_code(words: Sequence[str], app: App) -> int:
         given = replace(app, words=tuple(words))
         code = program(list(words), standalone_mode=False, obj=given)
     except KeyboardInterrupt:
-        advice = "`tierbench analyze results/latest` makes a report of the finished runs"
+        advice = "of a campaign, `tierbench resume latest` makes the runs that are missing; "
+        advice += "`tierbench analyze latest` reports those that are finished"
         _complain(InterruptedByUser("interrupted", advice=advice), app)
         return EXIT_INTERRUPTED
     except TierbenchError as error:

@@ -154,6 +154,13 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
 ]
+RetryOption = Annotated[
+    int, typer.Option("--retry-failed", min=0, help="How often a run that failed is repeated last.")
+]
+DespiteOption = Annotated[
+    list[str] | None,
+    typer.Option("--despite", metavar="NAME", help="Go on although it differs: code, machine, …"),
+]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
 ]
@@ -198,6 +205,7 @@ class Options:
     warmup: WarmupOption = "fixed"
     windows: WindowsOption = "scale"
     overrides: SetOption = None
+    retry_failed: RetryOption = 1
     dry_run: DryRunOption = False
 
 

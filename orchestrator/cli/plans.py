@@ -168,7 +168,9 @@ def _order(draft: PlanDraft) -> Plan:
     wanted = draft.repetitions
     for done in range(request.repetitions, max(wanted.values(), default=0)):
         ordered = plan.grown(ordered, [name for name, count in wanted.items() if count > done])
-    return replace(ordered, overrides=tuple(request.overrides or ()))
+    return replace(
+        ordered, overrides=tuple(request.overrides or ()), retry_failed=request.retry_failed
+    )
 
 
 def _price(app: App, ordered: Plan) -> Plan:

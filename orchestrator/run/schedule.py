@@ -3,10 +3,10 @@
 A campaign with a fixed number of repetitions is its plan. Others ask, when all planned runs are
 made, for a plan with more of them: `Following` decides, from the campaign's files alone.
 
-With `--until decided` the campaign is then judged as it stands. Each workload whose decision is
-open gets one more repetition on every tier, so that repetitions stay whole, until none is open or
-the most that were asked for are made. What is open is said in `decision.py`, the level of each such
-judgement in `looks.py`.
+Runs that failed are repeated first. With `--until decided` the campaign is then judged as it
+stands. Each workload whose decision is open gets one more repetition on every tier, so that
+repetitions stay whole, until none is open or the most that were asked for are made. What is open is
+said in `decision.py`, the level of each such judgement in `looks.py`.
 """
 
 from __future__ import annotations
@@ -91,6 +91,24 @@ class Schedule:
     def is_last(self, run: Run) -> bool:
         """Whether no run is planned after `run`."""
         return not any(one.number > run.number for one in self.left)
+
+
+def retried(folder: Path) -> Plan | None:
+    """Each run that failed once more behind all others, as often as the plan allows: the same cell,
+    repetition and seed under another number."""
+    campaign = store.load(folder, tables=False)
+    plan = campaign.plan
+    failed = {one.record.run.number for one in campaign.runs if one.record.outcome == "failed"}
+    attempts: dict[Run, list[Run]] = {}
+    for run in plan.runs:
+        attempts.setdefault(replace(run, number=0), []).append(run)
+    again = [
+        replace(made[-1], number=0)
+        for made in attempts.values()
+        if made[-1].number in failed and len(made) <= plan.retry_failed
+    ]
+    more = [replace(run, number=n) for n, run in enumerate(again, start=len(plan.runs) + 1)]
+    return replace(plan, runs=(*plan.runs, *more)) if more else None
 
 
 def decided(progress: Progress) -> Following:
