@@ -290,6 +290,8 @@ def exit_code(words: Sequence[str], app: App) -> int:
     try:
         given = replace(app, words=tuple(words))
         code = program(list(words), standalone_mode=False, obj=given)
+        if code == EXIT_INTERRUPTED:  # what typer makes of it
+            raise KeyboardInterrupt
     except KeyboardInterrupt:
         advice = "of a campaign, `tierbench resume latest` makes the runs that are missing; "
         advice += "`tierbench analyze latest` reports those that are finished"

@@ -68,7 +68,7 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
     draft = _read(app, request)
     draft = _choose_databases(app, draft, failure)
     draft = _window(draft)
-    return _price(app, _order(draft))
+    return replace(_price(app, _order(draft)), retry_failed=request.retry_failed)
 
 
 # ------------------------------------------------------------------ the steps
@@ -168,9 +168,7 @@ def _order(draft: PlanDraft) -> Plan:
     wanted = draft.repetitions
     for done in range(request.repetitions, max(wanted.values(), default=0)):
         ordered = plan.grown(ordered, [name for name, count in wanted.items() if count > done])
-    return replace(
-        ordered, overrides=tuple(request.overrides or ()), retry_failed=request.retry_failed
-    )
+    return replace(ordered, overrides=tuple(request.overrides or ()))
 
 
 def _price(app: App, ordered: Plan) -> Plan:

@@ -42,6 +42,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "warmup": ("--warmup", "steady"),
     "windows": ("--db", "postgresql", "--windows", "checkpoints"),
     "overrides": ("--set", "threads=3", "--set", "isolation=repeatable read"),
+    "retry_failed": ("--retry-failed", "2"),
     "dry_run": ("--dry-run",),
     "margin_pct": ("--margin", "7.5"),
     "p99_margin_pct": ("--p99-margin", "12.5"),

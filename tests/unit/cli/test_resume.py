@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from orchestrator.cli.app import App
-from orchestrator.cli.campaign import judged
 from orchestrator.cli.options import Request
 from orchestrator.errors import (
     EXIT_DONE,
@@ -24,7 +24,7 @@ from orchestrator.model import Plan
 from orchestrator.system import store
 from tests.apps import an_app, said_by, tierbench, with_parts
 from tests.fake_parts import fake_parts
-from tests.fakes import FakePlatform, Log, this_machine_has
+from tests.fakes import FakeClock, FakePlatform, Log, this_machine_has
 from tests.plans import a_plan
 from tests.unit.run.conftest import Failing
 
@@ -37,7 +37,7 @@ class Given(App):
     """A program of which the plan is given."""
 
     given: Plan = field(default=PLAN)
-    reports: bool = False
+    reports: bool = False  # judges, which takes seconds
 
     def plan(self, request: Request) -> Plan:
         return self.given
@@ -45,13 +45,13 @@ class Given(App):
     def show(self, folder: Path, as_json: bool = False, slo: str | None = None) -> Any:
         if self.reports:
             return super().show(folder, as_json, slo)
-        return judged(folder)
+        return store.load(folder), SimpleNamespace(deltas=(), decisions=())
 
 
 def program(folder: Path, log: Log | None = None, plan: Plan = PLAN, **fields: Any) -> App:
     log = log or Log()
     app = an_app(folder, FakePlatform(log))
-    fields = {"err": Console(file=StringIO(), width=500), **fields}
+    fields = {"clock": FakeClock(), "err": Console(file=StringIO(), width=500), **fields}
     known = {name: value for name, value in vars(app).items() if name not in fields}
     return with_parts(Given(**known, given=plan, **fields), fake_parts(log))
 

@@ -86,4 +86,4 @@ def test_memory_that_others_use_is_said(tmp_path: Path, available: float, said: 
     world = fake_world(cache=tmp_path, platform=On(Sized(8, available)))
     texts = list(checks.short_memory(of_nodes(4), world))
     assert len(texts) == said
-    assert all("may use 4 GiB" in text and "available is 4.5 GiB" in text for text in texts)
+    assert all("available is 4.50 GiB" in text for text in texts), texts
