@@ -8,6 +8,7 @@ was ended. The other runs are made as planned, where and with what the first one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,10 +17,10 @@ from typing import Any
 
 from orchestrator.analysis.campaigns.campaign_comparability import revision, unlike_machines
 from orchestrator.analysis.results import Results
-from orchestrator.errors import UsageError
+from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.facts import group
 from orchestrator.model import Note, Plan
-from orchestrator.parts import Parts
+from orchestrator.parts import Parts, Shared
 from orchestrator.planning.plan import as_used
 from orchestrator.powers import World
 from orchestrator.system import store
@@ -27,11 +28,17 @@ from orchestrator.system import store
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 
 
-def images(plan: Plan, parts: Parts, world: World) -> dict[str, str | None]:
-    """The image of each database → its id, None if the platform does not know it."""
-    used = (as_used(profile, load).cluster for profile in plan.profiles for load in plan.workloads)
-    tags = {parts.databases[spec.database].image(spec, world) for spec in used}
-    return {tag: world.platform.images.id(tag) for tag in sorted(tags)}
+def images(plan: Plan, parts: Parts, world: World) -> dict[str, str]:
+    """The image of each database that is started here → its id, where the platform knows it."""
+    found: dict[str, str] = {}
+    for profile in plan.profiles:
+        for spec in (as_used(profile, workload).cluster for workload in plan.workloads):
+            database = parts.databases[spec.database]
+            if not isinstance(database, Shared):
+                tag = database.image(spec, world)
+                with suppress(TierbenchError):
+                    found[tag] = found.get(tag) or world.platform.images.id(tag) or ""
+    return found
 
 
 @dataclass(frozen=True)
@@ -93,11 +100,13 @@ class Resumption:
         if all(codes) and codes[0] != codes[1]:
             yield "code", f"tierbench {' against '.join(codes)}"
         known, new = (group(one.fingerprint.get("images")) for one in (self.before, now))
-        if unlike := [
-            f"{tag} {known[tag]} against {new.get(tag)}"
-            for tag in known
-            if known[tag] != new.get(tag)
-        ]:
+        others = ", ".join(new.keys() - known.keys())
+        unlike = [f"{tag} against {others or 'none'}" for tag in known if tag not in new]
+        both = [tag for tag in known if known[tag] and new.get(tag)]
+        unlike += [
+            f"{tag} {known[tag]} against {new[tag]}" for tag in both if known[tag] != new[tag]
+        ]
+        if unlike:
             yield "image", ", ".join(unlike)
         found = list(unlike_machines(self.before, now))
         for aspect in ("machine", "kernel"):
