@@ -172,7 +172,7 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
         if one.cluster.node is not None
     ]
     wanted_bytes = math.ceil(max(sizes, default=0) / len(machines))
-    for machine in machines:
+    for machine in machines if wanted_bytes else ():
         with suppress(OSError, ValueError, IndexError):
             kibibytes = machine.read("/proc/meminfo").split("MemAvailable:")[1].split()[0]
             if wanted_bytes + BESIDE_NODES_BYTES > (available_bytes := int(kibibytes) * 1024):

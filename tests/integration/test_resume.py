@@ -22,7 +22,7 @@ def test_killed_in_its_second_run_it_makes_the_rest(tmp_path: Path) -> None:
     options = ["--scale", "smoke", "--nodes", "1", "--db", "postgresql", "--repeats", "2"]
     kept = ["--results", str(tmp_path)]
     program = Program.start("run", "--profile", UNLIMITED, "--workload", SHORT, *options, *kept)
-    program.until("measuring")
+    program.until("[2/2]")
     program.until("measuring")
     os.kill(program.process.pid, signal.SIGKILL)
     program.end()
