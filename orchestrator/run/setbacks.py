@@ -85,8 +85,8 @@ class Setbacks:
         raise kind(
             f"three runs in a row failed for the same cause, so the campaign ends after run "
             f"{last.number} of {len(self._schedule.plan.runs)}: {failure}",
-            advice="mend that and run again; finished runs are kept: "
-            f"`tierbench analyze {self._folder}`",
+            advice=f"mend that and go on: `tierbench resume {self._folder}`; "
+            "`tierbench analyze` reports the finished runs",
             evidence=getattr(trouble, "evidence", ""),
         ) from trouble
 
@@ -97,8 +97,8 @@ class Setbacks:
         ):
             raise UnavailableError(
                 f"the container engine did not come back within {format_seconds(ENGINE_BACK_S)}",
-                advice="start it (`make setup` does, as root on Debian); finished runs are kept: "
-                f"`tierbench analyze {self._folder}`",
+                advice="start it (`make setup` does, as root on Debian) and go on: "
+                f"`tierbench resume {self._folder}`",
             )
         try:
             platform = world.platform
