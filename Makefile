@@ -42,6 +42,7 @@ takes-compare = PROFILES WORKLOADS $(with_common) UNTIL MAX_REPEATS AA FAIL_IF_W
 takes-demo = $(takes-compare)
 takes-dry-demo = PROFILES WORKLOADS SCALE REPEATS SEED RESULTS ARGS
 takes-report = RESULTS ARGS
+takes-resume = DIR RESULTS FAIL_IF_WORSE STRICT ARGS
 takes-history = RESULTS ARGS
 takes-compare-results = A B RESULTS FAIL_IF_WORSE STRICT ARGS
 takes-study = RESULTS ARGS
@@ -56,7 +57,7 @@ takes-test = PART
 takes-test-slow = TURN
 takes-soak = FAULTS INPUTS
 takes-help = $(variables)
-variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) NAME TARBALL PART TURN FAULTS INPUTS ARGS)
+variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) DIR NAME TARBALL PART TURN FAULTS INPUTS ARGS)
 goals = $(or $(MAKECMDGOALS),help)
 given := $(foreach one,$(variables),$(if $(filter command,$(origin $(one))),$(one)))
 refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))),$(given))
@@ -70,7 +71,7 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(cal
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock clean compare-results history cluster-programs test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock clean compare-results history cluster-programs test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -118,6 +119,9 @@ insert: setup ## writes on one tier
 
 tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchBase
 	@$(RUN) --workload tpcc
+
+resume: setup ## go on with a campaign that was ended: DIR=latest
+	@$(TIERBENCH) resume $(if $(STRICT),,--accept-inconclusive) $(if $(DIR),"$(DIR)",latest) $(call given_of,FAIL_IF_WORSE RESULTS)
 
 report: $(VENV)/.ready ## show the newest campaign again
 	@$(TIERBENCH) report $(call given_of,RESULTS)

@@ -17,7 +17,7 @@ NoteKind = Literal[
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
     "approximate limits", "burst scaled", "longer windows", "many windows", "rehearsal",
     "campaign cost", "unlike disks", "one disk of several", "no effect", "prices", "left behind",
-    "other",
+    "interrupted", "gone on despite", "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
@@ -42,7 +42,7 @@ DoubtKind = Literal[
     "rehearsal",
     "old price", "equal tiers told apart", "below the noise floor",
     # noted while it ran
-    "leftovers", "teardown", "clock set", "not restored",
+    "leftovers", "teardown", "clock set", "not restored", "gone on despite", "out of order",
     # about the disk of a run
     "no truth gate", "gate not passed", "old truth gate", "limits changed", "burst credit left",
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",

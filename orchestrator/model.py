@@ -166,13 +166,12 @@ class Note:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything decided before anything starts. `gate_every`: runs after
-    which real disks are checked again, besides at the begin and the end; `drain`: their burst
-    credit is used up before each check. `twin`: the name under which the baseline is measured a
-    second time. `overrides`: keys of workloads that hold over their files'. `latency_at_pct`: of
-    the slowest tier's capacity, at which all follow. `looks`: if it grows until it is decided,
-    repetitions → the share of the usual chance of error for judging after so many. `platform`:
-    where containers run; "" if old. `estimate_s`, `most_s`: how long it takes, least and most."""
+    """Everything decided before anything starts. `gate_every`: runs after which real disks are
+    checked again; `drain`: their burst credit is used up before. `twin`: the baseline's name when
+    it is measured a second time. `overrides`: keys of workloads, over their files'. `retry_failed`:
+    how often a failed run is repeated. `latency_at_pct`: of the slowest tier's capacity, at which
+    all follow. `looks`: if it grows until decided, repetitions → the share of the usual chance of
+    error. `platform`: "" if old. `estimate_s`, `most_s`: how long it takes, least and most."""
 
     name: str
     seed: int
@@ -194,6 +193,7 @@ class Plan:
     platform: str = ""
     most_s: float | None = None
     p99_margin_pct: float = 20.0
+    retry_failed: int = 0
     schema_version: int = 2
 
     @property

@@ -7,10 +7,11 @@ request → plan (`plans`, nothing started) → runs and records (experiment) �
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
+from tempfile import gettempdir
 from typing import Any
 
 from orchestrator import __version__, report
@@ -29,16 +30,19 @@ from orchestrator.parts import AUTO, Parts
 from orchestrator.planning import costs, machines, notes, slo
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import cache_limit, checks, experiment, schedule
 from orchestrator.run.gates import Gates
+from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
-from orchestrator.units import listed, parse_bytes
+from orchestrator.units import format_bytes, listed, parse_bytes
 
 _ON_END_S = 600.0  # a command that hangs must not keep the program for ever
+ROOM_BYTES = 512 * 2**20  # a run leaves some ten MB; a table is made beside the one it replaces
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
@@ -49,6 +53,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     UsageError if it would cost more than it may, UnavailableError when it has, LeftBehindError if
     something rented may be left: then the report of what finished is written."""
     costs.check(plan, request.max_cost)
+    require_room(request.results, app.cache)
     before = _newest(request.results)
 
     def begun() -> Path | None:
@@ -63,12 +68,16 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:
-        if isinstance(left.__context__, TierbenchError):
-            app.progress.warn(left.__context__.what)
-        if (folder := begun()) is not None:
-            store.save_left_behind(folder, left.what, left.look)
-            _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
+        _tell_left_behind(left, begun(), app)
         raise
+
+
+def _tell_left_behind(left: LeftBehindError, folder: Path | None, app: App) -> None:
+    if isinstance(left.__context__, TierbenchError):
+        app.progress.warn(left.__context__.what)
+    if folder is not None:
+        store.save_left_behind(folder, left.what, left.look)
+        _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
 
 
 def _conclude_with(note: Note, folder: Path, app: App) -> None:
@@ -113,13 +122,12 @@ def _ended(request: Request, advice: str) -> UnavailableError:
 def _at_work(app: App, plan: Plan, request: Request) -> Path:
     most_s = costs.affordable_s(plan, request.max_cost)
     with app.at_work(plan.platform, plan.placing, most_s) as world:
-        host = {**asdict(world.machine.facts()), "python": python_version()}
-        facts = fingerprint(app, host, world.platform.facts(), world)
+        facts = _facts(app, world)
         parts = app.parts(world.platform)
         plan = _that_starts(app, plan, request, parts, world)
         costs.check(plan, request.max_cost)  # of another database
-        plan = replace(plan, notes=(*plan.notes, *_other_load(world)))
-        following = schedule.first_of(schedule.decided(app.progress), _at_rate)
+        plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
+        following = _following(app)
         if request.cache_max is None:
             return experiment.execute(plan, parts, world, request.results, facts, following)
         most_bytes = parse_bytes(request.cache_max)
@@ -129,15 +137,61 @@ def _at_work(app: App, plan: Plan, request: Request) -> Path:
         return folder
 
 
+def resume(app: App, folder: Path, despite: Sequence[str]) -> Path:
+    """Makes the runs of a stored campaign that have no finished record; returns its folder.
+
+    UsageError if its figures are not of runs, or these would not be like those before."""
+    begun = Resumption(folder.resolve(), tuple(despite))
+    plan = begun.plan
+    if begun.before.published or any(note.kind == "rehearsal" for note in plan.notes):
+        what = f"{folder} holds no campaign that was measured here, so none goes on"
+        raise UsageError(what, advice="`tierbench compare` measures")
+    require_room(begun.folder, app.cache)
+    count = f"{len(begun.finished)} of {len(plan.runs)} runs are finished"
+    app.progress.note(f"{begun.folder.name} goes on: {count}")
+    try:
+        with app.at_work(plan.platform or None, plan.placing) as world:
+            facts = _facts(app, world)
+            parts, results = app.parts(world.platform), begun.folder.parent
+            return experiment.execute(plan, parts, world, results, facts, _following(app), begun)
+    except LeftBehindError as left:
+        _tell_left_behind(left, begun.folder, app)
+        raise
+
+
+def _facts(app: App, world: World) -> dict[str, Any]:
+    host = {**asdict(world.machine.facts()), "python": python_version()}
+    return fingerprint(app, host, world.platform.facts(), world)
+
+
+def _following(app: App) -> schedule.Following:
+    return schedule.first_of(schedule.retried, schedule.decided(app.progress), _at_rate)
+
+
 def _at_rate(folder: Path) -> Plan | None:
     """The runs at one rate, once the capacity that they are a share of is measured."""
     return overload.plan_at_same_rate(store.load(folder))
 
 
-def _other_load(world: World) -> Iterator[Note]:
-    """A note for each disk that is up beside the campaign, which is also said."""
-    for reminder in standing.reminders(world.platform):
-        text = f"other load: {reminder}; while something uses it, it takes CPU and disk from here"
+def require_room(*folders: Path) -> None:
+    """UnavailableError if one of them, or the folder of temporary files, is nearly full: results
+    that cannot be written end a campaign, after hours."""
+    for folder in (*folders, Path(gettempdir())):
+        there = next(one for one in (folder.resolve(), *folder.resolve().parents) if one.exists())
+        if (free_bytes := LocalMachine().free_bytes(str(there))) < ROOM_BYTES:
+            raise UnavailableError(
+                f"{folder} has {format_bytes(free_bytes)} free; a campaign needs "
+                f"{format_bytes(ROOM_BYTES)} there",
+                advice="make room, or put it elsewhere: --results, TIERBENCH_CACHE, TMPDIR",
+            )
+
+
+def _told_at_start(plan: Plan, world: World) -> Iterator[Note]:
+    """A note for each disk that is up beside the campaign and for memory that is short, which is
+    also said."""
+    use = "while something uses it, it takes CPU and disk from here"
+    loads = (f"other load: {one}; {use}" for one in standing.reminders(world.platform))
+    for text in (*loads, *checks.short_memory(plan, world)):
         world.progress.warn(text)
         yield Note("other", text)
 

@@ -22,9 +22,11 @@ from orchestrator.cli import REHEARSALS, RESULTS
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import (
+    AcceptOption,
     CampaignArgument,
     Compared,
     DrainOption,
+    FailOption,
     JsonOption,
     Options,
     PlacingOption,
@@ -103,6 +105,28 @@ def rehearse(
         results=results,
     )
     app.show(rehearsal.carry_out(app, request))
+
+
+@program.command()
+@takes()
+def resume(
+    app: App,
+    campaign: CampaignArgument,
+    despite: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Go on although it differs: code, machine, …"),
+    ] = None,
+    results: ResultsOption = RESULTS,
+    as_json: JsonOption = False,
+    fail_if_worse: FailOption = False,
+    accept_inconclusive: AcceptOption = False,
+) -> None:
+    """Goes on with a campaign that was ended: makes its runs that have no finished record."""
+    from orchestrator.cli.campaign import resume
+    from orchestrator.system import stored_campaigns
+
+    folder = resume(app, stored_campaigns.resolve(results, campaign), despite or ())
+    _show(app, folder, as_json, fail_if_worse, accept_inconclusive)
 
 
 @program.command()
@@ -236,12 +260,20 @@ def _carry_out(app: App, request: Request) -> None:
     if request.on_end:
         app.at_end.append(campaign.ending_with(app, request.on_end, request.results))
     app.progress.note(dry_run.spoken(plan))
-    loaded, verdict = app.show(app.carry_out(plan, request), request.as_json)
-    if request.fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
+    folder = app.carry_out(plan, request)
+    _show(app, folder, request.as_json, request.fail_if_worse, request.accept_inconclusive)
+
+
+def _show(
+    app: App, folder: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
+) -> None:
+    """Reports a campaign that was measured now; ends with its exit code."""
+    loaded, verdict = app.show(folder, as_json)
+    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
     undecided = any(one.tier is None or one.cheaper_open for one in verdict.decisions)
-    if lost or (undecided and not request.accept_inconclusive):
+    if lost or (undecided and not accept_inconclusive):
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
@@ -278,8 +310,11 @@ def _exit_code(words: Sequence[str], app: App) -> int:
     """The only place that turns errors into exit codes."""
     try:
         code = program(list(words), standalone_mode=False, obj=app)
+        if code == EXIT_INTERRUPTED:  # what typer makes of it
+            raise KeyboardInterrupt
     except KeyboardInterrupt:
-        advice = "`tierbench analyze results/latest` makes a report of the finished runs"
+        advice = "of a campaign, `tierbench resume latest` makes the runs that are missing; "
+        advice += "`tierbench analyze latest` reports those that are finished"
         _complain(InterruptedByUser("interrupted", advice=advice), app)
         return EXIT_INTERRUPTED
     except TierbenchError as error:

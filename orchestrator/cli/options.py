@@ -171,6 +171,9 @@ class Options:
         str | None,
         Option(metavar="COMMAND", help="Run by a shell when the campaign ends, however it does."),
     ] = None
+    retry_failed: Annotated[
+        int, Option("--retry-failed", min=0, help="How often a run that failed is repeated last.")
+    ] = 1
     dry_run: Annotated[
         bool, Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
     ] = False

@@ -68,7 +68,7 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
     draft = _read(app, request)
     draft = _choose_databases(app, draft, failure)
     draft = _window(draft)
-    return _price(app, _order(draft))
+    return replace(_price(app, _order(draft)), retry_failed=request.retry_failed)
 
 
 # ------------------------------------------------------------------ the steps

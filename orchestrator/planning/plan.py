@@ -143,7 +143,9 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
     """The plan with one more repetition of these workloads on every tier behind its runs, in the
     order in which it would have been planned at once."""
     number = len(plan.runs)
-    done = {run.workload: run.repetition for run in plan.runs}  # the last, in order of numbers
+    done: dict[str, int] = {}  # runs that repeat a failed one come behind the last repetition
+    for run in plan.runs:
+        done[run.workload] = max(run.repetition, done.get(run.workload, 0))
     most = max(done.values(), default=0) + 1
     profiles = [profile.name for profile in plan.profiles]
     loads = [workload.name for workload in plan.workloads]
@@ -241,11 +243,11 @@ class TimeLeft:
     def __init__(self) -> None:
         self._seen_s: list[float] = []
 
-    def before(self, run: Run, plan: Plan) -> float:
-        """Seconds from the start of `run` to the end of all that is planned."""
+    def before(self, runs: Sequence[Run], plan: Plan) -> float:
+        """Seconds that the `runs` take which are not made yet."""
         if not self._seen_s:
-            return plan.estimate_s
-        rest = [plan.workload(one.workload) for one in plan.runs[run.number - 1 :]]
+            return plan.estimate_s * len(runs) / len(plan.runs)
+        rest = [plan.workload(one.workload) for one in runs]
         # The median, because the first runs also load data and take the gates.
         return sum(_window_s(one) + median(self._seen_s) for one in rest)
 

@@ -24,7 +24,17 @@ class DryContainer:
         return ""
 
 
+class _AllImages:
+    def present(self, tag: str) -> bool:
+        return True
+
+    def id(self, tag: str) -> str:
+        return tag
+
+
 class _OnThisComputer:
+    images = _AllImages()
+
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
 
@@ -84,20 +94,11 @@ class _Unanswered:
         return self
 
 
-class _AllImages:
-    def present(self, tag: str) -> bool:
-        return True
-
-    def id(self, tag: str) -> str:
-        return tag
-
-
 class UnaskedPlatform(_OnThisComputer):
     """Every image is taken to be here, so that a check goes as far as it can without asking."""
 
     name: str = "unasked"
     campaign: str = ""
-    images = _AllImages()
 
     def machines_of_nodes(self) -> tuple[Machine, ...]:
         return self.machines()

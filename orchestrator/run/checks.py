@@ -52,6 +52,10 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
 
 # ------------------------------------------------------------------ space and memory
 
+# What Linux tells of installed memory at least: of 32 GiB, 31.
+TOLD_OF_INSTALLED = 0.94
+# For the load client, the disk server and the operating system, beside the nodes.
+BESIDE_NODES_BYTES = 2**30
 # What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
 _FILE_SYSTEM_BYTES = 128 * 2**20
 
@@ -71,7 +75,8 @@ class Need:
 
     @property
     def is_met(self) -> bool:
-        return self.needed_bytes <= self.free_bytes
+        told = 1.0 if self.place is not None else TOLD_OF_INSTALLED
+        return self.needed_bytes * told <= self.free_bytes
 
     def __str__(self) -> str:
         on = f" of {self.machine}" if self.machine else ""
@@ -155,6 +160,28 @@ def _memory(profile: Profile, world: World) -> Iterator[Need]:
             what = f"of memory for {_counted(nodes)}"
             name, needed_bytes = _named(machine, machines), nodes * cluster.size.memory_bytes
             yield Need(profile.name, what, None, needed_bytes, installed, name)
+
+
+def short_memory(plan: Plan, world: World) -> Iterator[str]:
+    """Where nodes may take more memory than is available now, with head-room for what runs beside
+    them. No reason to refuse: a node need not use all that it is given."""
+    machines = of_nodes(world.platform)
+    sizes = [
+        one.cluster.nodes * one.cluster.size.memory_bytes
+        for one in plan.profiles
+        if one.cluster.node is not None
+    ]
+    wanted_bytes = math.ceil(max(sizes, default=0) / len(machines))
+    for machine in machines if wanted_bytes else ():
+        with suppress(OSError, ValueError, IndexError):
+            kibibytes = machine.read("/proc/meminfo").split("MemAvailable:")[1].split()[0]
+            if wanted_bytes + BESIDE_NODES_BYTES > (available_bytes := int(kibibytes) * 1024):
+                yield (
+                    f"the nodes on {machine.name or 'this machine'} may use "
+                    f"{format_bytes(wanted_bytes)} of memory, and what runs beside them "
+                    f"{format_bytes(BESIDE_NODES_BYTES)}; available is "
+                    f"{format_bytes(available_bytes)}: a node may swap, or be stopped"
+                )
 
 
 def _named(machine: Machine, machines: Sequence[Machine]) -> str:

@@ -35,10 +35,12 @@ from orchestrator.run import checks, datasets, observed, recording, status, wind
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.recording import Draft, RunContext
+from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.schedule import Following, Schedule, nothing
 from orchestrator.run.setbacks import ClockWatch, Setbacks
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import store
+from orchestrator.tier import Gate
 
 
 def execute(
@@ -48,9 +50,10 @@ def execute(
     results: Path,
     fingerprint: Mapping[str, Any],
     following: Following = nothing,
+    begun: Resumption | None = None,
 ) -> Path:
     """Carries out `plan`, and what `following` adds to it; returns the campaign's folder. Raises
-    only what ends the campaign."""
+    only what ends the campaign. `begun`: that which goes on in its own folder."""
     left_behind: RunError | None = None
     try:
         for line in world.platform.sweep():
@@ -60,10 +63,17 @@ def execute(
         world.progress.warn(f"{error.what}; the campaign goes on beside it")
     checks.check(plan, parts, world)
     with _reserved(plan, parts, world):
-        campaign = store.create(results, plan, fingerprint, world.clock.now())
-        schedule = Schedule(plan, campaign, following, world.progress.warn)
+        facts = {**fingerprint, "images": images(plan, parts, world)}
+        now_s = world.clock.now()
+        if begun is None:
+            campaign = store.create(results, plan, facts, now_s)
+        else:
+            campaign, plan = begun.folder, begun.begin(facts, now_s)
+        schedule = Schedule(
+            plan, campaign, following, world.progress.warn, begun.finished if begun else ()
+        )
         setbacks = Setbacks(schedule, campaign, world, left_behind)
-        _all_runs(schedule, parts, world, campaign, setbacks)
+        _all_runs(schedule, parts, world, campaign, setbacks, begun.before.gates if begun else ())
     return campaign
 
 
@@ -79,13 +89,20 @@ def _reserved(plan: Plan, parts: Parts, world: World) -> Iterator[None]:
 
 
 def _all_runs(
-    schedule: Schedule, parts: Parts, world: World, campaign: Path, setbacks: Setbacks
+    schedule: Schedule,
+    parts: Parts,
+    world: World,
+    campaign: Path,
+    setbacks: Setbacks,
+    taken: Sequence[Gate],
 ) -> None:
-    gates = Gates(parts.tiers, world, schedule, partial(store.save_gates, campaign))
+    keep = partial(store.save_gates, campaign)
+    gates = Gates(parts.tiers, world, schedule, lambda new: keep((*taken, *new)))
     left, forgone = TimeLeft(), dict[Path, str]()
     for run in schedule:
         plan = schedule.plan
-        world.progress.run(run.slug, run.number, len(plan.runs), left.before(run, plan))
+        left_s = left.before(schedule.left, plan)
+        world.progress.run(run.slug, run.number, len(plan.runs), left_s)
         started_s = world.clock.monotonic()
         # One seed for all runs of a repetition: a slow epoch hits every tier at the same time.
         seed = plan.seed * 1000 + run.repetition

@@ -121,8 +121,9 @@ class Gates:
         self.credit = BurstCredit(world)
 
     def of(self, tier: Tier) -> Gate:
-        """The gate in force, passed or not: of this campaign, kept from before, or taken now."""
-        if tier.name not in self._in_force:
+        """The gate in force, passed or not: of this campaign, kept from before, or taken now. One
+        that failed is taken again: a busy minute costs one run."""
+        if tier.name not in self._in_force or not self._in_force[tier.name].passed:
             drain = self._schedule is not None and self._schedule.plan.drain
             self._add(tier, self.measure(tier, drain=drain, may_be_kept=True))
         return self._in_force[tier.name]

@@ -239,7 +239,7 @@ def _writing(here: RunContext) -> Iterator[None]:
     except OSError as error:
         raise UnavailableError(
             f"the results of {here.run.slug} cannot be written to {here.campaign}: {error}",
-            advice="make room there, or name another folder with --results; finished runs are kept",
+            advice=f"make room there and go on: `tierbench resume {here.campaign}`",
         ) from error
 
 

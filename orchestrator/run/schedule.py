@@ -3,15 +3,15 @@
 A campaign with a fixed number of repetitions is its plan. Others ask, when all planned runs are
 made, for a plan with more of them: `Following` decides, from the campaign's files alone.
 
-With `--until decided` the campaign is then judged as it stands. Each workload whose decision is
-open gets one more repetition on every tier, so that repetitions stay whole, until none is open or
-the most that were asked for are made. What is open is said in `decision.py`, the level of each such
-judgement in `looks.py`.
+Runs that failed are repeated first. With `--until decided` the campaign is then judged as it
+stands. Each workload whose decision is open gets one more repetition on every tier, so that
+repetitions stay whole, until none is open or the most that were asked for are made. What is open is
+said in `decision.py`, the level of each such judgement in `looks.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,24 +46,37 @@ def first_of(*several: Following) -> Following:
 
 class Schedule:
     """`plan` is what stands now, as written in the campaign's folder. `warn` is told what stays
-    open because the runs could not be judged."""
+    open because the runs could not be judged. `made`: numbers of runs that have their record."""
 
     def __init__(
-        self, plan: Plan, folder: Path, following: Following, warn: Callable[[str], None]
+        self,
+        plan: Plan,
+        folder: Path,
+        following: Following,
+        warn: Callable[[str], None],
+        made: Collection[int] = (),
     ) -> None:
-        self.plan = plan
+        self.plan, self._made = plan, set(made)
         self._folder, self._following, self._warn = folder, following, warn
 
     def __iter__(self) -> Iterator[Run]:
-        made = 0
-        while made < len(self.plan.runs):
-            yield self.plan.runs[made]
-            made += 1
+        if not self.left:
+            self._grow()  # the program was ended before it asked
+        while left := self.left:
+            yield left[0]
+            self._made.add(left[0].number)
+
+    @property
+    def left(self) -> tuple[Run, ...]:
+        """The runs that have no record yet, in their order."""
+        return tuple(run for run in self.plan.runs if run.number not in self._made)
 
     def after(self, run: Run) -> None:
         """To be called when `run` has its record: lets the plan grow if it was the last."""
-        if not self.is_last(run):
-            return
+        if self.is_last(run):
+            self._grow()
+
+    def _grow(self) -> None:
         try:
             grown = self._following(self._folder)
         except Exception as error:  # what was measured gets its last gate and report all the same
@@ -77,7 +90,25 @@ class Schedule:
 
     def is_last(self, run: Run) -> bool:
         """Whether no run is planned after `run`."""
-        return run.number == len(self.plan.runs)
+        return not any(one.number > run.number for one in self.left)
+
+
+def retried(folder: Path) -> Plan | None:
+    """Each run that failed once more behind all others, as often as the plan allows: the same cell,
+    repetition and seed under another number."""
+    campaign = store.load(folder, tables=False)
+    plan = campaign.plan
+    failed = {one.record.run.number for one in campaign.runs if one.record.outcome == "failed"}
+    attempts: dict[Run, list[Run]] = {}
+    for run in plan.runs:
+        attempts.setdefault(replace(run, number=0), []).append(run)
+    again = [
+        replace(made[-1], number=0)
+        for made in attempts.values()
+        if made[-1].number in failed and len(made) <= plan.retry_failed
+    ]
+    more = [replace(run, number=n) for n, run in enumerate(again, start=len(plan.runs) + 1)]
+    return replace(plan, runs=(*plan.runs, *more)) if more else None
 
 
 def decided(progress: Progress) -> Following:

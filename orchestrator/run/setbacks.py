@@ -7,6 +7,7 @@ removed. If three runs in a row fail for the same cause, the campaign ends.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.errors import RunError, UnavailableError
@@ -36,10 +37,19 @@ class Setbacks:
 
     def doubts(self, run: Run) -> list[Doubt]:
         """Doubts about a run that begins now."""
-        if self._left is None:
-            return []
-        what = "what an earlier run left could not be removed and may have disturbed"
-        return [Doubt("leftovers", f"{what}: {self._left.what}", self._left.advice, run.number)]
+        doubts = []
+        if self._left is not None:
+            what = "what an earlier run left could not be removed and may have disturbed"
+            text = f"{what}: {self._left.what}"
+            doubts.append(Doubt("leftovers", text, self._left.advice, run.number))
+        for first in self._schedule.plan.runs[: run.number - 1]:
+            if replace(first, number=run.number) == run:
+                text = f"repeats run {first.number}, which failed, out of order"
+                advice = (
+                    f"see why that failed; what changed since {first.slug} is in this run alone"
+                )
+                doubts.append(Doubt("out of order", text, advice, run.number))
+        return doubts
 
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
         """Prepares for the next run. `failure` is why `run` failed, None if it is done; `trouble`:
@@ -77,8 +87,8 @@ class Setbacks:
         raise kind(
             f"three runs in a row failed for the same cause, so the campaign ends after run "
             f"{last.number} of {len(self._schedule.plan.runs)}: {failure}",
-            advice="mend that and run again; finished runs are kept: "
-            f"`tierbench analyze {self._folder}`",
+            advice=f"mend that and go on: `tierbench resume {self._folder}`; "
+            "`tierbench analyze` reports the finished runs",
             evidence=getattr(trouble, "evidence", ""),
         ) from trouble
 
@@ -89,8 +99,8 @@ class Setbacks:
         ):
             raise UnavailableError(
                 f"the container engine did not come back within {format_seconds(ENGINE_BACK_S)}",
-                advice="start it (`make setup` does, as root on Debian); finished runs are kept: "
-                f"`tierbench analyze {self._folder}`",
+                advice="start it (`make setup` does, as root on Debian) and go on: "
+                f"`tierbench resume {self._folder}`",
             )
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:

@@ -84,7 +84,7 @@ def _left_s(campaign: Results, began_s: float, now_s: float) -> float | None:
             ended_s = phases[-1].end_s
             left.took(run.record.workload, ended_s - phases[0].start_s)
     ahead = [run for run in campaign.plan.runs if run.number not in made]
-    return max(0.0, left.before(ahead[0], campaign.plan) - (now_s - ended_s)) if ahead else None
+    return max(0.0, left.before(ahead, campaign.plan) - (now_s - ended_s)) if ahead else None
 
 
 def _cost(plan: Plan, elapsed_s: float) -> list[str]:

@@ -109,6 +109,15 @@ def run_folder(campaign: Path, run: Run) -> Path:
     return folder
 
 
+def put_aside(campaign: Path, run: Run) -> None:
+    """Moves what an unfinished run left to `interrupted/<run>-<n>`, if it left anything."""
+    folder, aside = campaign / "runs" / run.slug, campaign / "interrupted"
+    if folder.is_dir():
+        aside.mkdir(exist_ok=True)
+        count = sum(1 for _ in aside.glob(f"{run.slug}-*"))
+        folder.rename(aside / f"{run.slug}-{count + 1}")
+
+
 _CHANGES = "limit-changes.jsonl"
 
 

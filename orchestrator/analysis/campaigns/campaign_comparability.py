@@ -38,7 +38,7 @@ def obstacle(
     tiers = [of_campaign[0].record.profile.tier for of_campaign in runs]
     every = [*runs[0], *runs[1]]
     unlike = [
-        *_machines(before, after, across_machines),
+        *unlike_machines(before, after, across_machines),
         *_tiers(*tiers),
         *_file_systems(*runs),
         *comparability.among(every),
@@ -50,8 +50,9 @@ def _host(campaign: Results) -> Mapping[str, Any]:
     return group(campaign.fingerprint, "host")
 
 
-def _machines(before: Results, after: Results, across: bool) -> Iterator[str]:
-    """Of all machines, if both recorded the others than the first."""
+def unlike_machines(before: Results, after: Results, across: bool = False) -> Iterator[str]:
+    """`kernel 6.1 against 6.2`: of all machines, if both recorded the others than the first.
+    `across`: whatever they are called."""
     others = [campaign.fingerprint.get("other_machines") for campaign in (before, after)]
     rest = others if None not in others else [(), ()]
     every = [(_host(one), *(of or ())) for one, of in zip((before, after), rest, strict=True)]

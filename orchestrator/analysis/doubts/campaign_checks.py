@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
@@ -161,6 +161,10 @@ _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {
         "one disk of several",
         "give each disk a profile of its own (`path`) and compare them",
     ),
+    "gone on despite": (
+        "gone on despite",
+        "what differs may lie between the runs before and after: run the campaign anew",
+    ),
 }
 
 
@@ -246,10 +250,11 @@ def _words(delta: Delta) -> str:
 
 def gate_drift(campaign: Results) -> Iterator[Doubt]:
     """Each disk and quantity once, with the two gates that are furthest apart. What a disk does on
-    burst credit is not compared: that is its credit, not the disk."""
+    burst credit is not compared: that is its credit, not the disk. Before the first gate that
+    passed nothing was measured."""
     for tier, gates in _by_tier(campaign).items():
         seen: dict[tuple[str, str], list[tuple[float, GateCheck]]] = {}
-        for gate in gates:
+        for gate in dropwhile(lambda one: not one.passed, gates):
             for check in gate.checks:
                 if check.quantity in _ALLOWED_PCT and check.verdict != "bursting":
                     seen.setdefault((check.disk, check.limit), []).append((gate.taken_s, check))

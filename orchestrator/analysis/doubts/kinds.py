@@ -39,12 +39,13 @@ class Kind(NamedTuple):
 # fmt: off
 _CAMPAIGN_LIMITS: tuple[DoubtKind, ...] = (
     "rehearsal", "none tier", "cgroup tier", "unlike disks", "fewer nodes",
-    "gate failed afterwards", "not compared",
+    "gate failed afterwards", "not compared", "gone on despite",
 )
 _CAMPAIGN_NONE: tuple[DoubtKind, ...] = (
     "published figures", "one repetition", "missing cell", "emulated tier", "VM caps the disk",
     "one disk of several", "unlike runs", "old price", "equal tiers told apart",
     "below the noise floor", "teardown", "gate drift", "no gate afterwards", "not restored",
+    "out of order",
 )
 # fmt: on
 KINDS: Mapping[DoubtKind, Kind] = {

@@ -23,6 +23,7 @@ _NOTE_LABELS: dict[NoteKind, str] = {
     "longer windows": "Longer windows",
     "campaign cost": "Cost of the campaign itself",
     "left behind": "Rented, and maybe left behind",
+    "interrupted": "Interrupted and gone on with",
 }
 _LABELS: dict[DoubtKind, str] = {
     "emulated tier": "Emulated disks",

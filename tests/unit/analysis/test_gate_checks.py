@@ -51,6 +51,7 @@ def found(made: Results) -> list[Doubt]:
         ([gate(-20, 5_000), gate(400, 4_700)], 1),
         ([gate(-20, 5_000), gate(150, 4_500), gate(400, 5_000)], 1),  # the furthest two
         ([gate(-20, 500), gate(400, 3_500, "bursting")], 0),  # credit is not the disk
+        ([gate(-20, 2_000, "slow"), gate(90, 5_000), gate(400, 5_000)], 0),  # taken again
         ([gate(-20, 5_000), gate(400, 5_000, latency_s=0.0011)], 0),
         ([gate(-20, 5_000), gate(400, 5_000, latency_s=0.0013)], 1),
         ([gate(-20, 5_000, latency_s=9e-5), gate(400, 5_000, latency_s=12e-5)], 0),  # wake-ups

@@ -45,6 +45,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "overrides": ("--set", "threads=3", "--set", "isolation=repeatable read"),
     "cache_max": ("--cache-max", "200GiB"),
     "on_end": ("--on-end", "true"),
+    "retry_failed": ("--retry-failed", "2"),
     "dry_run": ("--dry-run",),
     "margin_pct": ("--margin", "7.5"),
     "p99_margin_pct": ("--p99-margin", "12.5"),

@@ -115,6 +115,9 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "yugabyte-image": {},
     "list": {},
     "check": dict.fromkeys(("--host", "--port", "--user", "--database", "--fresh"), ""),
+    "resume": dict.fromkeys(
+        ("--despite", "--fail-if-worse", "--accept-inconclusive", "--results", "--json"), ""
+    ),
     "rehearse": dict.fromkeys(
         ("--profiles", "--workloads", "--scale", "--repeats", "--seed", "--results"), ""
     ),

@@ -80,12 +80,12 @@ def test_an_unknown_baseline_is_refused() -> None:
 def test_the_time_left_learns_from_the_runs_done() -> None:
     plan = a_plan(repetitions=4)  # windows of 1 s + 4 s
     left = TimeLeft()
-    assert left.before(plan.runs[0], plan) == plan.estimate_s
+    assert left.before(plan.runs, plan) == plan.estimate_s
     left.took(plan.workloads[0], 65.0)  # the load and the gate: 60 s beside the window
-    assert left.before(plan.runs[1], plan) == 3 * 65
+    assert left.before(plan.runs[1:], plan) == 3 * 65
     left.took(plan.workloads[0], 7.0)
     left.took(plan.workloads[0], 7.0)
-    assert left.before(plan.runs[3], plan) == 7
+    assert left.before(plan.runs[3:], plan) == 7
 
 
 def test_checking_a_large_data_set_takes_time() -> None:

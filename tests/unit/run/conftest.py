@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Record
 from orchestrator.run import experiment
 from orchestrator.run.schedule import Following, nothing
@@ -18,6 +19,8 @@ from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
 from tests.tiers import changed
+
+GONE = UnavailableError("looking at node-1: the Docker engine does not answer (reset)")
 
 
 class Failing(Log):

@@ -1,0 +1,135 @@
+"""Going on with a campaign that ended before its plan did.
+
+What is finished stays as it is, byte for byte: a run that was done or failed. What an unfinished
+run left is put aside and the run is made again, because its telemetry went with the program that
+was ended. The other runs are made as planned, where and with what the first ones were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from orchestrator.analysis.campaigns.campaign_comparability import revision, unlike_machines
+from orchestrator.analysis.results import Results
+from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.facts import group
+from orchestrator.model import Note, Plan
+from orchestrator.parts import Parts, Shared
+from orchestrator.planning.plan import as_used
+from orchestrator.powers import World
+from orchestrator.system import store
+
+ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
+
+
+def images(plan: Plan, parts: Parts, world: World) -> dict[str, str]:
+    """The image of each database that is started here → its id, where the platform knows it."""
+    found: dict[str, str] = {}
+    for profile in plan.profiles:
+        for spec in (as_used(profile, workload).cluster for workload in plan.workloads):
+            database = parts.databases[spec.database]
+            if not isinstance(database, Shared):
+                tag = database.image(spec, world)
+                with suppress(TierbenchError):
+                    found[tag] = found.get(tag) or world.platform.images.id(tag) or ""
+    return found
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """A stored campaign that is gone on with. `despite`: of `ASPECTS`, those that may differ."""
+
+    folder: Path
+    despite: tuple[str, ...] = ()
+
+    @cached_property
+    def before(self) -> Results:
+        """The campaign as it was left."""
+        return store.load(self.folder, tables=False)
+
+    @property
+    def plan(self) -> Plan:
+        return self.before.plan
+
+    @cached_property
+    def finished(self) -> frozenset[int]:
+        """Numbers of the runs that are not made again."""
+        records = (data.record for data in self.before.runs)
+        return frozenset(one.run.number for one in records if one.outcome != "interrupted")
+
+    def begin(self, now: Mapping[str, Any], now_s: float) -> Plan:
+        """Makes the folder ready to go on; returns the plan, which says so. `now`: the fingerprint
+        of this program and place. UsageError if they differ from those of the runs before."""
+        differences = dict(self._differences(replace(self.before, fingerprint=now)))
+        self._require_alike(differences)
+        number = 1 + sum(note.kind == "interrupted" for note in self.plan.notes)
+        last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
+        count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
+        when = f"the last file is of {_moment(last_s)}; it went on at {_moment(now_s)}"
+        notes = [Note("interrupted", f"interruption {number}: {count}, {when}")]
+        for aspect, text in differences.items():
+            notes.append(Note("gone on despite", f"from interruption {number} on {aspect}: {text}"))
+        for run in self.plan.runs:
+            if run.number not in self.finished:
+                store.put_aside(self.folder, run)
+        plan = replace(self.plan, notes=(*self.plan.notes, *notes))
+        store.save_plan(self.folder, plan)
+        return plan
+
+    def _require_alike(self, differences: Mapping[str, str]) -> None:
+        if unknown := [name for name in self.despite if name not in ASPECTS]:
+            what = f"--despite {unknown[0]}: there is nothing of that name to differ"
+            raise UsageError(what, advice=f"name one of {', '.join(ASPECTS)}")
+        if refused := {k: text for k, text in differences.items() if k not in self.despite}:
+            words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
+            options = " ".join(f"--despite {aspect}" for aspect in refused)
+            raise UsageError(
+                f"the rest of {self.folder.name} would not be measured as its runs were: {words}",
+                advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
+            )
+
+    def _differences(self, now: Results) -> Iterator[tuple[str, str]]:
+        """Aspect → what it was against what it is; of what both sides know."""
+        codes = revision(self.before), revision(now)
+        if all(codes) and codes[0] != codes[1]:
+            yield "code", f"tierbench {' against '.join(codes)}"
+        known, new = (group(one.fingerprint.get("images")) for one in (self.before, now))
+        others = ", ".join(new.keys() - known.keys())
+        unlike = [f"{tag} against {others or 'none'}" for tag in known if tag not in new]
+        both = [tag for tag in known if known[tag] and new.get(tag)]
+        unlike += [
+            f"{tag} {known[tag]} against {new[tag]}" for tag in both if known[tag] != new[tag]
+        ]
+        if unlike:
+            yield "image", ", ".join(unlike)
+        found = list(unlike_machines(self.before, now))
+        for aspect in ("machine", "kernel"):
+            of_kernel = aspect == "kernel"
+            if words := [one for one in found if one.startswith("kernel ") == of_kernel]:
+                yield aspect, ", ".join(words)
+        yield from self._of_plan()
+
+    def _of_plan(self) -> Iterator[tuple[str, str]]:
+        """Of the profiles and workloads as run, against those of the plan that stands now."""
+        profiles = {one.name: one for one in self.plan.profiles}
+        loads = {one.name: one for one in self.plan.workloads}
+        unlike: dict[str, set[str]] = {"profile": set(), "workload": set()}
+        for record in (data.record for data in self.before.runs):
+            profile, load = profiles.get(record.run.profile), loads.get(record.run.workload)
+            if load != record.workload:
+                unlike["workload"].add(record.run.workload)
+            elif profile is None or as_used(profile, load) != record.profile:
+                unlike["profile"].add(record.run.profile)
+        for aspect, names in unlike.items():
+            if names:
+                yield aspect, f"{', '.join(sorted(names))} as measured against plan.json"
+
+
+def _moment(time_s: float) -> str:
+    return f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%d %H:%M} UTC"

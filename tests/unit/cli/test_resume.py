@@ -1,0 +1,166 @@
+"""`tierbench resume`: from the words to the report, on fake parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from orchestrator.cli.app import App
+from orchestrator.cli.options import Request
+from orchestrator.errors import (
+    EXIT_DONE,
+    EXIT_INCONCLUSIVE,
+    EXIT_INTERRUPTED,
+    EXIT_UNAVAILABLE,
+    EXIT_USAGE,
+)
+from orchestrator.model import Plan
+from orchestrator.system import files, store
+from tests.apps import an_app, said_by, tierbench, with_parts
+from tests.fake_parts import fake_parts
+from tests.fakes import FakeClock, FakePlatform, Log, this_machine_has
+from tests.plans import a_plan
+from tests.unit.run.conftest import Failing
+
+PLAN = replace(a_plan(("premium", "ultra"), repetitions=2), retry_failed=1)
+COMPARE = ("compare", "--profiles", "premium", "--workloads", "insert", "--accept-inconclusive")
+
+
+@dataclass(frozen=True)
+class Given(App):
+    """A program of which the plan is given."""
+
+    given: Plan = field(default=PLAN)
+    reports: bool = False  # judges, which takes seconds
+
+    def plan(self, request: Request) -> Plan:
+        return self.given
+
+    def show(self, folder: Path, as_json: bool = False, slo: str | None = None) -> Any:
+        if self.reports:
+            return super().show(folder, as_json, slo)
+        return store.load(folder), SimpleNamespace(deltas=(), decisions=())
+
+
+def program(folder: Path, log: Log | None = None, plan: Plan = PLAN, **fields: Any) -> App:
+    log = log or Log()
+    app = an_app(folder, FakePlatform(log))
+    fields = {"clock": FakeClock(), "err": Console(file=StringIO(), width=500), **fields}
+    known = {name: value for name, value in vars(app).items() if name not in fields}
+    return with_parts(Given(**known, given=plan, **fields), fake_parts(log))
+
+
+def campaign(app: App) -> Path:
+    return (app.results / "latest").resolve()
+
+
+def words(app: App, *more: str) -> tuple[str, ...]:
+    return (*more, "--results", str(app.results))
+
+
+def outcomes(folder: Path) -> list[str]:
+    return [one.record.outcome for one in store.load(folder).runs]
+
+
+def test_an_interrupted_campaign_is_gone_on_with_and_reported(tmp_path: Path) -> None:
+    first = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
+    assert tierbench(first, *words(first, *COMPARE)) == EXIT_INTERRUPTED
+    app = program(tmp_path, reports=True)
+    folder = campaign(app)
+    told = ("resume", "latest", "--accept-inconclusive")
+    assert tierbench(app, *words(app, *told)) == EXIT_DONE
+    assert outcomes(folder) == ["done"] * 4
+    assert campaign(app) == folder
+    page = (folder / "report.md").read_text()
+    assert "Interrupted and gone on with" in page and "Interruption 1: 1 of 4 runs" in page
+    assert any("1 of 4 runs are finished" in line for line in said_by(app))
+
+
+def errors(app: App) -> str:
+    file = app.err.file
+    assert isinstance(file, StringIO)
+    return file.getvalue()
+
+
+def test_what_ends_by_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    app = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
+    tierbench(app, *words(app, *COMPARE))
+    assert "tierbench resume latest" in errors(app)
+
+
+def test_other_code_is_refused(tmp_path: Path) -> None:
+    app = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
+    tierbench(app, *words(app, *COMPARE))
+    folder = campaign(app)
+    facts = store.load(folder).fingerprint
+    files.write_json(folder / "fingerprint.json", {**facts, "revision": "b" * 40})
+    app = program(tmp_path)
+    assert tierbench(app, *words(app, "resume", "latest")) == EXIT_USAGE
+    assert "--despite code" in errors(app)
+    told = ("resume", str(folder), "--accept-inconclusive", "--despite", "code")
+    assert tierbench(app, *words(app, *told)) == EXIT_DONE
+
+
+def test_figures_of_others_are_not_gone_on_with(tmp_path: Path) -> None:
+    app = program(tmp_path)
+    assert tierbench(app, "import-study", "--results", str(app.results)) in (
+        EXIT_DONE,
+        EXIT_INCONCLUSIVE,
+    )
+    assert tierbench(app, *words(app, "resume", "latest")) == EXIT_USAGE
+
+
+# ------------------------------------------------------------------ failed runs
+
+
+def test_a_failed_run_is_repeated_behind_all_others(tmp_path: Path) -> None:
+    app = program(tmp_path, Failing("warm", ValueError("x"), (2,)))
+    assert tierbench(app, *words(app, *COMPARE)) == EXIT_INCONCLUSIVE  # the failure counts
+    runs = store.load(campaign(app)).runs
+    assert [one.record.outcome for one in runs] == ["done", "failed", "done", "done", "done"]
+    failed, again = runs[1].record, runs[-1].record
+    assert replace(again.run, number=2) == failed.run
+    (doubt,) = [one for one in again.doubts if one.kind == "out of order"]
+    assert "run 2" in doubt.text
+
+
+@pytest.mark.parametrize(("times", "made"), [(0, 4), (1, 5), (2, 6)])
+def test_it_is_repeated_as_often_as_asked(tmp_path: Path, times: int, made: int) -> None:
+    log = Failing("warm", ValueError("x"), (2, 5, 6, 7))
+    app = program(tmp_path, log, replace(PLAN, retry_failed=times))
+    tierbench(app, *words(app, *COMPARE))
+    assert len(outcomes(campaign(app))) == made
+
+
+def test_a_campaign_killed_before_the_repeats_makes_them_when_it_goes_on(tmp_path: Path) -> None:
+    class Killed(BaseException):
+        pass
+
+    log = Failing("warm", ValueError("x"), (1,))
+    log.broken["read"] = Killed()
+    app = program(tmp_path, log)
+    with pytest.raises(Killed):
+        tierbench(app, *words(app, *COMPARE))
+    app = program(tmp_path)
+    tierbench(app, *words(app, "resume", "latest"))
+    assert outcomes(campaign(app)) == ["failed", *["done"] * 4]
+
+
+# ------------------------------------------------------------------ room
+
+
+def test_full_folders_are_told_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, free_bytes=2**20)
+    app = program(tmp_path)
+    assert tierbench(app, *words(app, *COMPARE)) == EXIT_UNAVAILABLE
+    said = errors(app)
+    assert "results has 1 MiB free" in said and "--results" in said
+    assert not app.results.exists()

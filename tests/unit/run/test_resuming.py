@@ -1,0 +1,201 @@
+"""A campaign that ended before its plan did goes on in its folder.
+
+Method: fake parts; a program that is killed is an exception that no code of ours catches, after
+which the folder is gone on with by new objects, as another process would.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis.doubts import kinds
+from orchestrator.errors import NodeError, UsageError
+from orchestrator.model import Plan
+from orchestrator.run import experiment
+from orchestrator.run.resuming import Resumption
+from orchestrator.run.schedule import Following, nothing
+from orchestrator.system import store
+from tests.fakes import Log
+from tests.plans import a_plan
+from tests.unit.run.conftest import Campaign, Failing, Make, kept, real
+
+PLAN = a_plan(("premium", "ultra"), repetitions=2)  # four runs
+HERE = {"hostname": "here", "cpu_model": "fast", "cpus": 2, "kernel": "6.1"}
+FACTS: dict[str, Any] = {"tierbench": "1", "revision": "a" * 40, "host": HERE}
+
+
+class Killed(BaseException):
+    """Ends this program as SIGKILL does: nothing of it has anything to say any more."""
+
+
+def begun(campaign: Campaign, plan: Plan = PLAN, following: Following = nothing) -> Path:
+    """Carries out `plan` until it is killed; returns its folder, without what a program that is
+    killed would not have written."""
+    with pytest.raises((Killed, KeyboardInterrupt)):
+        experiment.execute(plan, campaign.parts, campaign.world, campaign.results, FACTS, following)
+    return campaign.results / "latest"
+
+
+def go_on(
+    campaign: Campaign,
+    facts: Mapping[str, Any] = FACTS,
+    despite: tuple[str, ...] = (),
+    following: Following = nothing,
+) -> Path:
+    folder = (campaign.results / "latest").resolve()
+    begun = Resumption(folder, despite)
+    world, parts = campaign.world, campaign.parts
+    return experiment.execute(begun.plan, parts, world, campaign.results, facts, following, begun)
+
+
+def records(folder: Path) -> dict[str, bytes]:
+    return {one.parent.name: one.read_bytes() for one in folder.glob("runs/*/record.json")}
+
+
+@pytest.mark.parametrize("word", ["disks of ultra up", "warm", "run point-select", "read"])
+@pytest.mark.parametrize("error", [Killed(), KeyboardInterrupt()], ids=repr)
+def test_the_planned_set_is_made_each_run_once(
+    make: Make, tmp_path: Path, word: str, error: BaseException
+) -> None:
+    folder = begun(make(Failing(word, error, (2 if word != "disks of ultra up" else 1,))))
+    before = {name: text for name, text in records(folder).items() if b'"outcome": "done"' in text}
+    campaign = Campaign(tmp_path)
+    assert go_on(campaign) == folder.resolve()
+    assert [record.run for record in campaign.records()] == list(PLAN.runs)
+    assert campaign.outcomes() == ["done"] * 4
+    after = records(folder)
+    assert {name: after[name] for name in before} == before
+    assert campaign.log.words.count("run point-select") == 4 - len(before)
+
+
+def test_the_stored_plan_says_how_often_and_when_it_was_interrupted(
+    make: Make, tmp_path: Path
+) -> None:
+    folder = begun(make(Failing("warm", Killed(), (2,))))
+    with pytest.raises(Killed):
+        go_on(make(Failing("warm", Killed(), (2,))))
+    go_on(make())
+    notes = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
+    assert [text.split(",")[0] for text in notes] == [
+        "interruption 1: 1 of 4 runs were finished",
+        "interruption 2: 2 of 4 runs were finished",
+    ]
+    assert all(" UTC" in text for text in notes)
+
+
+def test_what_an_unfinished_run_left_is_put_aside(make: Make) -> None:
+    folder = begun(make(Failing("run point-select", Killed(), (2,))))
+    (slug,) = [one.name for one in folder.glob("runs/02-*")]
+    (folder / "runs" / slug / "raw" / "half").write_text("x")
+    go_on(make())
+    assert (folder / "interrupted" / f"{slug}-1" / "raw" / "half").read_text() == "x"
+    assert not (folder / "runs" / slug / "raw" / "half").exists()
+
+
+def test_a_record_that_was_cut_is_measured_again(make: Make) -> None:
+    campaign = make()
+    campaign.execute(plan=PLAN)
+    file = next((campaign.results / "latest").glob("runs/01-*/record.json"))
+    file.write_text(file.read_text()[:40])
+    go_on(make())
+    assert campaign.outcomes() == ["done"] * 4
+
+
+def test_a_campaign_without_missing_runs_only_asks_what_follows(make: Make) -> None:
+    campaign = make()
+    campaign.execute(plan=a_plan(repetitions=1))
+    seen: list[Path] = []
+
+    def following(folder: Path) -> Plan | None:
+        seen.append(folder)
+        return a_plan(repetitions=2) if len(seen) == 1 else None
+
+    go_on(campaign, {}, following=following)
+    assert [record.run.number for record in campaign.records()] == [1, 2]
+
+
+def test_gates_of_before_are_kept_beside_new_ones(make: Make) -> None:
+    begun(make(Failing("warm", Killed(), (2,))), real(a_plan(repetitions=2)))
+    campaign = make()
+    go_on(campaign)
+    assert len(kept(campaign)) == 3  # before, when it went on, and after the last run
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [
+        ("code", {"revision": "b" * 40}),
+        ("code", {"revision_changed": True}),
+        ("machine", {"host": {**HERE, "hostname": "there"}}),
+        ("machine", {"host": {**HERE, "cpus": 4}}),
+        ("kernel", {"host": {**HERE, "kernel": "6.2"}}),
+    ],
+)
+def test_what_differs_is_refused_with_both_values_unless_it_is_named(
+    make: Make, name: str, facts: dict[str, Any]
+) -> None:
+    folder = begun(make(Failing("warm", Killed(), (2,))))
+    files = sorted(folder.rglob("*"))
+    with pytest.raises(UsageError, match=rf"{name}: .* against ") as refused:
+        go_on(make(), {**FACTS, **facts})
+    assert f"--despite {name}" in refused.value.advice
+    assert sorted(folder.rglob("*")) == files  # nothing was begun
+    campaign = make()
+    go_on(campaign, {**FACTS, **facts}, despite=(name,))
+    assert campaign.outcomes() == ["done"] * 4
+    doubts = [one for one in kinds.find(store.load(folder)) if one.kind == "gone on despite"]
+    assert [name in one.text for one in doubts] == [True]
+
+
+def test_another_image_of_the_database_is_refused(make: Make) -> None:
+    before = make(Failing("warm", Killed(), (2,)))
+    tag = before.parts.databases["postgresql"].image(PLAN.profiles[0].cluster, before.world)
+    before.world.platform.images.here[tag] = "old"  # type: ignore[attr-defined]
+    begun(before)
+    with pytest.raises(UsageError, match=f"image: {tag} old against new"):
+        now = make()
+        now.world.platform.images.here[tag] = "new"  # type: ignore[attr-defined]
+        go_on(now)
+
+
+@pytest.mark.parametrize("name", ["profile", "workload"])
+def test_a_plan_that_was_edited_since_is_refused(make: Make, name: str) -> None:
+    folder = begun(make(Failing("warm", Killed(), (2,))))
+    plan = json.loads((folder / "plan.json").read_text())
+    if name == "profile":
+        plan["profiles"] = [{**one, "question": "another"} for one in plan["profiles"]]
+    else:
+        plan["workloads"][0]["threads"] = 99
+    (folder / "plan.json").write_text(json.dumps(plan))
+    with pytest.raises(UsageError, match=f"{name}: "):
+        go_on(make())
+
+
+def test_a_name_that_nothing_has_is_refused(make: Make) -> None:
+    begun(make(Failing("warm", Killed(), (2,))))
+    with pytest.raises(UsageError, match="--despite moon"):
+        go_on(make(), despite=("moon",))
+
+
+def test_a_failed_run_is_finished_and_stays(make: Make) -> None:
+    plan = a_plan(repetitions=3)
+    log = Failing("warm", NodeError("died"), (1,))
+    log.broken["run point-select"] = Killed()
+    folder = begun(make(log), plan)
+    before = records(folder)
+    campaign = make(Log())
+    go_on(campaign)
+    assert campaign.outcomes() == ["failed", "done", "done"]
+    assert records(folder).items() >= {k: v for k, v in before.items() if k[:2] == "01"}.items()
+
+
+def test_a_plan_of_one_more_reading_is_that_of_the_folder(make: Make) -> None:
+    """Not of files that changed since: `Resumption` reads no profile and no workload."""
+    folder = begun(make(Failing("warm", Killed(), (2,))), replace(PLAN, margin_pct=7.0))
+    assert Resumption(folder.resolve(), ()).plan == replace(PLAN, margin_pct=7.0)
