@@ -68,11 +68,11 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:
-        _tell_left_behind(left, begun(), app)
+        _report_left_behind(left, begun(), app)
         raise
 
 
-def _tell_left_behind(left: LeftBehindError, folder: Path | None, app: App) -> None:
+def _report_left_behind(left: LeftBehindError, folder: Path | None, app: App) -> None:
     if isinstance(left.__context__, TierbenchError):
         app.progress.warn(left.__context__.what)
     if folder is not None:
@@ -155,7 +155,7 @@ def resume(app: App, folder: Path, despite: Sequence[str]) -> Path:
             parts, results = app.parts(world.platform), begun.folder.parent
             return experiment.execute(plan, parts, world, results, facts, _following(app), begun)
     except LeftBehindError as left:
-        _tell_left_behind(left, begun.folder, app)
+        _report_left_behind(left, begun.folder, app)
         raise
 
 

@@ -14,7 +14,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -67,15 +67,21 @@ class Readings:
             full = len(self._series) >= self._part
             if full and sample.time_s == self._refused_s:  # one attempt for all of a tick
                 raise OSError("the disk has no room for samples")
-            if self._folder and (full or (self._due_s and sample.time_s >= self._due_s)):
-                self._due_s = sample.time_s + _PART_S  # also after a failure, or each would try
+            if self._folder and full:
                 self._refused_s = sample.time_s
-                with nullcontext() if full else suppress(OSError):
-                    self._spill(self._folder)
-            self._due_s = self._due_s or sample.time_s + _PART_S
+                self._spill(self._folder)
             self._times_s.append(sample.time_s)
             self._values.append(sample.value)
             self._series.append(self._numbers.setdefault(series, len(self._numbers)))
+
+    def end_tick(self, now_s: float) -> None:
+        """Writes what the last minute gave, if it is over; later if the disk has no room."""
+        self.ticks += 1
+        with self._lock, suppress(OSError):
+            if self._folder and self._due_s is not None and now_s >= self._due_s:
+                self._due_s = None
+                self._spill(self._folder)
+        self._due_s = self._due_s or now_s + _PART_S
 
     def _spill(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -225,4 +231,4 @@ def read_once(
                 readings.add(sample)
         except Exception as error:  # whatever it is, the others and the next tick go on
             readings.misses[f"{collector.name}: {type(error).__name__}: {error}"] += 1
-    readings.ticks += 1
+    readings.end_tick(now_s)

@@ -263,8 +263,9 @@ def test_all_but_the_last_minute_survives_a_program_that_is_killed(tmp_path: Pat
     readings = Readings(folder=tmp_path)
     for second in range(150):
         readings.add(Sample(1e9 + second, "n", "m", "s", float(second)))
+        readings.end_tick(1e9 + second)
     left = pd.concat(map(pd.read_parquet, sorted(tmp_path.glob("*.parquet"))))
-    assert left["value"].tolist() == [float(second) for second in range(120)]
+    assert left["value"].tolist() == [float(second) for second in range(121)]
 
 
 def test_samples_beyond_a_part_are_in_files_until_the_run_ends(tmp_path: Path) -> None:
