@@ -20,7 +20,7 @@ MAKE = """#!/usr/bin/env bash
 case " $BROKEN " in *" $1 "*) echo "no Go here"; exit 2;; esac
 echo "$*" >>"$ASKED"
 """
-FOLDERS = ("tests/integration", "tests/kubernetes")
+FOLDERS = ("tests/faults", "tests/integration", "tests/kubernetes")
 Ran = tuple[subprocess.CompletedProcess[str], list[str]]
 Run = Callable[[str], Ran]
 
