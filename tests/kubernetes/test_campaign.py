@@ -233,7 +233,7 @@ def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:
     started = command(
         *(cluster, "run", "--profile", TIER, "--workload", str(workload), "--scale", "smoke"),
         *("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1"),
-        *("--results", str(results)),
+        *("--results", str(results), "--retry-failed", "0"),
     )
     up = wait_until(
         lambda: started.poll() is not None or all(running(core, one) for one in LOAD),
