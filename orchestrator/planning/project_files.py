@@ -30,9 +30,9 @@ def names(folder: Path) -> tuple[str, ...]:
 
 def titles(folder: Path) -> tuple[str, ...]:
     """`<name> (<title>)` of the YAML files in `folder`. UsageError if one cannot be read."""
-    files = {name: folder / f"{name}.yaml" for name in names(folder)}
     contents = {
-        name: strict_yaml.parse(str(file), _text(file, folder)) for name, file in files.items()
+        file.stem: strict_yaml.parse(str(file), _text(file, folder))
+        for file in sorted(folder.glob("*.yaml"))
     }
     return tuple(f"{name} ({content.get('title', '')})" for name, content in contents.items())
 
@@ -140,9 +140,9 @@ def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:
     """The disk tiers and VM sizes of `profiles/catalog`, with the prices of `profiles/prices` and
     then of `price_list`. UsageError with every mistake."""
     files = sorted((root / "profiles/catalog").glob("*.yaml"))
-    rows = _catalog(tuple((_where(file, root), _text(file, root)) for file in files))
+    rows = _catalog(tuple(read_text(file, root) for file in files))
     lists = [*sorted((root / PRICES).glob("*.yaml")), *([price_list] if price_list else [])]
-    return tier_catalog.with_prices(rows, {_where(file, root): _text(file, root) for file in lists})
+    return tier_catalog.with_prices(rows, dict(read_text(file, root) for file in lists))
 
 
 @lru_cache(maxsize=1)
@@ -182,12 +182,8 @@ def _files(
     return tuple(found.values())
 
 
-def _is_path(name: str) -> bool:
-    return name.endswith((".yaml", ".yml")) or "/" in name
-
-
 def _find(folder: Path, kind: str, name: str) -> Path:
-    if _is_path(name):
+    if name.endswith((".yaml", ".yml")) or "/" in name:
         file = Path(name)
         if not file.is_file():
             raise UsageError(
