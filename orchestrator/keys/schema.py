@@ -242,30 +242,19 @@ class ClusterYaml(Strict):
         return len(addresses.read(self.existing.get("hosts", "")).servers)
 
     def build(self, scale: str) -> ClusterSpec:
+        alike = ("database", "version", "replication_factor", "clients", "port", "vm", "vm_price")
+        of_databases = {
+            f"{database}.{key}": value
+            for database, scales in self.settings_of.items()
+            for key, value in scales.get(scale, {}).items()
+        }
+        existing = {f"existing.{key}": value for key, value in self.existing.items()}
         return ClusterSpec(
-            database=self.database,
-            version=self.version,
+            **{key: getattr(self, key) for key in alike},
             nodes=self.nodes or max(1, self.hosts),
-            replication_factor=self.replication_factor,
-            clients=self.clients,
-            port=self.port,
-            vm=self.vm,
-            vm_price=self.vm_price,
             node=self.node[scale] if self.node else None,
-            settings={
-                **self.settings,
-                **{f"existing.{key}": value for key, value in self.existing.items()},
-                **{
-                    f"{database}.{key}": value
-                    for database, scales in self.settings_of.items()
-                    for key, value in scales.get(scale, {}).items()
-                },
-            },
-            node_of={
-                database: scales[scale]
-                for database, scales in self.node_of.items()
-                if scale in scales
-            },
+            settings={**self.settings, **existing, **of_databases},
+            node_of={name: sizes[scale] for name, sizes in self.node_of.items() if scale in sizes},
         )
 
 

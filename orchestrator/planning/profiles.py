@@ -55,10 +55,8 @@ def read_profile(
     read: NamedTierYaml | None = None
     given = dict(written) if isinstance(written := content.get("tier"), dict) else {}
     disk = _recorded(where, content, beside)
-    named = tier_catalog.names_a_row(content.get("tier"))
-    if named:
-        title = content.get("title")
-        title = title if isinstance(title, str) else ""
+    if named := tier_catalog.names_a_row(content.get("tier")):
+        title = title if isinstance(title := content.get("title"), str) else ""
         with collecting(mistakes):
             chosen = tier_catalog.choose(
                 catalog, content["tier"], name, title, f"{where}: tier", mechanisms
@@ -72,12 +70,12 @@ def read_profile(
     assert read is not None
     if isinstance(read, ProfileYaml):
         mechanism, real = read.tier.enforcement, read.tier.on_real_disks
-        found = tier_keys.mistakes(given, mechanism.kind, mechanism.name, real)
-        _refuse(where, found)
-        chosen = tier_catalog.own(_as_recorded(read.tier.build(name, read.title), disk))
+        _refuse(where, tier_keys.mistakes(given, mechanism.kind, mechanism.name, real))
+        tier = read.tier.build(name, read.title)
+        chosen = tier_catalog.own(recorded_disk.applied(tier, disk) if disk else tier)
     assert chosen is not None
-    if named:
-        tier = _as_recorded(chosen.tier, disk)
+    if named and disk:
+        tier = recorded_disk.applied(chosen.tier, disk)
         limits = replace(tier.limits, burst=chosen.tier.limits.burst)
         chosen = replace(chosen, tier=replace(tier, limits=limits))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
@@ -126,10 +124,6 @@ def _recorded(
     if disk.limits and not tier_catalog.names_a_row(tier):
         content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
     return disk
-
-
-def _as_recorded(tier: Tier, disk: recorded_disk.RecordedDisk | None) -> Tier:
-    return tier if disk is None else recorded_disk.applied(tier, disk)
 
 
 def read_row(
