@@ -6,7 +6,7 @@ given twice are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,8 @@ from orchestrator.keys import tier_keys
 from orchestrator.keys.schema import KINDS, ClusterYaml, NamedTierYaml, ProfileYaml, WorkloadYaml
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.model import Dataset, Profile, Workload
-from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
-from orchestrator.planning.overrides import Known, Override, nothing_known
+from orchestrator.planning import machines, node_disks, recorded_disk, slo
+from orchestrator.planning.overrides import Overrides
 from orchestrator.tier import ClassVolumes, DiskKind, OthersDisks, Tier
 
 NO_CATALOG = tier_catalog.Catalog({}, {})
@@ -218,20 +218,14 @@ def _scaled(tier: Tier, where: str) -> Tier:
 
 
 def read_workload(
-    name: str,
-    text: str,
-    scale: str,
-    where: str = "",
-    given: Sequence[Override] = (),
-    known: Known = nothing_known,
+    name: str, text: str, scale: str, where: str = "", given: Overrides | None = None
 ) -> Workload:
     """`text` is workloads/<name>.yaml, or the file `where`; what is `given` holds over it. Raises
     UsageError with every mistake in it."""
     where = where or f"workloads/{name}.yaml"
     content = parse(where, text)
-    read = validate(
-        WorkloadYaml, f"{where}: ", overrides.applied(given, name, content, scale, known)
-    )
+    changed = given.applied(name, content) if given else content
+    read = validate(WorkloadYaml, f"{where}: ", changed)
     if scale not in read.scales:
         raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
     size = read.scales[scale]

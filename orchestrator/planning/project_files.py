@@ -16,8 +16,8 @@ from orchestrator.keys import strict_yaml
 from orchestrator.keys.schema import KINDS
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.model import Profile, Workload
-from orchestrator.planning import overrides
 from orchestrator.planning import profiles as parse
+from orchestrator.planning.overrides import Overrides
 from orchestrator.tier import DiskKind, Tier
 
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
@@ -44,17 +44,16 @@ def read(
     scale: str,
     mechanisms: Mapping[str, DiskKind] = KINDS,
     price_list: Path | None = None,
-    given: Sequence[overrides.Override] = (),
-    known: overrides.Known = overrides.nothing_known,
+    given: Overrides | None = None,
     tier_changes: Mapping[str, object] | None = None,
     texts: dict[Path, str] | None = None,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
     `price_list`: prices that hold instead of the catalog's. `given`: keys of workloads that hold
-    over their files', `known`: what their load generators take. `tier_changes`: keys of the tiers
-    that are to be others than in the files. `texts`: of the files that were read before, to which
-    those that are read now are added. UsageError with the mistakes of all files at once.
+    over their files'. `tier_changes`: keys of the tiers that are to be others than in the files.
+    `texts`: of the files that were read before, to which those that are read now are added.
+    UsageError with the mistakes of all files at once.
     """
     rows, texts = catalog(root, price_list), {} if texts is None else texts
 
@@ -82,7 +81,7 @@ def read(
     def workload(file: Path) -> Workload:
         text, where = text_of(file), _where(file, root)
         contents[file.stem] = strict_yaml.parse(where, text)
-        return parse.read_workload(file.stem, text, scale, where, given, known)
+        return parse.read_workload(file.stem, text, scale, where, given)
 
     mistakes: list[Mistake] = []
     found_profiles: list[Profile] = []
@@ -95,7 +94,8 @@ def read(
         with collecting(mistakes):
             found_workloads.append(workload(file))
     with collecting(mistakes):
-        overrides.check(given, contents, scale, known)
+        if given:
+            given.check(contents)
     raise_all(mistakes)
     return tuple(found_profiles), tuple(found_workloads)
 
