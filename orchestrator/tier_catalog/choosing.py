@@ -121,16 +121,11 @@ def choose(
         if size_name is None:
             raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
-    keys = given if isinstance(given, dict) else {}
-    mistakes = list(
-        tier_keys.mistakes(
-            keys, asked.enforcement.kind, asked.enforcement.name, asked.on_real_disks
-        )
-    )
+    keys, way = given if isinstance(given, dict) else {}, asked.enforcement
+    mistakes = list(tier_keys.mistakes(keys, way.kind, way.name, asked.on_real_disks))
     if kind.sizes and size is None:
-        mistakes.append(
-            ("size", f"is missing: give the size, or name one of {', '.join(kind.sizes)}")
-        )
+        what = f"is missing: give the size, or name one of {', '.join(kind.sizes)}"
+        mistakes.append(("size", what))
     row = f"{provider_of(full)}/{size_name}" if size else full
     wanted = Limits(asked.iops, asked.throughput)
     mistakes += limits_of.refusals(row, kind, size_bytes, wanted)
