@@ -126,8 +126,8 @@ def _listed(hosts: str, given: Mapping[str, str] | None = None) -> Hosts:
     for number, name in enumerate(names):
         match = _HOST.match(name) if "@" not in name else None  # may be a password: not shown
         rest = name[match.end() :] if match else name
-        given = numbers[number if len(numbers) > 1 else 0] if numbers else ""
-        port = rest.removeprefix(":") or given
+        stated = numbers[number if len(numbers) > 1 else 0] if numbers else ""
+        port = rest.removeprefix(":") or stated
         if match is None or (rest and not rest.startswith(":")):
             wrong.append("is no host: write host, host:port, [address]:port or postgresql://…")
         elif port and not (port.isdigit() and 0 < int(port) < 65536):
