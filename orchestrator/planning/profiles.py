@@ -79,7 +79,9 @@ def read_profile(
         limits = replace(tier.limits, burst=chosen.tier.limits.burst)
         chosen = replace(chosen, tier=replace(tier, limits=limits))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
-    _check_owner(where, read.cluster, chosen.tier)
+    if bool(read.cluster.existing) != isinstance(chosen.tier.disk, OthersDisks):
+        what = "`enforcement: existing` and `database: existing` belong together"
+        _refuse(where, [("enforcement", what)])
     nodes, shared = read.cluster.nodes or 0, not read.machines
     _refuse(where, node_disks.mistakes(chosen.tier, nodes, shared))
     tier = tier_keys.as_held(_scaled(_on_vm(chosen, read.cluster.vm, catalog), where))
@@ -150,13 +152,6 @@ def _check_cluster(
         raise refused([Mistake(f"{where}: cluster.node", what)])
     if cluster.vm is not None:
         catalog.vm(cluster.vm, f"{where}: cluster.vm")
-
-
-def _check_owner(where: str, cluster: ClusterYaml, tier: Tier) -> None:
-    """Checks that `enforcement: existing` is used with a cluster that others run, and only so."""
-    if bool(cluster.existing) != isinstance(tier.disk, OthersDisks):
-        what = "`enforcement: existing` and `database: existing` belong together"
-        _refuse(where, [("enforcement", what)])
 
 
 def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | None) -> None:

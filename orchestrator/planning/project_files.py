@@ -78,11 +78,6 @@ def read(
             changes=tier_changes,
         )
 
-    def workload(file: Path) -> Workload:
-        text, where = text_of(file), _where(file, root)
-        contents[file.stem] = strict_yaml.parse(where, text)
-        return parse.read_workload(file.stem, text, scale, where, given)
-
     mistakes: list[Mistake] = []
     found_profiles: list[Profile] = []
     found_workloads: list[Workload] = []
@@ -92,7 +87,9 @@ def read(
             found_profiles.append(profile(file))
     for file in _files(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
-            found_workloads.append(workload(file))
+            text, where = text_of(file), _where(file, root)
+            contents[file.stem] = strict_yaml.parse(where, text)
+            found_workloads.append(parse.read_workload(file.stem, text, scale, where, given))
     with collecting(mistakes):
         if given:
             given.check(contents)
