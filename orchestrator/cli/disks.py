@@ -145,7 +145,6 @@ def record(
 ) -> None:
     """Measures a mounted disk into a small file for a profile: about three minutes."""
     from orchestrator.cli import standing_disks
-    from orchestrator.planning import recorded_disk
     from orchestrator.system import files
     from orchestrator.tiers.common.real import recording
 
@@ -158,7 +157,7 @@ def record(
     world = app.world()
     with app.alone(world.platform):
         recorded = recording.record(path.absolute(), effort, world, allow_root_disk)
-    files.write_json(file, recorded_disk.written(recorded))
+    files.write_json(file, recorded.model_dump())
     app.progress.done()
     for line in standing_disks.recorded_in_words(recorded):
         app.out.print(line, highlight=False)

@@ -81,7 +81,8 @@ def _read(app: App, request: Request) -> PlanDraft:
             "no profile or no workload is named",
             advice="name at least one of each; `tierbench list` shows them",
         )
-    given = overrides.read(request.overrides or (), [Path(name).stem for name in request.workloads])
+    named = [Path(name).stem for name in request.workloads]
+    given = overrides.read(request.overrides or (), named, request.scale, keys)
     read = partial(
         project_files.read,
         app.root,
@@ -92,8 +93,8 @@ def _read(app: App, request: Request) -> PlanDraft:
         tier_changes={"enforcement": request.enforcement} if request.enforcement else {},
         texts={},
     )
-    with overrides.blamed(given, request.scale):
-        found, workloads = read(price_list=request.price_list, given=given, known=keys)
+    with given.blamed():
+        found, workloads = read(price_list=request.price_list, given=given)
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     unpriced, of_files = read()
     found = plan.with_clients(found, request.clients)
@@ -116,13 +117,12 @@ def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
     else:
         bound, notes = _with_databases(app, draft, failure)
         alone = plan_notes.of_disks_alone(bound, workloads)
-    notes = (*notes, *alone)
     machines.check(bound, draft.platform, draft.platform == PLATFORM)
     asked = {one.name for one in fields(Compared) if getattr(request, one.name) != one.default}
     if request.windows == "many":
         asked = asked - {"windows"} | {plan_notes.MANY_WINDOWS}
-    notes = (*notes, *plan_notes.of_options(asked, bound, workloads, draft.unpriced))
-    return replace(draft, profiles=bound, notes=notes)
+    effects = plan_notes.of_options(asked, bound, workloads, draft.unpriced)
+    return replace(draft, profiles=bound, notes=(*notes, *alone, *effects))
 
 
 def _window(draft: PlanDraft) -> PlanDraft:

@@ -60,7 +60,7 @@ def read(text: str) -> Hosts:
     options: dict[str, str] = {}
     wrong: list[str] = []
     for word in _words(text):
-        part = _uri(word) if "://" in word else _listed(word, "")
+        part = _uri(word) if "://" in word else _listed(word)
         servers += part.servers
         wrong += part.wrong
         for key, value in part.options.items():
@@ -90,9 +90,7 @@ def _keywords(text: str) -> Hosts:
         options[match[1]], end = value, match.end()
     if end != len(text):
         return Hosts(wrong=("is no list of hosts, no URI and no string of `keyword=value`",))
-    hosts, ports = options.pop("host", ""), options.pop("port", "")
-    found = _listed(hosts, ports)
-    return Hosts(found.servers, options, found.wrong)
+    return _listed("", options)
 
 
 def _uri(word: str) -> Hosts:
@@ -112,30 +110,31 @@ def _uri(word: str) -> Hosts:
     for pair in filter(None, query.split("&")):
         key, _, value = pair.partition("=")
         options[_plain(key)] = _plain(value)
+    return _listed(hosts, options)
+
+
+def _listed(hosts: str, given: Mapping[str, str] | None = None) -> Hosts:
+    """Hosts separated by commas, each perhaps with its port. The options that are `given` may name
+    other hosts, and one port for all of them or one for each."""
+    options = dict(given or {})
     hosts, ports = options.pop("host", hosts), options.pop("port", "")
-    found = _listed(hosts, ports)
-    return Hosts(found.servers, options, found.wrong)
-
-
-def _listed(hosts: str, ports: str) -> Hosts:
-    """Hosts separated by commas, each perhaps with its port; `ports`: of all, or one for each."""
     names, numbers = hosts.split(",") if hosts else [], ports.split(",") if ports else []
     if len(numbers) not in (0, 1, len(names)):
-        return Hosts(wrong=(f"{len(numbers)} ports for {len(names)} hosts",))
+        return Hosts((), options, (f"{len(numbers)} ports for {len(names)} hosts",))
     servers: list[Server] = []
     wrong: list[str] = []
     for number, name in enumerate(names):
         match = _HOST.match(name) if "@" not in name else None  # may be a password: not shown
         rest = name[match.end() :] if match else name
-        given = numbers[number if len(numbers) > 1 else 0] if numbers else ""
-        port = rest.removeprefix(":") or given
+        stated = numbers[number if len(numbers) > 1 else 0] if numbers else ""
+        port = rest.removeprefix(":") or stated
         if match is None or (rest and not rest.startswith(":")):
             wrong.append("is no host: write host, host:port, [address]:port or postgresql://…")
         elif port and not (port.isdigit() and 0 < int(port) < 65536):
             wrong.append(f"{port!r} is not a port")
         else:
             servers.append(Server(match["v6"] or match["name"], int(port) if port else None))
-    return Hosts(tuple(servers), {}, tuple(wrong))
+    return Hosts(tuple(servers), options, tuple(wrong))
 
 
 def _plain(text: str) -> str:

@@ -113,17 +113,6 @@ Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism, json_schema_input
 EMULATED = Mechanism("emulated", "emulated")
 
 
-def disk_of(
-    mechanism: Mechanism, keys: RealDiskYaml, storage_class: ClassWanted | None, time_scale: float
-) -> AnyDisk:
-    """The disk that the mechanism makes, with those of the keys that its kind has."""
-    given = {**keys.places(), "storage_class": storage_class, "burst_time_scale": time_scale}
-    kind = DISKS[mechanism.kind]
-    own = {field.name for field in fields(kind)}
-    chosen = {key: value for key, value in given.items() if key in own}
-    return kind(enforcement=mechanism.name, **chosen)
-
-
 class BurstYaml(Strict):
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
@@ -148,19 +137,33 @@ class PriceYaml(Strict):
 PriceKey = Annotated[Price, ReadBy(PriceYaml)]
 
 
-class TierYaml(RealDiskYaml):
+class AnyTierYaml(RealDiskYaml):
+    """The keys of each tier, whether it gives its own numbers or names a catalog row."""
+
     enforcement: Enforcement = EMULATED
     iops: Positive | None = None
     throughput: BytesPerS | None = None
-    read_latency: Seconds | None = None
-    write_latency: Seconds | None = None
-    burst: Annotated[Burst, ReadBy(BurstYaml)] | None = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     recorded: str | None = None
     storage_class: ClassName | None = None
+    price: PriceKey | None = None
+
+    def disk(self, storage_class: ClassWanted | None) -> AnyDisk:
+        """The disk that the mechanism makes, with those of the keys that its kind has."""
+        snapshots = self.snapshots.build() if self.snapshots else None
+        given = {**dict(self), "storage_class": storage_class, "snapshots": snapshots}
+        kind = DISKS[self.enforcement.kind]
+        taken = {field.name for field in fields(kind)} - {"enforcement"}
+        chosen = {key: value for key, value in given.items() if key in taken}
+        return kind(enforcement=self.enforcement.name, **chosen)
+
+
+class TierYaml(AnyTierYaml):
+    read_latency: Seconds | None = None
+    write_latency: Seconds | None = None
+    burst: Annotated[Burst, ReadBy(BurstYaml)] | None = None
     size: Bytes | None = None
     io_unit: Bytes = 262_144
-    price: PriceKey | None = None
     source: str = ""
     as_of: Text = ""
     notes: str = ""
@@ -193,7 +196,7 @@ class TierYaml(RealDiskYaml):
             name=name,
             title=title,
             limits=Limits(self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit),
-            disk=disk_of(self.enforcement, self, wanted, self.burst_time_scale),
+            disk=self.disk(wanted),
             latency=Latencies(self.read_latency, self.write_latency),
             price=self.price,
             origin=Origin(source=self.source, as_of=self.as_of, notes=self.notes),
@@ -242,15 +245,10 @@ class ClusterYaml(Strict):
         return len(addresses.read(self.existing.get("hosts", "")).servers)
 
     def build(self, scale: str) -> ClusterSpec:
+        alike = ("database", "version", "replication_factor", "clients", "port", "vm", "vm_price")
         return ClusterSpec(
-            database=self.database,
-            version=self.version,
+            **{key: getattr(self, key) for key in alike},
             nodes=self.nodes or max(1, self.hosts),
-            replication_factor=self.replication_factor,
-            clients=self.clients,
-            port=self.port,
-            vm=self.vm,
-            vm_price=self.vm_price,
             node=self.node[scale] if self.node else None,
             settings=self.settings,
             existing=self.existing,

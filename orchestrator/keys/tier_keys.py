@@ -145,13 +145,6 @@ class RealDiskYaml(Strict):
     def on_real_disks(self) -> bool:
         return bool(self.path or self.disks)
 
-    def places(self) -> dict[str, Any]:
-        """The fields of `Tier` that these keys fill."""
-        return {
-            **{name: getattr(self, name) for name in RealDiskYaml.model_fields if name != "wal"},
-            "snapshots": self.snapshots.build() if self.snapshots else None,
-        }
-
 
 def mistakes(
     tier: Mapping[str, Any], kind: DiskKind, mechanism: str, on_real_disks: bool

@@ -173,17 +173,14 @@ def _of_campaign(plan: Plan) -> tuple[Note, ...]:
         return ()
     known = [one for one in things if one.price is not None]
     unknown = units.listed([one.title for one in things if one.price is None])
-    said = [f"{units.listed([one.title for one in known])}: {_sums(things)}"] if known else []
+    sums = units.listed([f"{amount:,.2f} {name}" for name, amount in total(things).items()])
+    said = [f"{units.listed([one.title for one in known])}: {sums}"] if known else []
     said += [f"the price of {unknown} is not known"] if unknown else []
     hours = units.format_seconds(most_s(plan))
     text = f"the campaign itself costs, for at most {hours} at list price, {'; '.join(said)}"
     if not known:
         text = f"what the campaign itself costs is not known: no price of {unknown}"
     return (Note("campaign cost", text),)
-
-
-def _sums(things: Sequence[RentedItem]) -> str:
-    return units.listed([f"{amount:,.2f} {name}" for name, amount in total(things).items()])
 
 
 def affordable_s(plan: Plan, limit: str | None) -> float | None:

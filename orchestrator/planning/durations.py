@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.model import Dataset, Plan, Profile, Workload
-from orchestrator.planning import disk_matrix, machines, node_disks, paces
+from orchestrator.planning import machines, node_disks, paces
 from orchestrator.planning.paces import Learnt, Pace, Span
-from orchestrator.planning.plan import EXISTING, as_used
+from orchestrator.planning.plan import EXISTING, as_used, run_s
 from orchestrator.tier import Cgroup, Emulated, RealDisks, Tier
 from orchestrator.units import listed
 
@@ -28,10 +28,6 @@ _SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
 _SAMPLED_ABOVE = 20
 _SAMPLE_S = 1.5 * _SAMPLED_ABOVE
 _PAYMENTS_BYTES = 3 * 3e6
-
-
-def _all(sources: Sequence[str]) -> str:
-    return listed(list(dict.fromkeys(sources)))
 
 
 @dataclass(frozen=True)
@@ -95,9 +91,7 @@ def spoken(load: Load) -> str:
 
 def timed(plan: Plan, found: Sequence[Load] | None = None, learnt: Learnt | None = None) -> Plan:
     """The plan with its times. `learnt`: what was seen on this machine, by `paces.kept_as`."""
-    total = Span()
-    for step in steps(plan, found, learnt):
-        total += step.total
+    total = sum((step.total for step in steps(plan, found, learnt)), Span())
     return replace(plan, estimate_s=total.least_s, most_s=total.most_s)
 
 
@@ -112,12 +106,6 @@ def steps(
         *(_restoring(plan, one, learnt) for one in found if one.restores),
         _gates(plan, learnt),
     )
-
-
-def run_s(workload: Workload) -> float:
-    """The windows of one run, at least."""
-    each_s = workload.warmup_s + workload.measure_s
-    return each_s * disk_matrix.stretches(workload.options)
 
 
 def data_bytes(workload: Workload) -> int | None:
@@ -149,18 +137,18 @@ def _cells(plan: Plan) -> Iterator[tuple[Profile, Workload, int, int]]:
 
 def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
     windows, around, caches, checks = Span(), Span(), Span(), Span()
-    sources: list[str] = []
+    sources: dict[str, None] = {}
     for profile, load, least, most in _cells(plan):
         longer_s = max(0.0, (load.warmup_most_s or load.warmup_s) - load.warmup_s)
         windows += Span(run_s(load), run_s(load) + longer_s).times(least, most)
         pace = _around(plan, profile, learnt)
         around += pace.one.times(least, most)
-        sources.append(pace.source)
+        sources[pace.source] = None
         if load.database is None:
             caches += _caches(profile, load).times(least, most)
             checks += _checking(profile, load).times(least, most)
     yield TimedStep("warm-up and measuring", windows, "the scale's times")
-    yield TimedStep("starting and stopping", around, _all(sources))
+    yield TimedStep("starting and stopping", around, listed(list(sources)))
     yield TimedStep("filling caches", caches, "memory and data over the disk's rate")
     yield TimedStep("checking the data", checks, "3 MB of payments a warehouse")
 
@@ -265,7 +253,7 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
     """Of all tiers, disk after disk. Those of real disks are taken again, between runs if asked,
     and after the last run without draining; others may be kept from before."""
     least_runs = len(plan.runs) * (1 if plan.latency_at_pct is None else 2)
-    total, sources = Span(), list[str]()
+    total, sources = Span(), dict[str, None]()
     for profile in {profile.tier.name: profile for profile in plan.tiers}.values():
         tier = profile.tier
         if not tier.disk.has_gate:
@@ -277,7 +265,7 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
         runs = [least_runs, round(least_runs * most_repetitions(plan))]
         before = [1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0) for n in runs]
         pace = paces.known(learnt, paces.kept_as(paces.GATES, tier, plan.platform), paces.ONE_GATE)
-        sources.append(pace.source)
+        sources[pace.source] = None
         once = pace.one + Span(0.0, _RENT_S if tier.disk.storage_class else 0.0)
         drained = Span(0.0, 1.5 * drained_s + (10.0 if drained_s else 0.0))
         of_tier = (once + drained).times(*before) + (once if real else Span())
@@ -285,4 +273,4 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
         apart = plan.platform == "kubernetes" or machines.named(profile)
         disks = gate_disks(tier) if real or not apart else profile.cluster.nodes
         total += of_tier.times(disks if real else 0, disks)
-    return TimedStep("truth gates", total, f"of each disk: {_all(sources)}")
+    return TimedStep("truth gates", total, f"of each disk: {listed(list(sources))}")

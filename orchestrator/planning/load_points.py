@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, get_args
 
 from orchestrator.errors import Mistake, UsageError
@@ -30,16 +30,9 @@ Protocol = Literal["sweep", "same rate"]
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?:/s)?$")
 
 
-@dataclass(frozen=True)
-class LatencyAt:
-    """The rate that all tiers are asked for: a number, or a share of the slowest's capacity."""
-
-    rate_per_s: float | None = None
-    share_pct: float | None = None
-
-
-def parse_latency_at(text: str) -> LatencyAt:
-    """`70%` or `120` (transactions/s). UsageError for anything else."""
+def parse_latency_at(text: str) -> tuple[float, bool]:
+    """`70%` or `120` (transactions/s): the number, and whether it is a share, in percent, of the
+    slowest tier's capacity. UsageError for anything else."""
     words = text.replace(" ", "")
     match = _NUMBER.match(words.removesuffix("%"))
     value = float(match[1]) if match else 0.0
@@ -55,7 +48,7 @@ def parse_latency_at(text: str) -> LatencyAt:
             "below 100 %, nor a rate",
             advice="for example 70%, which is usual, or 120 for 120 transactions/s",
         )
-    return LatencyAt(share_pct=value) if share else LatencyAt(rate_per_s=value)
+    return value, share
 
 
 def parse_sweep(text: str) -> tuple[Axis, tuple[float, ...]]:
@@ -94,11 +87,11 @@ def applied(
         swept = (at(one, "sweep", axis, value) for one in workloads for value in values)
         return tuple(swept), None
     if latency_at:
-        asked = parse_latency_at(latency_at)
+        value, is_share = parse_latency_at(latency_at)
         _require(workloads, "rate", LATENCY_AT)
-        if asked.rate_per_s is None:
-            return tuple(workloads), asked.share_pct
-        return tuple(at(one, "same rate", "rate", asked.rate_per_s) for one in workloads), None
+        if is_share:
+            return tuple(workloads), value
+        return tuple(at(one, "same rate", "rate", value) for one in workloads), None
     return tuple(workloads), None
 
 

@@ -58,27 +58,18 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     named. UsageError if one has none."""
     if isinstance(tier.disk, ClassVolumes) and (wanted := tier.disk.storage_class):
         return replace(tier, disk=replace(tier.disk, storage_class=replace(wanted, nodes=nodes)))
-    if not tier.disk.of_nodes:
+    names, disks = node_names(nodes), tier.disk.of_nodes
+    if not disks:
         return tier
-    pattern = tier.disk.of_nodes.get(PATTERN)
-    if pattern is not None:
-        numbered = {f"node-{number}": _numbered(pattern, number) for number in range(1, nodes + 1)}
-        return _on_machines(tier, numbered, machines)
-    missing = [name for name in node_names(nodes) if name not in tier.disk.of_nodes]
-    if missing:
+    if pattern := disks.get(PATTERN):
+        disks = {name: _numbered(pattern, number) for number, name in enumerate(names, start=1)}
+    if missing := [name for name in names if name not in disks]:
         raise UsageError(
             f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
-            advice=f"add it to `disks`, or take NODES={len(tier.disk.of_nodes)}",
+            advice=f"add it to `disks`, or take NODES={len(disks)}",
         )
-    chosen = {name: tier.disk.of_nodes[name] for name in node_names(nodes)}
-    return _on_machines(tier, chosen, machines)
-
-
-def _on_machines(tier: Tier, disks: Mapping[str, NodeDisks], machines: Sequence[str]) -> Tier:
-    of_node = zip(disks.items(), machines or [""] * len(disks), strict=False)
-    return _with_disks(
-        tier, {node: replace(own, machine=machine) for (node, own), machine in of_node}
-    )
+    placed = zip(names, machines or [""] * nodes, strict=False)
+    return _with_disks(tier, {name: replace(disks[name], machine=where) for name, where in placed})
 
 
 def _with_disks(tier: Tier, disks: Mapping[str, NodeDisks]) -> Tier:

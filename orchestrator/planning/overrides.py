@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from orchestrator.errors import Mistake, UsageError
@@ -32,11 +33,6 @@ Known = Callable[[str, str], Mapping[str, Sequence[str]]]
 Path = tuple[str, ...]  # of a key in a workload's YAML
 
 
-def nothing_known(_generator: str, _script: str) -> Mapping[str, Sequence[str]]:
-    """Any key may be one of the load generator's."""
-    return {}
-
-
 @dataclass(frozen=True)
 class Override:
     """One `--set`, as it was given (`text`). `workload` None: of every one that has the key."""
@@ -47,7 +43,80 @@ class Override:
     value: Any
 
 
-def read(texts: Sequence[str], workloads: Sequence[str]) -> tuple[Override, ...]:
+@dataclass(frozen=True)
+class Overrides:
+    """All that were given, for workloads at `scale`. `known`: what their load generators take."""
+
+    given: tuple[Override, ...]
+    scale: str
+    known: Known
+
+    def check(self, contents: Mapping[str, Mapping[str, Any]]) -> None:
+        """UsageError with every override that fits none of the workloads (name → YAML)."""
+        at_scale = {n: one for n, one in contents.items() if _inner(one, "scales", self.scale)}
+        if not at_scale:
+            return  # the scale is the mistake
+        raise_all(
+            [
+                _mistake(one, self._unknown(one, at_scale))
+                for one in self.given
+                if not any(self._path(one, name, content) for name, content in at_scale.items())
+            ]
+        )
+
+    def applied(self, name: str, content: dict[str, Any]) -> dict[str, Any]:
+        """The content of the workload `name` with the overrides that fit it."""
+        for one in self.given:
+            if path := self._path(one, name, content):
+                content = _changed(content, path, one.value)
+        return content
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Gives a mistake that lies in what was set the place `--set …` instead of the file's."""
+        try:
+            yield
+        except UsageError as error:
+            if not error.mistakes:
+                raise
+            placed = dict.fromkeys(_placed(one, self) for one in error.mistakes)
+            raise refused(placed, error.advice) from error
+
+    def _path(self, one: Override, workload: str, content: Mapping[str, Any]) -> Path | None:
+        """Where the key belongs in this workload; None if it has none such."""
+        size = ("scales", self.scale)
+        if one.workload not in (None, workload) or not _inner(content, *size):
+            return None
+        group, _, name = one.key.partition(".")
+        if group in GROUPS and name:
+            return (*size, group, name)
+        keys = self._keys(content)
+        if one.key in keys["scale"]:
+            return (*size, one.key)
+        if one.key == STATEMENTS and (one.workload or STATEMENTS in content):
+            return (STATEMENTS,)
+        return next(((*size, group, one.key) for group in GROUPS if one.key in keys[group]), None)
+
+    def _keys(self, content: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Group → the keys in it that the file has or the load generator knows; `scale`: of it."""
+        taken = self.known(str(content.get("generator")), str(content.get("script")))
+        size = _inner(content, "scales", self.scale)
+        options = {**_inner(content, "options"), **_inner(size, "options")}
+        in_file = {"dataset": _inner(size, "dataset"), "options": options}
+        of_scale = {"scale": list(taken.get("scale", OF_SCALE))}
+        return of_scale | {group: [*in_file[group], *taken.get(group, ())] for group in GROUPS}
+
+    def _unknown(self, one: Override, contents: Mapping[str, Mapping[str, Any]]) -> str:
+        asked = {n: content for n, content in contents.items() if one.workload in (None, n)}
+        groups = [group for content in asked.values() for group in self._keys(content).values()]
+        keys = dict.fromkeys(chain.from_iterable(groups))
+        near = difflib.get_close_matches(one.key, [*keys, *contents], n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(keys)}"
+        have = "has" if len(asked) == 1 else "have"
+        return f"{', '.join(asked)} {have} no key {one.key!r}: {hint}"
+
+
+def read(texts: Sequence[str], workloads: Sequence[str], scale: str, known: Known) -> Overrides:
     """Reads what was given for `workloads`. UsageError with every mistake."""
     mistakes: list[Mistake] = []
     found: list[Override] = []
@@ -58,7 +127,8 @@ def read(texts: Sequence[str], workloads: Sequence[str]) -> tuple[Override, ...]
                 raise_all([_mistake(one, "this key is set twice")])
             found.append(one)
     raise_all(mistakes)
-    return tuple(sorted(found, key=lambda one: one.workload is not None))  # what names one wins
+    found.sort(key=lambda one: one.workload is not None)  # what names one wins
+    return Overrides(tuple(found), scale, known)
 
 
 def _read(text: str, workloads: Sequence[str]) -> Override:
@@ -79,42 +149,6 @@ def _mistake(one: Override, what: str) -> Mistake:
     return Mistake(f"--set {one.text}", what)
 
 
-def check(
-    overrides: Sequence[Override],
-    contents: Mapping[str, Mapping[str, Any]],
-    scale: str,
-    known: Known = nothing_known,
-) -> None:
-    """UsageError with every override that fits none of the workloads. `contents`: name → YAML."""
-    contents = {n: content for n, content in contents.items() if _inner(content, "scales", scale)}
-    if not contents:
-        return  # the scale is the mistake
-    raise_all(
-        [
-            _mistake(one, _unknown(one, contents, scale, known))
-            for one in overrides
-            if not any(
-                one.workload in (None, name) and _path(one, content, scale, known)
-                for name, content in contents.items()
-            )
-        ]
-    )
-
-
-def applied(
-    overrides: Sequence[Override],
-    name: str,
-    content: dict[str, Any],
-    scale: str,
-    known: Known = nothing_known,
-) -> dict[str, Any]:
-    """The content of the workload `name` with the overrides that fit it."""
-    for one in overrides:
-        if one.workload in (None, name) and (path := _path(one, content, scale, known)):
-            content = _changed(content, path, one.value)
-    return content
-
-
 def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
     """A copy: scales that are YAML aliases of each other stay apart."""
     key, *rest = path
@@ -124,49 +158,10 @@ def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
     return {**content, key: value}
 
 
-def _path(one: Override, content: Mapping[str, Any], scale: str, known: Known) -> Path | None:
-    """Where the key belongs in this workload; None if it has none such."""
-    if not _inner(content, "scales", scale):
-        return None
-    group, _, name = one.key.partition(".")
-    if group in GROUPS and name:
-        return ("scales", scale, group, name)
-    keys = _keys(content, scale, known)
-    if one.key in keys["scale"]:
-        return ("scales", scale, one.key)
-    if one.key == STATEMENTS and (one.workload or STATEMENTS in content):
-        return (STATEMENTS,)
-    return next((("scales", scale, g, one.key) for g in GROUPS if one.key in keys[g]), None)
-
-
-def _keys(content: Mapping[str, Any], scale: str, known: Known) -> dict[str, list[str]]:
-    """Group → the keys in it that the file has or the load generator knows; `scale`: its own."""
-    taken = known(str(content.get("generator")), str(content.get("script")))
-    size = _inner(content, "scales", scale)
-    own = {"dataset": _inner(size, "dataset"), "options": _inner(content, "options")}
-    own["options"] = {**own["options"], **_inner(size, "options")}
-    of_scale = {"scale": list(taken.get("scale", OF_SCALE))}
-    return of_scale | {group: [*own[group], *taken.get(group, ())] for group in GROUPS}
-
-
 def _inner(content: object, *path: str) -> Mapping[str, Any]:
     for key in path:
         content = content.get(key) if isinstance(content, Mapping) else None
     return content if isinstance(content, Mapping) else {}
-
-
-def _unknown(
-    one: Override, contents: Mapping[str, Mapping[str, Any]], scale: str, known: Known
-) -> str:
-    asked = {n: content for n, content in contents.items() if one.workload in (None, n)}
-    keys: dict[str, None] = {}
-    for content in asked.values():
-        for group in _keys(content, scale, known).values():
-            keys |= dict.fromkeys(group)
-    near = difflib.get_close_matches(one.key, [*keys, *contents], n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(keys)}"
-    have = "has" if len(asked) == 1 else "have"
-    return f"{', '.join(asked)} {have} no key {one.key!r}: {hint}"
 
 
 def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note, ...]:
@@ -189,22 +184,10 @@ def _rows(workload: Workload) -> float:
     return math.prod(float(size) for size in sizes if isinstance(size, int)) or 1.0
 
 
-@contextmanager
-def blamed(overrides: Sequence[Override], scale: str) -> Iterator[None]:
-    """Gives a mistake that lies in what was set the place `--set …` instead of the file's."""
-    try:
-        yield
-    except UsageError as error:
-        if not error.mistakes:
-            raise
-        placed = dict.fromkeys(_placed(one, overrides, scale) for one in error.mistakes)
-        raise refused(placed, error.advice) from error
-
-
-def _placed(mistake: Mistake, overrides: Sequence[Override], scale: str) -> Mistake:
+def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
     file, _, place = mistake.where.rpartition(": ")
     group, *path = place.split(".")
-    if group == "scales" and len(path) > 1 and path.pop(0) != scale:
+    if group == "scales" and len(path) > 1 and path.pop(0) != overrides.scale:
         return mistake  # `scales.study.threads`; of the one in use some say `scales.warmup`
     if group == "scales" and path[:1] in ([name] for name in GROUPS):
         path.pop(0)
@@ -212,7 +195,7 @@ def _placed(mistake: Mistake, overrides: Sequence[Override], scale: str) -> Mist
         return mistake  # of a profile
     key = path[0] if path else group
     workload = file.rpartition("/")[2].rpartition(".")[0]
-    for one in reversed(overrides):
+    for one in reversed(overrides.given):
         if one.workload in (None, workload) and one.key.split(".")[-1] == key:
             return replace(mistake, where=f"--set {one.text}")
     return mistake

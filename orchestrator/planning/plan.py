@@ -8,7 +8,7 @@ the tiers of one workload follow each other in an order that is balanced over th
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -112,11 +112,7 @@ def make_plan(
     if twin is not None:
         profiles = (*profiles, twin)
         names.append(twin.name)
-    rounds = _rounds(names, [workload.name for workload in workloads], repetitions, seed)
-    runs = tuple(
-        Run(number, profile, workload, repetition)
-        for number, (repetition, workload, profile) in enumerate(rounds, start=1)
-    )
+    runs = _runs(names, [workload.name for workload in workloads], repetitions, seed)
     return Plan(
         name=name,
         seed=seed,
@@ -127,7 +123,7 @@ def make_plan(
         p99_margin_pct=p99_margin_pct,
         profiles=tuple(profiles),
         workloads=tuple(workloads),
-        runs=runs,
+        runs=_numbered(runs),
         estimate_s=0.0,  # `durations.timed` says it
         notes=tuple(notes),
         gate_every=gate_every,
@@ -142,23 +138,19 @@ def make_plan(
 def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
     """The plan with one more repetition of these workloads on every tier behind its runs, in the
     order in which it would have been planned at once."""
-    number = len(plan.runs)
     done: dict[str, int] = {}  # runs that repeat a failed one come behind the last repetition
     for run in plan.runs:
         done[run.workload] = max(run.repetition, done.get(run.workload, 0))
     most = max(done.values(), default=0) + 1
     profiles = [profile.name for profile in plan.profiles]
     loads = [workload.name for workload in plan.workloads]
-    added = [
-        Run(number := number + 1, profile, workload, repetition)
-        for repetition, workload, profile in _rounds(profiles, loads, most, plan.seed)
-        if workload in workloads and repetition == done[workload] + 1
-    ]
-    return replace(
-        plan,
-        repetitions=max(run.repetition for run in (*plan.runs, *added)),
-        runs=(*plan.runs, *added),
+    added = (
+        run
+        for run in _runs(profiles, loads, most, plan.seed)
+        if run.workload in workloads and run.repetition == done[run.workload] + 1
     )
+    runs = _numbered((*plan.runs, *added))
+    return replace(plan, repetitions=max(run.repetition for run in runs), runs=runs)
 
 
 def followed_by(
@@ -167,16 +159,12 @@ def followed_by(
     """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
     tiers_of = {workload.name: {one.name for one in tiers} for workload, tiers in cells}
     names = [profile.name for profile in plan.profiles]
-    rounds = _rounds(names, list(tiers_of), plan.repetitions, plan.seed)
-    wanted = [one for one in rounds if one[2] in tiers_of[one[1]]]
-    more = (
-        Run(number, profile, workload, repetition)
-        for number, (repetition, workload, profile) in enumerate(wanted, len(plan.runs) + 1)
-    )
+    runs = _runs(names, list(tiers_of), plan.repetitions, plan.seed)
+    more = (run for run in runs if run.profile in tiers_of[run.workload])
     return replace(
         plan,
         workloads=(*plan.workloads, *(workload for workload, _ in cells)),
-        runs=(*plan.runs, *more),
+        runs=_numbered((*plan.runs, *more)),
         notes=(*plan.notes, *notes),
     )
 
@@ -216,23 +204,29 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
             )
 
 
-def _rounds(
+def _runs(
     profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
-) -> list[tuple[int, str, str]]:
+) -> list[Run]:
+    """In their order, without numbers."""
     dice = random.Random(seed)
     orders = {
         workload: balanced_orders(dice.sample(profiles, len(profiles)), repetitions)
         for workload in workloads
     }
     return [
-        (repetition, workload, profile)
+        Run(0, profile, workload, repetition)
         for repetition in range(1, repetitions + 1)
         for workload in workloads
         for profile in orders[workload][repetition - 1]
     ]
 
 
-def _window_s(workload: Workload) -> float:
+def _numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
+    return tuple(replace(run, number=number) for number, run in enumerate(runs, start=1))
+
+
+def run_s(workload: Workload) -> float:
+    """The windows of one run, at least."""
     each_s = workload.warmup_s + workload.measure_s
     return each_s * disk_matrix.stretches(workload.options)
 
@@ -249,10 +243,10 @@ class TimeLeft:
             return plan.estimate_s * len(runs) / len(plan.runs)
         rest = [plan.workload(one.workload) for one in runs]
         # The median, because the first runs also load data and take the gates.
-        return sum(_window_s(one) + median(self._seen_s) for one in rest)
+        return sum(run_s(one) + median(self._seen_s) for one in rest)
 
     def took(self, workload: Workload, seconds: float) -> None:
-        self._seen_s.append(max(0.0, seconds - _window_s(workload)))
+        self._seen_s.append(max(0.0, seconds - run_s(workload)))
 
 
 # ------------------------------------------------------------------ orders

@@ -6,7 +6,7 @@ given twice are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +23,8 @@ from orchestrator.keys.schema import (
 )
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.model import Dataset, Profile, Workload
-from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
-from orchestrator.planning.overrides import Known, Override, nothing_known
+from orchestrator.planning import machines, node_disks, recorded_disk, slo
+from orchestrator.planning.overrides import Overrides
 from orchestrator.tier import ClassVolumes, DiskKind, OthersDisks, RealDisks, Tier
 
 NO_CATALOG = tier_catalog.Catalog({}, {})
@@ -62,10 +62,8 @@ def read_profile(
     read: NamedTierYaml | None = None
     given = dict(written) if isinstance(written := content.get("tier"), dict) else {}
     disk = _recorded(where, content, beside)
-    named = tier_catalog.names_a_row(content.get("tier"))
-    if named:
-        title = content.get("title")
-        title = title if isinstance(title, str) else ""
+    if named := tier_catalog.names_a_row(content.get("tier")):
+        title = title if isinstance(title := content.get("title"), str) else ""
         with collecting(mistakes):
             chosen = tier_catalog.choose(
                 catalog, content["tier"], name, title, f"{where}: tier", mechanisms
@@ -79,17 +77,19 @@ def read_profile(
     assert read is not None
     if isinstance(read, ProfileYaml):
         mechanism, real = read.tier.enforcement, read.tier.on_real_disks
-        found = tier_keys.mistakes(given, mechanism.kind, mechanism.name, real)
-        _refuse(where, found)
-        chosen = tier_catalog.own(_as_recorded(read.tier.build(name, read.title), disk))
+        _refuse(where, tier_keys.mistakes(given, mechanism.kind, mechanism.name, real))
+        tier = read.tier.build(name, read.title)
+        chosen = tier_catalog.own(recorded_disk.applied(tier, disk) if disk else tier)
     assert chosen is not None
-    if named:
-        tier = _as_recorded(chosen.tier, disk)
+    if named and disk:
+        tier = recorded_disk.applied(chosen.tier, disk)
         limits = replace(tier.limits, burst=chosen.tier.limits.burst)
         chosen = replace(chosen, tier=replace(tier, limits=limits))
     chosen = replace(chosen, tier=_with_log(where, chosen.tier, given, catalog))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
-    _check_owner(where, read.cluster, chosen.tier)
+    if bool(read.cluster.existing) != isinstance(chosen.tier.disk, OthersDisks):
+        what = "`enforcement: existing` and `database: existing` belong together"
+        _refuse(where, [("enforcement", what)])
     nodes, shared = read.cluster.nodes or 0, not read.machines
     _refuse(where, node_disks.mistakes(chosen.tier, nodes, shared))
     tier = tier_keys.as_held(_scaled(_on_vm(chosen, read.cluster.vm, catalog), where))
@@ -136,10 +136,6 @@ def _recorded(
     return disk
 
 
-def _as_recorded(tier: Tier, disk: recorded_disk.RecordedDisk | None) -> Tier:
-    return tier if disk is None else recorded_disk.applied(tier, disk)
-
-
 def _with_log(
     where: str, tier: Tier, given: Mapping[str, Any], catalog: tier_catalog.Catalog
 ) -> Tier:
@@ -182,13 +178,6 @@ def _check_cluster(
         raise refused([Mistake(f"{where}: cluster.node", what)])
     if cluster.vm is not None:
         catalog.vm(cluster.vm, f"{where}: cluster.vm")
-
-
-def _check_owner(where: str, cluster: ClusterYaml, tier: Tier) -> None:
-    """Checks that `enforcement: existing` is used with a cluster that others run, and only so."""
-    if bool(cluster.existing) != isinstance(tier.disk, OthersDisks):
-        what = "`enforcement: existing` and `database: existing` belong together"
-        _refuse(where, [("enforcement", what)])
 
 
 def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | None) -> None:
@@ -255,20 +244,14 @@ def _scaled(tier: Tier, where: str) -> Tier:
 
 
 def read_workload(
-    name: str,
-    text: str,
-    scale: str,
-    where: str = "",
-    given: Sequence[Override] = (),
-    known: Known = nothing_known,
+    name: str, text: str, scale: str, where: str = "", given: Overrides | None = None
 ) -> Workload:
     """`text` is workloads/<name>.yaml, or the file `where`; what is `given` holds over it. Raises
     UsageError with every mistake in it."""
     where = where or f"workloads/{name}.yaml"
     content = parse(where, text)
-    read = validate(
-        WorkloadYaml, f"{where}: ", overrides.applied(given, name, content, scale, known)
-    )
+    changed = given.applied(name, content) if given else content
+    read = validate(WorkloadYaml, f"{where}: ", changed)
     if scale not in read.scales:
         raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
     size = read.scales[scale]

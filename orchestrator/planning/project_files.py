@@ -16,8 +16,8 @@ from orchestrator.keys import strict_yaml
 from orchestrator.keys.schema import KINDS
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.model import Profile, Workload
-from orchestrator.planning import overrides
 from orchestrator.planning import profiles as parse
+from orchestrator.planning.overrides import Overrides
 from orchestrator.tier import DiskKind, Tier
 
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
@@ -30,9 +30,9 @@ def names(folder: Path) -> tuple[str, ...]:
 
 def titles(folder: Path) -> tuple[str, ...]:
     """`<name> (<title>)` of the YAML files in `folder`. UsageError if one cannot be read."""
-    files = {name: folder / f"{name}.yaml" for name in names(folder)}
     contents = {
-        name: strict_yaml.parse(str(file), _text(file, folder)) for name, file in files.items()
+        file.stem: strict_yaml.parse(str(file), _text(file, folder))
+        for file in sorted(folder.glob("*.yaml"))
     }
     return tuple(f"{name} ({content.get('title', '')})" for name, content in contents.items())
 
@@ -44,17 +44,16 @@ def read(
     scale: str,
     mechanisms: Mapping[str, DiskKind] = KINDS,
     price_list: Path | None = None,
-    given: Sequence[overrides.Override] = (),
-    known: overrides.Known = overrides.nothing_known,
+    given: Overrides | None = None,
     tier_changes: Mapping[str, object] | None = None,
     texts: dict[Path, str] | None = None,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
     `price_list`: prices that hold instead of the catalog's. `given`: keys of workloads that hold
-    over their files', `known`: what their load generators take. `tier_changes`: keys of the tiers
-    that are to be others than in the files. `texts`: of the files that were read before, to which
-    those that are read now are added. UsageError with the mistakes of all files at once.
+    over their files'. `tier_changes`: keys of the tiers that are to be others than in the files.
+    `texts`: of the files that were read before, to which those that are read now are added.
+    UsageError with the mistakes of all files at once.
     """
     rows, texts = catalog(root, price_list), {} if texts is None else texts
 
@@ -79,11 +78,6 @@ def read(
             changes=tier_changes,
         )
 
-    def workload(file: Path) -> Workload:
-        text, where = text_of(file), _where(file, root)
-        contents[file.stem] = strict_yaml.parse(where, text)
-        return parse.read_workload(file.stem, text, scale, where, given, known)
-
     mistakes: list[Mistake] = []
     found_profiles: list[Profile] = []
     found_workloads: list[Workload] = []
@@ -93,9 +87,12 @@ def read(
             found_profiles.append(profile(file))
     for file in _files(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
-            found_workloads.append(workload(file))
+            text, where = text_of(file), _where(file, root)
+            contents[file.stem] = strict_yaml.parse(where, text)
+            found_workloads.append(parse.read_workload(file.stem, text, scale, where, given))
     with collecting(mistakes):
-        overrides.check(given, contents, scale, known)
+        if given:
+            given.check(contents)
     raise_all(mistakes)
     return tuple(found_profiles), tuple(found_workloads)
 
@@ -140,9 +137,9 @@ def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:
     """The disk tiers and VM sizes of `profiles/catalog`, with the prices of `profiles/prices` and
     then of `price_list`. UsageError with every mistake."""
     files = sorted((root / "profiles/catalog").glob("*.yaml"))
-    rows = _catalog(tuple((_where(file, root), _text(file, root)) for file in files))
+    rows = _catalog(tuple(read_text(file, root) for file in files))
     lists = [*sorted((root / PRICES).glob("*.yaml")), *([price_list] if price_list else [])]
-    return tier_catalog.with_prices(rows, {_where(file, root): _text(file, root) for file in lists})
+    return tier_catalog.with_prices(rows, dict(read_text(file, root) for file in lists))
 
 
 @lru_cache(maxsize=1)
@@ -182,12 +179,8 @@ def _files(
     return tuple(found.values())
 
 
-def _is_path(name: str) -> bool:
-    return name.endswith((".yaml", ".yml")) or "/" in name
-
-
 def _find(folder: Path, kind: str, name: str) -> Path:
-    if _is_path(name):
+    if name.endswith((".yaml", ".yml")) or "/" in name:
         file = Path(name)
         if not file.is_file():
             raise UsageError(

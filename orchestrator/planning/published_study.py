@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
@@ -26,7 +26,7 @@ from orchestrator.keys.schema import (
     Seconds,
     Text,
 )
-from orchestrator.keys.strict_yaml import parse, raise_all, unknown, validate
+from orchestrator.keys.strict_yaml import Strict, parse, raise_all, unknown, validate
 from orchestrator.metrics import measured
 from orchestrator.model import (
     Dataset,
@@ -66,11 +66,7 @@ Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
 Duration = Annotated[Seconds, Field(gt=0)]
 
 
-class _StudyPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class FiguresYaml(_StudyPart):
+class FiguresYaml(Strict):
     """One cell of the tables; what was not published is left out."""
 
     throughput: Rate | None = None
@@ -86,7 +82,7 @@ class FiguresYaml(_StudyPart):
     bandwidth: BytesPerS | None = None
 
 
-class StudyTierYaml(_StudyPart):
+class StudyTierYaml(Strict):
     title: str
     iops: Positive | None = None
     throughput: BytesPerS | None = None
@@ -94,7 +90,7 @@ class StudyTierYaml(_StudyPart):
     notes: str = ""
 
 
-class StudyWorkloadYaml(_StudyPart):
+class StudyWorkloadYaml(Strict):
     title: str
     generator: str
     dataset: str
@@ -108,7 +104,7 @@ class StudyWorkloadYaml(_StudyPart):
     results: Mapping[str, FiguresYaml | None]
 
 
-class StudyDoubtYaml(_StudyPart):
+class StudyDoubtYaml(Strict):
     """Something in the tables that speaks against a figure and that no rule of ours sees."""
 
     kind: DoubtKind
@@ -118,7 +114,7 @@ class StudyDoubtYaml(_StudyPart):
     advice: str
 
 
-class StudyYaml(_StudyPart):
+class StudyYaml(Strict):
     title: str
     question: str
     source: str

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from orchestrator import units
 from orchestrator.errors import Mistake
@@ -40,7 +40,11 @@ def _table(value: object) -> Quantiles:
     return table
 
 
-Table = Annotated[Quantiles, BeforeValidator(_table)]
+def _by_probability(table: Quantiles) -> dict[str, float]:
+    return {f"{p:.12g}": round(latency_s, 9) for p, latency_s in table}
+
+
+Table = Annotated[Quantiles, BeforeValidator(_table), PlainSerializer(_by_probability)]
 
 
 class RecordedLimits(Strict):
@@ -93,31 +97,6 @@ def read(where: str, text: str) -> RecordedDisk:
     return validate(RecordedDisk, f"{where}: ", content)
 
 
-def written(disk: RecordedDisk) -> dict[str, Any]:
-    """The content of the file."""
-    latency = {
-        f"{way}_quantiles_s": {f"{p:.12g}": round(latency_s, 9) for p, latency_s in table}
-        for way, table in (
-            ("read", disk.latency.read_quantiles_s),
-            ("write", disk.latency.write_quantiles_s),
-        )
-    }
-    content = disk.model_dump()
-    content["latency"] |= latency
-    return content
-
-
-def latency_model(disk: RecordedDisk) -> LatencyModel:
-    epochs = disk.latency.slow_epochs
-    return LatencyModel(
-        read=disk.latency.read_quantiles_s,
-        write=disk.latency.write_quantiles_s,
-        source=disk.source,
-        as_of=disk.as_of,
-        slow_epochs=SlowEpochs(**epochs.model_dump()) if epochs else None,
-    )
-
-
 def own_limits(limits: RecordedLimits) -> dict[str, int | str]:
     """`iops` and `throughput` as a profile gives them. The emulated disk has one total for reads
     and writes: the rates' mean if they differ by less than 5 %, else the lowest."""
@@ -134,19 +113,18 @@ def _one_total(*rates: float) -> int:
 def applied(tier: Tier, disk: RecordedDisk) -> Tier:
     """The tier with the latencies of the recorded disk, and its burst unless it has one: empty at
     the start, as of a disk that works."""
-    model = latency_model(disk)
-    median_s = {
-        way: latency_quantiles.quantile_s(table, 0.5)
-        for way, table in (("read", model.read), ("write", model.write))
-    }
+    seen, origin = disk.latency, tier.origin
+    epochs = SlowEpochs(**seen.slow_epochs.model_dump()) if seen.slow_epochs else None
+    tables = seen.read_quantiles_s, seen.write_quantiles_s
+    model = LatencyModel(*tables, disk.source, disk.as_of, slow_epochs=epochs)
+    read_s, write_s = (latency_quantiles.quantile_s(table, 0.5) for table in tables)
     burst = tier.limits.burst
     if burst is None and disk.burst and tier.limits.iops and disk.burst.iops > tier.limits.iops:
         burst = Burst(round(disk.burst.iops), None, disk.burst.duration_s, start_pct=0.0)
-    origin = tier.origin
     return replace(
         tier,
         limits=replace(tier.limits, burst=burst),
-        latency=Latencies(median_s["read"], median_s["write"], model=model),
+        latency=Latencies(read_s, write_s, model=model),
         origin=replace(
             origin, source=origin.source or disk.source, as_of=origin.as_of or disk.as_of
         ),

@@ -8,12 +8,12 @@ Clauses are separated by commas. One is: a transaction type where there are type
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import refused
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Workload
 from orchestrator.units import listed, parse_seconds
@@ -46,18 +46,13 @@ def parse(text: str, where: str) -> tuple[Objective, ...]:
     for clause in text.split(","):
         try:
             objective = _parsed(clause)
-            if any(_key(one) == _key(objective) for one in found):
+            if any((o.metric, o.scope) == (objective.metric, objective.scope) for o in found):
                 raise ValueError("this metric has a limit already")
             found.append(objective)
         except ValueError as error:
             mistakes.append(Mistake(where, f"{clause.strip()!r}: {error}"))
-    if mistakes:
-        raise refused(mistakes)
+    raise_all(mistakes)
     return tuple(found)
-
-
-def _key(objective: Objective) -> tuple[str, str]:
-    return objective.metric, objective.scope
 
 
 def _parsed(clause: str) -> Objective:
@@ -125,22 +120,17 @@ def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tupl
     if text is None:
         return tuple(workloads)
     objectives = parse(text, where)
-    misfits = list(_misfits(objectives, workloads, where))
-    if misfits:
-        raise refused(misfits)
+    names = listed([load.name for load in workloads])
+    raise_all(
+        [
+            Mistake(where, f"`{format_objective(one)}` is not measured of {names}")
+            for one in objectives
+            if not any(fits(one, load) for load in workloads)
+        ]
+    )
     return tuple(
         replace(load, slo=tuple(one for one in objectives if fits(one, load))) for load in workloads
     )
-
-
-def _misfits(
-    objectives: Iterable[Objective], workloads: Sequence[Workload], where: str
-) -> Iterator[Mistake]:
-    names = listed([load.name for load in workloads])
-    for one in objectives:
-        if not any(fits(one, load) for load in workloads):
-            what = f"`{format_objective(one)}` is not measured of {names}"
-            yield Mistake(where, what)
 
 
 def of_all(workloads: Sequence[Workload]) -> str:

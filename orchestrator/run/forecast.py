@@ -15,6 +15,7 @@ from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import durations
 from orchestrator.planning.costs import RentedItem, bought_disks, disks_monthly, rented
+from orchestrator.planning.plan import run_s
 from orchestrator.platforms.dry import NotAsked
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed
@@ -66,7 +67,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked (`platforms.unasked`)."""
     of_each = [sum(run.workload == load.name for run in plan.runs) for load in plan.workloads]
     cells = [
-        CellTime(load.name, durations.run_s(load), runs)
+        CellTime(load.name, run_s(load), runs)
         for load, runs in zip(plan.workloads, of_each, strict=True)
     ]
     found = loads(plan, parts, world)

@@ -17,18 +17,7 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.keys import tier_keys
-from orchestrator.keys.schema import (
-    EMULATED,
-    KINDS,
-    BytesPerS,
-    ClassName,
-    Enforcement,
-    Percentage,
-    PercentText,
-    Positive,
-    PriceKey,
-    disk_of,
-)
+from orchestrator.keys.schema import KINDS, AnyTierYaml, Percentage, PercentText
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
 from orchestrator.tier import Burst, ClassWanted, DiskKind, Latencies, Limits, Origin, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
@@ -64,7 +53,7 @@ def _size_with_unit(value: object) -> int:
     return units.parse_bytes(value)
 
 
-class Reference(tier_keys.RealDiskYaml):
+class Reference(AnyTierYaml):
     """What a profile may write under `tier` when it names a row."""
 
     type: str
@@ -72,24 +61,17 @@ class Reference(tier_keys.RealDiskYaml):
         Annotated[int, BeforeValidator(_size_with_unit, json_schema_input_type=_Size), Field(gt=0)]
         | None
     ) = Field(None, alias="size")
-    iops: Positive | None = None
-    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
     burst: Annotated[
         str | float | None,
         BeforeValidator(
             _burst_word, json_schema_input_type=_Burst | Percentage | PercentText | None
         ),
     ] = None
-    burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     performance_plus: bool = False
     read_latency_s: Seconds | None = Field(None, alias="read_latency")
     write_latency_s: Seconds | None = Field(None, alias="write_latency")
-    recorded: str | None = None
-    storage_class: ClassName | None = None
-    enforcement: Enforcement = EMULATED
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
-    price: PriceKey | None = None
 
 
 @dataclass(frozen=True)
@@ -139,18 +121,13 @@ def choose(
         if size_name is None:
             raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
-    keys = given if isinstance(given, dict) else {}
-    mistakes = list(
-        tier_keys.mistakes(
-            keys, asked.enforcement.kind, asked.enforcement.name, asked.on_real_disks
-        )
-    )
+    keys, way = given if isinstance(given, dict) else {}, asked.enforcement
+    mistakes = list(tier_keys.mistakes(keys, way.kind, way.name, asked.on_real_disks))
     if kind.sizes and size is None:
-        mistakes.append(
-            ("size", f"is missing: give the size, or name one of {', '.join(kind.sizes)}")
-        )
+        what = f"is missing: give the size, or name one of {', '.join(kind.sizes)}"
+        mistakes.append(("size", what))
     row = f"{provider_of(full)}/{size_name}" if size else full
-    wanted = Limits(asked.iops, asked.bytes_per_s)
+    wanted = Limits(asked.iops, asked.throughput)
     mistakes += limits_of.refusals(row, kind, size_bytes, wanted)
     mistakes += _conflicts(asked, kind, size)
     raise_all([Mistake(f"{where}.{key}", what) for key, what in mistakes])
@@ -210,12 +187,7 @@ def _chosen(
             burst=_burst(asked, limits),
             io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
         ),
-        disk=disk_of(
-            asked.enforcement,
-            asked,
-            _storage_class(asked, full, kind, name, size_bytes, limits),
-            asked.burst_time_scale,
-        ),
+        disk=asked.disk(_storage_class(asked, full, kind, name, size_bytes, limits)),
         latency=Latencies(
             asked.read_latency_s or (latency.read_s if latency else None),
             asked.write_latency_s or (latency.write_s if latency else None),
@@ -268,7 +240,7 @@ def _bought(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int
     rule = kind.provisioned
     iops = asked.iops or rule.iops.included or 0
     limits = limits_of.provisioned(rule, iops, rule.throughput.included or 0)
-    return gib * GIB, replace(limits, bytes_per_s=asked.bytes_per_s or limits.bytes_per_s)
+    return gib * GIB, replace(limits, bytes_per_s=asked.throughput or limits.bytes_per_s)
 
 
 def _burst(asked: Reference, limits: Limits) -> Burst | None:

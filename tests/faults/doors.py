@@ -159,9 +159,9 @@ def _aws(text: str) -> object:
 
 
 def _override(text: str) -> object:
-    given = overrides.read([text], ["x"])
     # What its load generator takes is asked of it later.
-    return profiles.read_workload("x", WORKLOAD, "smoke", "x.yaml", given, lambda *_: {}).title
+    given = overrides.read([text], ["x"], "smoke", lambda *_: {})
+    return profiles.read_workload("x", WORKLOAD, "smoke", "x.yaml", given).title
 
 
 def _telemetry(read: Callable[[str], Iterable[local.Reading]]) -> Callable[[str], object]:

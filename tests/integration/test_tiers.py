@@ -283,7 +283,7 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
         found = recording.record(place, effort, world)
         assert list(place.iterdir()) == []
     assert found.limits is not None and found.device["file_system"] == "xfs"
-    disk = recorded_disk.read("disk.json", json.dumps(recorded_disk.written(found)))
+    disk = recorded_disk.read("disk.json", json.dumps(found.model_dump()))
     limits = found.limits
     iops, throughput = recorded_disk.own_limits(limits).values()
     tier = a_tier("rehearsed", "", "emulated", int(iops), units.parse_bytes_per_s(throughput))

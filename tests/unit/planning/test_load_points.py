@@ -59,13 +59,11 @@ def test_a_sweep_that_is_none_is_refused(text: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rate", "share"),
-    [("70%", None, 70.0), ("70 %", None, 70.0), ("120", 120.0, None), ("120.5/s", 120.5, None)],
+    ("text", "value", "is_share"),
+    [("70%", 70.0, True), ("70 %", 70.0, True), ("120", 120.0, False), ("120.5/s", 120.5, False)],
 )
-def test_latency_at_is_a_share_or_a_rate(
-    text: str, rate: float | None, share: float | None
-) -> None:
-    assert load_points.parse_latency_at(text) == load_points.LatencyAt(rate, share)
+def test_latency_at_is_a_share_or_a_rate(text: str, value: float, is_share: bool) -> None:
+    assert load_points.parse_latency_at(text) == (value, is_share)
 
 
 @pytest.mark.parametrize("text", ["", "0", "0%", "100%", "120%", "-5", "fast", "50/s%", "1e3"])

@@ -85,7 +85,7 @@ def test_capacity_is_rounded_up_to_the_next_offered_size() -> None:
         (at("aws/gp2", "10GiB", iops=5, throughput="1MB/s"), ["tier.iops", "tier.throughput"]),
         (at("aws/io2", "10GiB", iops=500, throughput="1MB/s"), ["tier.throughput"]),
         (at("aws/gp3", "10GiB", iop=3000, throughput="fast"), ["tier.throughput", "tier.iop"]),
-        (at("aws/gp3", "-5GiB", iops=-1), ["tier.size", "tier.iops"]),
+        (at("aws/gp3", "-5GiB", iops=-1), ["tier.iops", "tier.size"]),
         ({"type": "aws/gp3", "size": 250}, ["tier.size"]),
         ("aws/i4i.large-nvme", ["tier.enforcement"]),
         ({"type": "aws/i4i.large-nvme", "enforcement": "mounted"}, ["tier.disks"]),

@@ -163,7 +163,7 @@ def test_a_disk_is_recorded_with_where_and_how(monkeypatch: pytest.MonkeyPatch) 
     assert disk.source == "`tierbench disk record` of Virtual Disk at /mnt/p15"
     assert disk.measured["fio"] == "fio-3.39" and disk.measured["reads_timed"] == 1000
     assert disk.device["model"] == "Virtual Disk"
-    text = json.dumps(recorded_disk.written(disk))
+    text = json.dumps(disk.model_dump())
     assert recorded_disk.read("x", text) == disk
 
 
