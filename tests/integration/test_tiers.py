@@ -136,6 +136,7 @@ def calm(take: Callable[[], Gate]) -> Gate:
     return taken
 
 
+@pytest.mark.slow
 @measured
 def test_thorough_gate_finds_where_the_cap_is_reached(world: World) -> None:
     effort = replace(BRIEF, ladder=(1, 2), block_bytes=(65_536,))

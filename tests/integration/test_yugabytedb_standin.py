@@ -177,7 +177,7 @@ def workload(name: str) -> Workload:
     )
 
 
-@pytest.mark.parametrize("name", ["insert", "tpcc"])
+@pytest.mark.parametrize("name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"])
 def test_the_main_job_runs_and_its_result_is_marked(
     name: str, image: str, world: World, tmp_path: Path
 ) -> None:
