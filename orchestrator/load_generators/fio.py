@@ -15,14 +15,13 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators.common.merging import nearest_rank
+from orchestrator.load_generators.common.options import refuse
 from orchestrator.metrics import measured
 from orchestrator.model import (
     CLIENT,
@@ -145,8 +144,7 @@ class Fio:
 
 def check(workload: Workload) -> None:
     """UsageError listing what is wrong with its file, whatever the cluster."""
-    where = f"workloads/{workload.name}.yaml: "
-    raise_all([replace(one, where=where + one.where) for one in _mistakes(workload)])
+    refuse(workload, ((mistake.where, mistake.what) for mistake in _mistakes(workload)))
 
 
 def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[Mistake]:

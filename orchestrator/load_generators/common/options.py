@@ -4,10 +4,12 @@ workload may set; and what is alike in all that sysbench prints."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from orchestrator.errors import Mistake
 from orchestrator.keys.addresses import Server
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Endpoint, Workload
 from orchestrator.units import format_number, short
 
@@ -75,7 +77,25 @@ def progress(line: str, workload: Workload, before_s: float = 0.0) -> str:
     return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
 
 
-# ------------------------------------------------------------------ values
+# ------------------------------------------------------------------ keys and values
+
+
+def refuse(workload: Workload, mistakes: Iterable[tuple[str, str]]) -> None:
+    """UsageError listing what is wrong with the workload's file, given as (key, what)."""
+    where = f"workloads/{workload.name}.yaml"
+    raise_all([Mistake(f"{where}: {key}", what) for key, what in mistakes])
+
+
+def misfits(
+    group: str, given: Mapping[str, Any], known: Sequence[str], unknown: str
+) -> Iterator[tuple[str, str]]:
+    """The keys of this group that are not known, and those whose values do not fit."""
+    for key, value in given.items():
+        if key not in known:
+            yield f"{group}.{key}", f"{unknown} {', '.join(known) or 'none'}"
+        elif what := misfit(key, value):
+            yield f"{group}.{key}", what
+
 
 TRANSACTION_TYPES = 5
 _SWITCH = ("on", "off")
