@@ -14,7 +14,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +77,11 @@ class Fio:
                 mistakes=tuple(mistakes),
             )
 
-    @contextmanager
     def client(
         self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> Iterator[Node]:
+    ) -> AbstractContextManager[Node]:
         """Starts no container: fio runs in the node with the disk and uses that node's CPU."""
-        yield Node(name=name, role="client")
+        return nullcontext(Node(name, "client"))
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Writes the file in full: an extent never written is read without touching the disk."""
@@ -109,17 +108,15 @@ class Fio:
         folder.mkdir(parents=True, exist_ok=True)
         point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()
-        world.window_begins(start_s + workload.warmup_s)
+        middle_s = start_s + workload.warmup_s
+        world.window_begins(middle_s)
         for number, point in enumerate(points, start=1):
             left_s = (len(points) - number + 1) * point_s
             world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
             content = _measure(workload, point, _container(cluster, world), folder)
             (folder / f"{point.name}.json").write_text(content)
-        middle_s = start_s + workload.warmup_s
-        return (
-            Phase("warm-up", start_s, middle_s),
-            Phase("measure", middle_s, max(world.clock.now(), middle_s)),
-        )
+        end_s = max(world.clock.now(), middle_s)
+        return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks nothing: the integrity of the disk is part of the truth gate."""
@@ -164,12 +161,9 @@ def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[M
     except ValueError as error:
         yield Mistake("dataset.size", str(error))
         return
-    most = int(_FILE_OF_DISK * spec.size.disk_bytes) if spec else size
-    if spec and not 0 < size <= most:
-        disk = format_bytes(spec.size.disk_bytes)
-        yield Mistake(
-            "dataset.size", f"a disk of {disk} takes a file of up to {format_bytes(most)}"
-        )
+    if spec and not 0 < size <= (most := int(_FILE_OF_DISK * spec.size.disk_bytes)):
+        disk, largest = format_bytes(spec.size.disk_bytes), format_bytes(most)
+        yield Mistake("dataset.size", f"a disk of {disk} takes a file of up to {largest}")
 
 
 def _container(cluster: Cluster, world: World) -> Container:

@@ -148,10 +148,8 @@ class SysbenchStock:
         if options.is_path(workload.script):
             (out / "script.lua").write_text(_script(workload, world)["SYSBENCH_SCRIPT"])
         middle_s = starts_s[_MEASURE]
-        return (
-            Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s),
-            Phase("measure", middle_s, middle_s + workload.measure_s),
-        )
+        measure = Phase("measure", middle_s, middle_s + workload.measure_s)
+        return Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s), measure
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks nothing: sysbench's data have no conditions."""
