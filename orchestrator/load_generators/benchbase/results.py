@@ -100,10 +100,10 @@ def _with_outcomes(
 # ------------------------------------------------------------------ files
 
 
-def _only(out: Path, ending: str, needed: bool = True) -> Path:
+def _only(out: Path, ending: str) -> Path:
     files = sorted(out.glob(f"*.{ending}"))
-    if len(files) == 1 or not (files or needed):
-        return files[0] if files else out / f"no.{ending}"
+    if len(files) == 1:
+        return files[0]
     raise LoadError(
         f"{out} holds {len(files)} files *.{ending}, not one",
         advice="the folder holds the results of several executions: read them one by one"
@@ -113,7 +113,7 @@ def _only(out: Path, ending: str, needed: bool = True) -> Path:
 
 
 def _summary(out: Path) -> dict[str, Any]:
-    return _json(_only(out, "summary.json", needed=False))
+    return _json(_only(out, "summary.json")) if any(out.glob("*.summary.json")) else {}
 
 
 def _json(file: Path) -> dict[str, Any]:
