@@ -51,8 +51,7 @@ class Condition:
     problem: str | None = None
 
     def recorded(self) -> dict[str, Any]:
-        values: dict[str, Any] = {"name": self.name, "holds": self.holds}
-        values |= {"violations": self.violations, "problem": self.problem}
+        values = {name: getattr(self, name) for name in ("name", "holds", "violations", "problem")}
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -75,10 +74,9 @@ class ConsistencyOutcome:
 def conditions(text: str) -> tuple[Condition, ...]:
     """Parses a consistency file."""
     _, *parts = _HEADER.split(text)  # name, when, holds and statement, in turn
-    blocks = zip(*(iter(parts),) * 4, strict=True)
     return tuple(
         Condition(name, when, holds, statement.strip().removesuffix(";"))
-        for name, when, holds, statement in blocks
+        for name, when, holds, statement in zip(*(iter(parts),) * 4, strict=True)
     )
 
 

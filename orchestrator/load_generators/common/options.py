@@ -14,7 +14,6 @@ from orchestrator.model import Endpoint, Workload
 from orchestrator.units import format_number, short
 
 RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
-DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")  # of sysbench 1.0.20
 PREPARED = "db_ps_mode"
 # Options that no workload on sysbench may set → what does.
 SET_FOR_ALL: Mapping[str, str] = {
@@ -99,12 +98,12 @@ def misfits(
 
 TRANSACTION_TYPES = 5
 _SWITCH = ("on", "off")
-_SWITCHES = "create_secondary foreign_keys analyze skip_trx secondary auto_inc range_selects"
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(_SWITCHES.split(), _SWITCH),
+    **dict.fromkeys(("create_secondary", "foreign_keys", "analyze", "skip_trx"), _SWITCH),
+    **dict.fromkeys(("secondary", "auto_inc", "range_selects"), _SWITCH),
     "batches": (*_SWITCH, "auto"),
     "isolation": ("read uncommitted", "read committed", "repeatable read", "serializable"),
-    "rand_type": DISTRIBUTIONS,
+    "rand_type": ("uniform", "gaussian", "special", "pareto"),  # of sysbench 1.0.20
     "sharding": ("hash", "range"),
     "think": ("none", "spec"),
     PREPARED: ("auto", "disable"),

@@ -45,9 +45,8 @@ _PARAMETERS = {
     "tpcc": ("warehouses", "foreign_keys", "analyze", "slice_rows", "tablets"),
 }
 
-_STATEMENTS = "`statements_per_transaction` sets it"
 SET_HERE: Mapping[str, str] = {
-    **dict.fromkeys(("statements", "point_selects"), _STATEMENTS),
+    **dict.fromkeys(("statements", "point_selects"), "`statements_per_transaction` sets it"),
     **SET_FOR_ALL,
     "seed": SET_FOR_ALL["rand_seed"],
     **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
@@ -104,15 +103,13 @@ TOGETHER_S = 120.0  # how long its threads wait for those of other clients at mo
 
 
 def load_command(workload: Workload, cluster: Cluster) -> list[str]:
-    parameters = workload.dataset.parameters
-    if not cluster.analyze:
-        parameters = {"analyze": "off", **parameters}
+    analyze = {} if cluster.analyze else {"analyze": "off"}
     dialect = [] if cluster.database == "postgresql" else [f"--dialect={cluster.database}"]
     return [
         "luajit",
         f"/workloads/{Path(workload.script).parent}/load.lua",
         *connection(cluster.endpoints),
-        *flags(parameters),
+        *flags({**analyze, **workload.dataset.parameters}),
         f"--workers={workload.loader_threads}",
         f"--seed={seed_of(workload)}",
         *dialect,
