@@ -172,12 +172,9 @@ def _container(cluster: Cluster, world: World) -> Container:
 
 def _measure(workload: Workload, point: MatrixCell, container: Container, folder: Path) -> str:
     """Returns fio's JSON for one point. LoadError with fio's output if it fails."""
-    argv = (
-        "fio",
-        "--output-format=json+",  # with histograms: percentiles of reads and writes together
-        f"--output={_OUTPUT}",
-        f"/fio/{Path(workload.script).name}",
-    )
+    # With histograms: percentiles of reads and writes together.
+    output = ("--output-format=json+", f"--output={_OUTPUT}")
+    argv = ("fio", *output, f"/fio/{Path(workload.script).name}")
     env = _environment(workload, point)
     with (folder / "commands.txt").open("a") as commands:
         settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
@@ -275,8 +272,7 @@ def _together(
     for metric in disk_matrix.FIGURES:
         if metric.startswith("latency_") and not math.isnan(alone[metric]):
             yield measured(metric, float(alone[metric]))
-    native = disk_matrix.native_io_bytes(rows)
-    if native is not None:
+    if (native := disk_matrix.native_io_bytes(rows)) is not None:
         yield measured("native_io_bytes", native)
     for law in disk_matrix.depth_laws(rows):
         yield measured("latency_per_depth_s", law.slope_s, law.scope)

@@ -138,21 +138,19 @@ class _Ran:
     shift_s: float
 
     def note(self) -> dict[str, Any]:
-        offsets: dict[str, float] = {}
-        if self.before is not None and self.after is not None:
-            offsets = {
-                "clock_offset_s": self.before.offset_s,
-                "clock_offset_after_s": self.after.offset_s,
-                "clock_uncertainty_s": max(self.before.uncertainty_s, self.after.uncertainty_s),
-            }
-        return {
+        known: dict[str, Any] = {
             "threads": self.threads,
             "began_s": self.warmup.start_s,
             "measured_from_s": self.measure.start_s,
             "measured_to_s": self.measure.end_s,
             "shifted_s": self.shift_s,
-            **offsets,
         }
+        if self.before and self.after:
+            known["clock_offset_s"] = self.before.offset_s
+            known["clock_offset_after_s"] = self.after.offset_s
+            uncertain_s = max(self.before.uncertainty_s, self.after.uncertainty_s)
+            known["clock_uncertainty_s"] = uncertain_s
+        return known
 
 
 def _alone(
