@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 
 from orchestrator.collectors.common import local
 from orchestrator.kernel import containers
-from orchestrator.model import Node, Sample
+from orchestrator.model import Node
 from orchestrator.powers import Machine
 
 _MOUNTS = "/sys/fs/cgroup"
 
 
-class CgroupCollector:
+class CgroupCollector(local.OnItsMachine):
     name = "cgroup"
 
-    def __init__(self, where: local.Where) -> None:
-        self._where = where
-
-    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        watched = local.in_containers(nodes)
-        return local.each_on_its_machine(watched, now_s, self._where, _readings)
+    def readings(self, machine: Machine, node: Node) -> Iterable[local.Reading]:
+        groups, read = _folders(machine, node), machine.read
+        counters = partial(_counters, machine)
+        if "cpuacct" in groups:
+            usage_ns = int(read(f"{groups['cpuacct']}/cpuacct.usage"))
+            yield "cpu_seconds_total", "s", usage_ns * 1e-9
+            throttling = counters(f"{groups['cpu']}/cpu.stat") if "cpu" in groups else {}
+            yield "cpu_throttled_seconds_total", "s", throttling.get("throttled_time", 0) * 1e-9
+            memory = groups["memory"]
+            yield "memory_used_bytes", "bytes", int(read(f"{memory}/memory.usage_in_bytes"))
+            cache = counters(f"{memory}/memory.stat").get("total_cache", 0)
+            yield "memory_cache_bytes", "bytes", cache
+            return
+        group = groups[""]
+        cpu = counters(f"{group}/cpu.stat")
+        yield "cpu_seconds_total", "s", cpu["usage_usec"] * 1e-6
+        yield "cpu_throttled_seconds_total", "s", cpu.get("throttled_usec", 0) * 1e-6
+        yield "memory_used_bytes", "bytes", int(read(f"{group}/memory.current"))
+        yield "memory_cache_bytes", "bytes", counters(f"{group}/memory.stat").get("file", 0)
 
 
 def _folders(machine: Machine, node: Node) -> dict[str, str]:
@@ -35,27 +48,6 @@ def _folders(machine: Machine, node: Node) -> dict[str, str]:
         for controller, group in containers.groups(machine, node).items()
         if controller or unified
     }
-
-
-def _readings(machine: Machine, node: Node) -> Iterable[local.Reading]:
-    groups, read = _folders(machine, node), machine.read
-    counters = partial(_counters, machine)
-    if "cpuacct" in groups:
-        usage_ns = int(read(f"{groups['cpuacct']}/cpuacct.usage"))
-        yield "cpu_seconds_total", "s", usage_ns * 1e-9
-        throttling = counters(f"{groups['cpu']}/cpu.stat") if "cpu" in groups else {}
-        yield "cpu_throttled_seconds_total", "s", throttling.get("throttled_time", 0) * 1e-9
-        memory = groups["memory"]
-        yield "memory_used_bytes", "bytes", int(read(f"{memory}/memory.usage_in_bytes"))
-        cache = counters(f"{memory}/memory.stat").get("total_cache", 0)
-        yield "memory_cache_bytes", "bytes", cache
-        return
-    group = groups[""]
-    cpu = counters(f"{group}/cpu.stat")
-    yield "cpu_seconds_total", "s", cpu["usage_usec"] * 1e-6
-    yield "cpu_throttled_seconds_total", "s", cpu.get("throttled_usec", 0) * 1e-6
-    yield "memory_used_bytes", "bytes", int(read(f"{group}/memory.current"))
-    yield "memory_cache_bytes", "bytes", counters(f"{group}/memory.stat").get("file", 0)
 
 
 def _counters(machine: Machine, file: str) -> Mapping[str, int]:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from orchestrator.collectors.common import local
 from orchestrator.kernel import containers
-from orchestrator.model import Node, Sample
+from orchestrator.model import Node
 from orchestrator.powers import Machine
 
 
-class NetworkCollector:
+class NetworkCollector(local.OnItsMachine):
     name = "network"
 
-    def __init__(self, where: local.Where) -> None:
-        self._where = where
+    def watched(self, node: Node) -> bool:
+        return local.in_container(node) and node.role != "disk"
 
-    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        watched = [node for node in local.in_containers(nodes) if node.role != "disk"]
-        return local.each_on_its_machine(watched, now_s, self._where, _readings)
-
-
-def _readings(machine: Machine, node: Node) -> Iterable[local.Reading]:
-    containers.groups(machine, node)  # OSError if the process is not the container's
-    process = containers.process_of(machine, node)
-    lines = machine.read(f"/proc/{process}/net/dev").splitlines()[2:]
-    interfaces = (line.partition(":") for line in lines)
-    fields = [row.split() for name, _, row in interfaces if name.strip() != "lo"]
-    yield "network_received_bytes_total", "bytes", sum(int(row[0]) for row in fields)
-    yield "network_sent_bytes_total", "bytes", sum(int(row[8]) for row in fields)
+    def readings(self, machine: Machine, node: Node) -> Iterable[local.Reading]:
+        containers.groups(machine, node)  # OSError if the process is not the container's
+        process = containers.process_of(machine, node)
+        lines = machine.read(f"/proc/{process}/net/dev").splitlines()[2:]
+        interfaces = (line.partition(":") for line in lines)
+        fields = [row.split() for name, _, row in interfaces if name.strip() != "lo"]
+        yield "network_received_bytes_total", "bytes", sum(int(row[0]) for row in fields)
+        yield "network_sent_bytes_total", "bytes", sum(int(row[8]) for row in fields)

@@ -99,7 +99,7 @@ def readings(
     yield from _together([disk[device] for device in devices])
     for metric, unit, value in disk[wal_device or ""]:
         yield f"wal_{metric}", unit, value
-    if "MemTotal" in memory and "MemAvailable" in memory:
+    if {"MemTotal", "MemAvailable"} <= memory.keys():
         yield "memory_used_bytes", "bytes", memory["MemTotal"] - memory["MemAvailable"]
     if "Cached" in memory:
         yield "memory_cache_bytes", "bytes", memory["Cached"]

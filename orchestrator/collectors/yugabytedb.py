@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from orchestrator.collectors.common import local
-from orchestrator.collectors.common.local import Get, Page, samples
 from orchestrator.model import Node, Sample, sources
 from orchestrator.system import http_client
 from orchestrator.yugabyte import counters, pages
@@ -21,13 +20,11 @@ from orchestrator.yugabyte import counters, pages
 EVERY_S = 5.0
 _YSQL_PATH = "/metrics?reset_histograms=false"
 
-Parse = Callable[[str], Mapping[str, float]]
-
 
 class YugabyteDBCollector:
     name = "yugabytedb"
 
-    def __init__(self, get: Get = http_client.get) -> None:
+    def __init__(self, get: local.Get = http_client.get) -> None:
         self._get = get
         self._due_s = 0.0
 
@@ -36,20 +33,20 @@ class YugabyteDBCollector:
         if not servers or now_s < self._due_s:
             return ()
         self._due_s = now_s + EVERY_S
-        return samples(servers, now_s, self._get)
+        return local.samples(servers, now_s, self._get)
 
 
-def _pages(nodes: Sequence[Node]) -> Iterator[Page]:
+def _pages(nodes: Sequence[Node]) -> Iterator[local.Page]:
     for server, path, parse in (
         (pages.TSERVER, counters.PATH, counters.storage),
         (pages.MASTER, counters.PATH, _master),
         (pages.YSQL, _YSQL_PATH, counters.statements),
     ):
         for node, url in sources(nodes, server).items():
-            yield Page(node, f"{url}{path}", partial(_readings, parse))
+            yield local.Page(node, f"{url}{path}", partial(_readings, parse))
 
 
-def _readings(parse: Parse, body: str) -> Iterator[local.Reading]:
+def _readings(parse: Callable[[str], Mapping[str, float]], body: str) -> Iterator[local.Reading]:
     for metric, value in parse(body).items():
         yield metric, counters.UNITS[metric.removeprefix("master_")], value
 

@@ -4,11 +4,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.errors import UsageError
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.benchbase import BenchBase, config
-from orchestrator.load_generators.common.options import SET_FOR_ALL
+from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
@@ -78,6 +77,5 @@ def bind(workload: Workload, generator: str | None) -> Workload:
     if workload.generator in _CHECKS:
         _CHECKS[workload.generator](workload)
     if "seed" in workload.options:
-        what = f"{SET_FOR_ALL['rand_seed']}, for all workloads alike"
-        raise_all([Mistake(f"workloads/{workload.name}.yaml: options.seed", what)])
+        refuse(workload, [("options.seed", f"{SET_FOR_ALL['rand_seed']}, for all workloads alike")])
     return workload

@@ -14,15 +14,14 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators.common.merging import nearest_rank
+from orchestrator.load_generators.common.options import refuse
 from orchestrator.metrics import measured
 from orchestrator.model import (
     CLIENT,
@@ -78,12 +77,11 @@ class Fio:
                 mistakes=tuple(mistakes),
             )
 
-    @contextmanager
     def client(
         self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> Iterator[Node]:
+    ) -> AbstractContextManager[Node]:
         """Starts no container: fio runs in the node with the disk and uses that node's CPU."""
-        yield Node(name=name, role="client")
+        return nullcontext(Node(name, "client"))
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Writes the file in full: an extent never written is read without touching the disk."""
@@ -110,17 +108,15 @@ class Fio:
         folder.mkdir(parents=True, exist_ok=True)
         point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()
-        world.window_begins(start_s + workload.warmup_s)
+        middle_s = start_s + workload.warmup_s
+        world.window_begins(middle_s)
         for number, point in enumerate(points, start=1):
             left_s = (len(points) - number + 1) * point_s
             world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
             content = _measure(workload, point, _container(cluster, world), folder)
             (folder / f"{point.name}.json").write_text(content)
-        middle_s = start_s + workload.warmup_s
-        return (
-            Phase("warm-up", start_s, middle_s),
-            Phase("measure", middle_s, max(world.clock.now(), middle_s)),
-        )
+        end_s = max(world.clock.now(), middle_s)
+        return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks nothing: the integrity of the disk is part of the truth gate."""
@@ -145,8 +141,7 @@ class Fio:
 
 def check(workload: Workload) -> None:
     """UsageError listing what is wrong with its file, whatever the cluster."""
-    where = f"workloads/{workload.name}.yaml: "
-    raise_all([replace(one, where=where + one.where) for one in _mistakes(workload)])
+    refuse(workload, ((mistake.where, mistake.what) for mistake in _mistakes(workload)))
 
 
 def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[Mistake]:
@@ -166,12 +161,9 @@ def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[M
     except ValueError as error:
         yield Mistake("dataset.size", str(error))
         return
-    most = int(_FILE_OF_DISK * spec.size.disk_bytes) if spec else size
-    if spec and not 0 < size <= most:
-        disk = format_bytes(spec.size.disk_bytes)
-        yield Mistake(
-            "dataset.size", f"a disk of {disk} takes a file of up to {format_bytes(most)}"
-        )
+    if spec and not 0 < size <= (most := int(_FILE_OF_DISK * spec.size.disk_bytes)):
+        disk, largest = format_bytes(spec.size.disk_bytes), format_bytes(most)
+        yield Mistake("dataset.size", f"a disk of {disk} takes a file of up to {largest}")
 
 
 def _container(cluster: Cluster, world: World) -> Container:
@@ -180,12 +172,9 @@ def _container(cluster: Cluster, world: World) -> Container:
 
 def _measure(workload: Workload, point: MatrixCell, container: Container, folder: Path) -> str:
     """Returns fio's JSON for one point. LoadError with fio's output if it fails."""
-    argv = (
-        "fio",
-        "--output-format=json+",  # with histograms: percentiles of reads and writes together
-        f"--output={_OUTPUT}",
-        f"/fio/{Path(workload.script).name}",
-    )
+    # With histograms: percentiles of reads and writes together.
+    output = ("--output-format=json+", f"--output={_OUTPUT}")
+    argv = ("fio", *output, f"/fio/{Path(workload.script).name}")
     env = _environment(workload, point)
     with (folder / "commands.txt").open("a") as commands:
         settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
@@ -283,8 +272,7 @@ def _together(
     for metric in disk_matrix.FIGURES:
         if metric.startswith("latency_") and not math.isnan(alone[metric]):
             yield measured(metric, float(alone[metric]))
-    native = disk_matrix.native_io_bytes(rows)
-    if native is not None:
+    if (native := disk_matrix.native_io_bytes(rows)) is not None:
         yield measured("native_io_bytes", native)
     for law in disk_matrix.depth_laws(rows):
         yield measured("latency_per_depth_s", law.slope_s, law.scope)

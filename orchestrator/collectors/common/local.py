@@ -40,9 +40,9 @@ def on(platform: Platform) -> Where:
     return machine_of
 
 
-def in_containers(nodes: Iterable[Node]) -> list[Node]:
-    """Those whose process runs in a container, wherever that is."""
-    return [node for node in nodes if node.container_id or node.process_id is not None]
+def in_container(node: Node) -> bool:
+    """Whether its process runs in a container, wherever that is."""
+    return bool(node.container_id) or node.process_id is not None
 
 
 def each(
@@ -74,26 +74,33 @@ def each(
         raise OSError("; ".join(failures))
 
 
-def each_on_its_machine(
-    nodes: Iterable[Node],
-    now_s: float,
-    where: Where,
-    read: Callable[[Machine, Node], Iterable[Reading]],
-) -> Iterator[Sample]:
-    """`each` of the nodes, read on their machines. What a machine has read before counts as of
-    then, and not as of `now_s`."""
-    machines: dict[str, Machine] = {}
+class OnItsMachine:
+    """A collector of files: of all nodes that are `watched`, each read on its machine. What a
+    machine has read before counts as of then, and not as of `now_s`."""
 
-    def readings(node: Node) -> Iterable[Reading]:
-        machine = machines[node.name] = where(node)
-        return read(machine, node)
+    def __init__(self, where: Where) -> None:
+        self._where = where
 
-    def read_at(node: Node) -> float:
-        machine = machines[node.name]
-        read_s = machine.read_at() if isinstance(machine, ReadAtOnce) else None
-        return now_s if read_s is None else read_s
+    def watched(self, node: Node) -> bool:
+        return in_container(node)
 
-    return each(nodes, readings, read_at)
+    def readings(self, machine: Machine, node: Node) -> Iterable[Reading]:
+        """OSError if a file is not there."""
+        raise NotImplementedError
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
+        machines: dict[str, Machine] = {}
+
+        def readings(node: Node) -> Iterable[Reading]:
+            machine = machines[node.name] = self._where(node)
+            return self.readings(machine, node)
+
+        def read_at(node: Node) -> float:
+            machine = machines[node.name]
+            read_s = machine.read_at() if isinstance(machine, ReadAtOnce) else None
+            return now_s if read_s is None else read_s
+
+        return each(filter(self.watched, nodes), readings, read_at)
 
 
 # ------------------------------------------------------------------ from web pages

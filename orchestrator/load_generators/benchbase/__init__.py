@@ -22,12 +22,6 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results
-from orchestrator.load_generators.benchbase.config import (
-    COUNT_ROWS,
-    NOT_KEPT,
-    conditions,
-    miscounted,
-)
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
 from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import (
@@ -134,14 +128,14 @@ class BenchBase:
                 )
         world.progress.step(f"counting what was loaded into {family}")
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
-            wrong = miscounted(session.rows(COUNT_ROWS)[0], settings.warehouses)
+            wrong = config.miscounted(session.rows(config.COUNT_ROWS)[0], settings.warehouses)
         if wrong:
             # BenchBase's loader only logs a failed batch, and exits with code 0.
             raise LoadError(
                 f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}",
                 evidence=_tail(done),
             )
-        consistency.verify_loaded(conditions(world), cluster, seed_of(workload), world)
+        consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
 
     # -------------------------------------------------------------- running
 
@@ -192,11 +186,8 @@ class BenchBase:
                 advice="its output is among the raw files of the run",
                 evidence=_tail(done),
             )
-        middle_s = times_s[_MEASURING] + settings.lead_in_s
-        return (
-            Phase("warm-up", times_s[_BEGUN], middle_s),
-            Phase("measure", middle_s, times_s[_ENDED] + _STAMP_S),
-        )
+        middle_s, end_s = times_s[_MEASURING] + settings.lead_in_s, times_s[_ENDED] + _STAMP_S
+        return Phase("warm-up", times_s[_BEGUN], middle_s), Phase("measure", middle_s, end_s)
 
     def _rendered(
         self, workload: Workload, cluster: Cluster, world: World, part: int = 1, parts: int = 1
@@ -240,8 +231,8 @@ class BenchBase:
         Those about customers' balances are left out, because BenchBase breaks them by itself: it
         computes money in binary floating point, and Payment overwrites a balance it read before.
         """
-        facts = consistency.verify(conditions(world), cluster, seed_of(workload), world)
-        return {**facts, "not_checked": list(NOT_KEPT)}
+        facts = consistency.verify(config.conditions(world), cluster, seed_of(workload), world)
+        return {**facts, "not_checked": list(config.NOT_KEPT)}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         return self.result(workload, *self.records(out), start_s, end_s)
@@ -250,8 +241,7 @@ class BenchBase:
         table, facts = results.read_table(out)
         return table, GeneratorFacts.read(facts)
 
-    def merged(self, several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
-        return merging.one_table(several, shifts_s)
+    merged = staticmethod(merging.one_table)
 
     def result(
         self,

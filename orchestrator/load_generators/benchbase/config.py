@@ -255,13 +255,13 @@ def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
     )
 
 
-_CONDITIONS = "tpcc/consistency.sql"
 # BenchBase breaks these by itself (`BenchBase.verify`).
 NOT_KEPT = ("c10", "c12")
 
 
 def conditions(world: World) -> str:
-    return conditions_on_its_tables((world.root / "workloads" / _CONDITIONS).read_text())
+    file = world.root / "workloads" / "tpcc" / "consistency.sql"
+    return conditions_on_its_tables(file.read_text())
 
 
 def conditions_on_its_tables(text: str) -> str:

@@ -51,12 +51,14 @@ def find(home: Path | None, database: str, world: World) -> BenchBaseBuild:
         )
     if missing := _missing(home):
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
+    # YugabyteDB's own driver finds all nodes from one.
+    has_own = database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar"))
     return BenchBaseBuild(
         image=own_images.tag(world.root, _RUNTIME),
         folder="/benchbase",
         files={"/benchbase": home},
         identity=hashlib.sha256((home / _JAR).read_bytes()).hexdigest()[:12],
-        driver=_driver(home, database),
+        driver=YUGABYTEDB if has_own else POSTGRESQL,
     )
 
 
@@ -66,9 +68,8 @@ def provide(home: Path | None, database: str, world: World) -> BenchBaseBuild:
     if home is None and not platform.images.present(OFFICIAL_IMAGE):
         world.progress.step(f"pulling {OFFICIAL_IMAGE}", 60)
         if not platform.images.pull(OFFICIAL_IMAGE):
-            raise _unavailable(
-                f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled", world
-            )
+            what = f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled"
+            raise _unavailable(what, world)
     distribution = find(home, database, world)
     image = distribution.image
     if not platform.images.present(image):
@@ -92,12 +93,6 @@ def whereabouts(home: Path | None, platform: Platform) -> str:
 
 def _missing(home: Path) -> str:
     return ", ".join(part for part in _PARTS if not (home / part).exists())
-
-
-def _driver(home: Path, database: str) -> JdbcDriver:
-    """YugabyteDB's own driver finds all nodes from one; used if the distribution has it."""
-    has_own = database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar"))
-    return YUGABYTEDB if has_own else POSTGRESQL
 
 
 def _unavailable(what: str, world: World) -> UnavailableError:

@@ -38,6 +38,7 @@ ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
 _CLOCKS_APART_S, _STAMPS_APART_S = 0.005, 0.001
 # If more attempts than this have no row, a clock was set during the run.
 _MAX_UNPLACED_SHARE = 0.01
+_LOST = {"aborted": "rolled back", "rejected": "refused", "unexpected": "error"}
 _KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
 _OURS = {kind.name: kind.ours for kind in TYPES}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -100,10 +101,10 @@ def _with_outcomes(
 # ------------------------------------------------------------------ files
 
 
-def _only(out: Path, ending: str, needed: bool = True) -> Path:
+def _only(out: Path, ending: str) -> Path:
     files = sorted(out.glob(f"*.{ending}"))
-    if len(files) == 1 or not (files or needed):
-        return files[0] if files else out / f"no.{ending}"
+    if len(files) == 1:
+        return files[0]
     raise LoadError(
         f"{out} holds {len(files)} files *.{ending}, not one",
         advice="the folder holds the results of several executions: read them one by one"
@@ -113,7 +114,7 @@ def _only(out: Path, ending: str, needed: bool = True) -> Path:
 
 
 def _summary(out: Path) -> dict[str, Any]:
-    return _json(_only(out, "summary.json", needed=False))
+    return _json(_only(out, "summary.json")) if any(out.glob("*.summary.json")) else {}
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -282,10 +283,9 @@ def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
 
 
 def _tally(histograms: Mapping[str, Any]) -> dict[tuple[str, str], int]:
-    keys = {"aborted": "rolled back", "rejected": "refused", "unexpected": "error"}
     return {
         (kind, name): count
-        for key, kind in keys.items()
+        for key, kind in _LOST.items()
         for name, count in _histogram(histograms, key).items()
         if count
     }
@@ -316,7 +316,5 @@ def _new_orders_between(rows: pd.DataFrame, histograms: Mapping[str, Any]) -> li
     count = int((rows["type"] == name).sum())
     if not histograms:
         return [None, count]
-    lost = sum(
-        _histogram(histograms, key).get(name, 0) for key in ("aborted", "rejected", "unexpected")
-    )
+    lost = sum(_histogram(histograms, key).get(name, 0) for key in _LOST)
     return [max(0, count - lost), min(count, _histogram(histograms, "completed").get(name, 0))]

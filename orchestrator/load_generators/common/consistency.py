@@ -51,8 +51,7 @@ class Condition:
     problem: str | None = None
 
     def recorded(self) -> dict[str, Any]:
-        values: dict[str, Any] = {"name": self.name, "holds": self.holds}
-        values |= {"violations": self.violations, "problem": self.problem}
+        values = {name: getattr(self, name) for name in ("name", "holds", "violations", "problem")}
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -71,19 +70,13 @@ class ConsistencyOutcome:
             f"{c.name} ({c.holds}): {c.violations} rows" for c in self.conditions if c.violations
         )
 
-    @property
-    def problems(self) -> str:
-        """Names every condition that could not be evaluated; "" if there is none."""
-        return "; ".join(f"{c.name}: {c.problem}" for c in self.conditions if c.problem)
-
 
 def conditions(text: str) -> tuple[Condition, ...]:
     """Parses a consistency file."""
     _, *parts = _HEADER.split(text)  # name, when, holds and statement, in turn
-    blocks = zip(*(iter(parts),) * 4, strict=True)
     return tuple(
         Condition(name, when, holds, statement.strip().removesuffix(";"))
-        for name, when, holds, statement in blocks
+        for name, when, holds, statement in zip(*(iter(parts),) * 4, strict=True)
     )
 
 
@@ -156,14 +149,20 @@ def _wanted(text: str, fresh: bool) -> list[Condition]:
     return [each for each in conditions(text) if fresh or each.when != LOADED]
 
 
-def _checked(
-    text: str, cluster: Cluster, seed: int, fresh: bool, connect: sql.Connect
+def _verified(
+    text: str, cluster: Cluster, seed: int, fresh: bool, connect: sql.Connect, broken: str
 ) -> ConsistencyOutcome:
+    """What was checked, or could not be. LoadError, beginning with `broken`, if a condition is."""
     try:
-        return check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
+        outcome = check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
     except RunError as error:
         unchecked = (replace(condition, problem=error.what) for condition in _wanted(text, fresh))
-        return ConsistencyOutcome(tuple(unchecked), 0, 0)
+        outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
+    if outcome.broken:
+        program = "the loader" if fresh else "this program"
+        advice = f"this is a fault of the database, its disk, or {program}: keep the logs"
+        raise LoadError(f"{broken}: {outcome.broken}", advice=advice)
+    return outcome
 
 
 def verify(
@@ -171,12 +170,8 @@ def verify(
 ) -> dict[str, Any]:
     """Checks the data after a run and returns facts. LoadError naming every broken condition."""
     world.progress.step("checking that the data are still consistent")
-    outcome = _checked(text, cluster, seed, False, connect)
-    if outcome.broken:
-        raise LoadError(
-            f"the database is no longer consistent, so its figures are void: {outcome.broken}",
-            advice="this is a fault of the database, its disk, or this program: keep the logs",
-        )
+    broken = "the database is no longer consistent, so its figures are void"
+    outcome = _verified(text, cluster, seed, False, connect, broken)
     return {
         "consistency": [condition.recorded() for condition in outcome.conditions],
         "warehouses_checked": outcome.warehouses_checked,
@@ -189,13 +184,8 @@ def verify_loaded(
 ) -> None:
     """Checks a data set just loaded; notes what could not be. LoadError naming what is broken."""
     world.progress.step("checking that what was loaded is consistent")
-    outcome = _checked(text, cluster, seed, True, connect)
-    if outcome.broken:
-        raise LoadError(
-            f"what was loaded is not consistent, so it is not used: {outcome.broken}",
-            advice="this is a fault of the database, its disk, or the loader: keep the logs",
-        )
-    if outcome.problems:
-        world.progress.note(
-            f"loaded, though some conditions could not be evaluated: {outcome.problems}"
-        )
+    broken = "what was loaded is not consistent, so it is not used"
+    outcome = _verified(text, cluster, seed, True, connect, broken)
+    problems = "; ".join(f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem)
+    if problems:
+        world.progress.note(f"loaded, though some conditions could not be evaluated: {problems}")

@@ -6,6 +6,7 @@ another. So figures are those of one client that did all of it (docs/METHOD.md).
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import traceback
@@ -47,11 +48,9 @@ def one_table(tables: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.D
         else np.concatenate([table[name].to_numpy() for table in tables])
         for name in tables[0].columns
     }
-    lengths = [len(table) for table in tables]
     if any(shifts_s):
-        columns["start_s"] = columns["start_s"] - np.repeat(shifts_s, lengths)
-    whole = pd.DataFrame(columns)
-    return whole.sort_values("start_s", kind="stable", ignore_index=True)
+        columns["start_s"] -= np.repeat(shifts_s, [len(table) for table in tables])
+    return pd.DataFrame(columns).sort_values("start_s", kind="stable", ignore_index=True)
 
 
 def one_of(
@@ -114,5 +113,4 @@ def nearest_rank(histogram: Mapping[Value, int], share: float) -> Value:
     exceed."""
     values = sorted(histogram)
     ranks = list(itertools.accumulate(histogram[value] for value in values))
-    rank = math.ceil(share * ranks[-1])
-    return next(value for value, last in zip(values, ranks, strict=True) if last >= rank)
+    return values[bisect.bisect_left(ranks, math.ceil(share * ranks[-1]))]

@@ -4,15 +4,16 @@ workload may set; and what is alike in all that sysbench prints."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from orchestrator.errors import Mistake
 from orchestrator.keys.addresses import Server
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Endpoint, Workload
 from orchestrator.units import format_number, short
 
 RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
-DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")  # of sysbench 1.0.20
 PREPARED = "db_ps_mode"
 # Options that no workload on sysbench may set → what does.
 SET_FOR_ALL: Mapping[str, str] = {
@@ -75,16 +76,34 @@ def progress(line: str, workload: Workload, before_s: float = 0.0) -> str:
     return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
 
 
-# ------------------------------------------------------------------ values
+# ------------------------------------------------------------------ keys and values
+
+
+def refuse(workload: Workload, mistakes: Iterable[tuple[str, str]]) -> None:
+    """UsageError listing what is wrong with the workload's file, given as (key, what)."""
+    where = f"workloads/{workload.name}.yaml"
+    raise_all([Mistake(f"{where}: {key}", what) for key, what in mistakes])
+
+
+def misfits(
+    group: str, given: Mapping[str, Any], known: Sequence[str], unknown: str
+) -> Iterator[tuple[str, str]]:
+    """The keys of this group that are not known, and those whose values do not fit."""
+    for key, value in given.items():
+        if key not in known:
+            yield f"{group}.{key}", f"{unknown} {', '.join(known) or 'none'}"
+        elif what := misfit(key, value):
+            yield f"{group}.{key}", what
+
 
 TRANSACTION_TYPES = 5
 _SWITCH = ("on", "off")
-_SWITCHES = "create_secondary foreign_keys analyze skip_trx secondary auto_inc range_selects"
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(_SWITCHES.split(), _SWITCH),
+    **dict.fromkeys(("create_secondary", "foreign_keys", "analyze", "skip_trx"), _SWITCH),
+    **dict.fromkeys(("secondary", "auto_inc", "range_selects"), _SWITCH),
     "batches": (*_SWITCH, "auto"),
     "isolation": ("read uncommitted", "read committed", "repeatable read", "serializable"),
-    "rand_type": DISTRIBUTIONS,
+    "rand_type": ("uniform", "gaussian", "special", "pareto"),  # of sysbench 1.0.20
     "sharding": ("hash", "range"),
     "think": ("none", "spec"),
     PREPARED: ("auto", "disable"),

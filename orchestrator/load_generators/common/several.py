@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,7 @@ def run(
     if len(clients) == 1:
         return _alone(generator, workload, cluster, clients[0], out, world)
     assert isinstance(generator, Splits), f"{generator.name} was checked"
-    together = _Together(generator, workload, cluster, clients, out, world)
-    return together.run()
+    return _Together(generator, workload, cluster, clients, out, world).run()
 
 
 def read(
@@ -138,21 +138,19 @@ class _Ran:
     shift_s: float
 
     def note(self) -> dict[str, Any]:
-        offsets: dict[str, float] = {}
-        if self.before is not None and self.after is not None:
-            offsets = {
-                "clock_offset_s": self.before.offset_s,
-                "clock_offset_after_s": self.after.offset_s,
-                "clock_uncertainty_s": max(self.before.uncertainty_s, self.after.uncertainty_s),
-            }
-        return {
+        known: dict[str, Any] = {
             "threads": self.threads,
             "began_s": self.warmup.start_s,
             "measured_from_s": self.measure.start_s,
             "measured_to_s": self.measure.end_s,
             "shifted_s": self.shift_s,
-            **offsets,
         }
+        if self.before and self.after:
+            known["clock_offset_s"] = self.before.offset_s
+            known["clock_offset_after_s"] = self.after.offset_s
+            uncertain_s = max(self.before.uncertainty_s, self.after.uncertainty_s)
+            known["clock_uncertainty_s"] = uncertain_s
+        return known
 
 
 def _alone(
@@ -232,14 +230,16 @@ class _Together:
             except BaseException:  # an interrupt: the threads end when their clients do
                 self._end()
                 raise
-        self._raise_failure()
-        ran = {
-            client.name: future.result()
-            for client, future in zip(self._clients, futures, strict=True)
-        }
-        notes = {name: own.note() for name, own in ran.items()}
+        if self._failure:
+            client, error = self._failure
+            if isinstance(error, LoadError):
+                what = f"{client.name}: {error.what}"
+                raise LoadError(what, error.advice, error.evidence) from error
+            raise error
+        ran = [future.result() for future in futures]
+        notes = {client.name: own.note() for client, own in zip(self._clients, ran, strict=True)}
         (self._out / _NOTES).write_text(json.dumps(notes, indent=1) + "\n")
-        return _common(ran.values())
+        return _common(ran)
 
     def _carried(self, at: int) -> _Ran:
         try:
@@ -257,10 +257,7 @@ class _Together:
         first = [0, *accumulate(load.threads for load in self._workloads)][at]
 
         def run_share(own: World, shift_s: float) -> tuple[Phase, Phase]:
-            def agree(would: bool) -> float | None:
-                agreed_s = self._agree_on_window(at, would)
-                return None if agreed_s is None else agreed_s + shift_s
-
+            agree = partial(self._agree_on_window, at, shift_s)
             share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s, agree)
             folder = self._out / client.name
             return self._generator.run_share(workload, share, self._cluster, client, folder, own)
@@ -280,12 +277,12 @@ class _Together:
             ) from None
         return self._begins_s
 
-    def _agree_on_window(self, at: int, would: bool) -> float | None:
+    def _agree_on_window(self, at: int, shift_s: float, would: bool) -> float | None:
         with self._lock:
             self._would_begin[at] = would
             if self._agreed_s is None and all(self._would_begin):
                 self._agreed_s = self._world.clock.now() + AGREED_AHEAD_S
-            return self._agreed_s
+            return None if self._agreed_s is None else self._agreed_s + shift_s
 
     def _window_begins(self, time_s: float) -> None:
         """The window of all begins when that of the last does."""
@@ -301,15 +298,6 @@ class _Together:
         for client in self._clients:
             with suppress(TierbenchError):
                 self._world.platform.container(client.container or "").stop(1.0)
-
-    def _raise_failure(self) -> None:
-        if self._failure is None:
-            return
-        client, error = self._failure
-        if isinstance(error, LoadError):
-            what = f"{client.name}: {error.what}"
-            raise LoadError(what, error.advice, error.evidence) from error
-        raise error
 
 
 def _common(ran: Collection[_Ran]) -> tuple[Phase, Phase]:

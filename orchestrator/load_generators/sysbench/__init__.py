@@ -11,8 +11,9 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from orchestrator.load_generators.sysbench.command_lines import (
     load_command,
     run_command,
 )
-from orchestrator.load_generators.sysbench.records import Records, began_s
+from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
 from orchestrator.model import (
     CLIENT,
@@ -82,7 +83,7 @@ class Sysbench:
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         argv = load_command(workload, cluster)
         family = workload.dataset.family
-        on_line = _load_progress(family, world)
+        on_line = partial(_show_loading, family, world)
         done = run_in_client(
             client, argv, cluster, world, timeout_s=LOAD_TIMEOUT_S, on_line=on_line
         )
@@ -108,18 +109,19 @@ class Sysbench:
     ) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they
         end if their warm-up has a fixed time. Without one they are all of the workload's."""
-        timeout_s = longest_s(workload) + STOP_GRACE_S
-        warming = WarmUp(workload, out, world, _ending(client, world))
-        if share:
 
-            def begin() -> float:
-                begin_s = share.begin()
-                end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
-                put(client, BEGINS_FILE, f"{begin_s:.6f}{end}", world)
-                return begin_s
+        def begin(share: Share) -> float:
+            begin_s = share.begin()
+            end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
+            put(client, BEGINS_FILE, f"{begin_s:.6f}{end}", world)
+            return begin_s
 
-            timeout_s += TOGETHER_S
-            warming = WarmUp(workload, out, world, _ending(client, world), begin, share.agree)
+        def end_at(ends_s: float) -> None:
+            put(client, ENDS_FILE, f"{ends_s:.6f}", world)
+
+        timeout_s = longest_s(workload) + STOP_GRACE_S + (TOGETHER_S if share else 0.0)
+        together = (partial(begin, share), share.agree) if share else ()
+        warming = WarmUp(workload, out, world, end_at, *together)
         argv = run_command(workload, cluster, share)
         (out / "command.txt").write_text(shlex.join(argv) + "\n")
         done = run_in_client(
@@ -139,10 +141,9 @@ class Sysbench:
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
-        conditions = _conditions(workload, world)
-        return (
-            consistency.verify(conditions, cluster, seed_of(workload), world) if conditions else {}
-        )
+        if conditions := _conditions(workload, world):
+            return consistency.verify(conditions, cluster, seed_of(workload), world)
+        return {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         return self.result(workload, *self.records(out), start_s, end_s)
@@ -151,8 +152,7 @@ class Sysbench:
         records = Records.of_folder(out)
         return records, _facts(records, out)
 
-    def merged(self, several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
-        return Records.merged(several, shifts_s)
+    merged = staticmethod(Records.merged)
 
     def result(
         self,
@@ -178,11 +178,6 @@ class Sysbench:
         return Result(figures, seconds.intervals(), records, facts)
 
 
-def _ending(client: Node, world: World) -> Callable[[float], None]:
-    """What tells the program in the client when its window ends."""
-    return lambda ends_s: put(client, ENDS_FILE, f"{ends_s:.6f}", world)
-
-
 def _conditions(workload: Workload, world: World) -> str:
     """Returns the text of the conditions beside the script; "" if there are none."""
     file = (world.root / "workloads" / workload.script).with_name("consistency.sql")
@@ -192,53 +187,45 @@ def _conditions(workload: Workload, world: World) -> str:
 def _facts(records: Records, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
     console = (out / "sysbench.out").read_text()
-    totals = _TOTAL.findall(console)
-    threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
+    totals, left = _TOTAL.findall(console), threads(out)
     errors = [
         {"kind": kind, **entry}
-        for thread in threads
+        for thread in left
         for kind in ("retried", "failed")
         for entry in thread.get(kind, ())
     ]
     mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
     warming = found(out)
+    warmup_s, steady = warming.pop("warmup_s", None), warming.pop("steady", None)
+    drift = {"warmup_drift": warming} if warming else {}
     return GeneratorFacts(
         version=version(console),
         recorded_transactions=records.count,
         recorded_failures=records.failures,
         sysbench_transactions=int(totals[-1]) if totals else None,
-        unstarted=sum(int(thread.get("unstarted", 0)) for thread in threads),
+        unstarted=sum(int(thread.get("unstarted", 0)) for thread in left),
         arrival_rate_per_s=mode.get("arrival_rate_per_s") or None,
         statements_batched=mode.get("batches"),
-        warmup_s=warming.pop("warmup_s", None),
-        warmup_steady=warming.pop("steady", None),
+        warmup_s=warmup_s,
+        warmup_steady=steady,
         began_s=began_s(out),
-        more={
-            "errors": merging.sum_errors(errors),
-            **({"warmup_drift": warming} if warming else {}),
-        },
+        more={"errors": merging.sum_errors(errors), **drift},
     )
 
 
 # ------------------------------------------------------------------ progress
 
 
-def _load_progress(family: str, world: World) -> Callable[[str], None]:
-    def on_line(line: str) -> None:
-        try:
-            state = json.loads(line)
-        except ValueError:
-            return
-        if state.get("phase") == "retry":
-            world.progress.note(f"loading {family}: tried again after {state.get('message')}")
-            return
-        rows_per_s, left_s = state.get("rows_per_s"), state.get("eta_s")
-        text = f"loading {family}: {state.get('phase')}"
-        if rows_per_s:
-            text += f", {format_number(rows_per_s)} rows/s"
-        world.progress.step(text, left_s or None)
-
-    return on_line
+def _show_loading(family: str, world: World, line: str) -> None:
+    try:
+        state = json.loads(line)
+    except ValueError:
+        return
+    if state.get("phase") == "retry":
+        world.progress.note(f"loading {family}: tried again after {state.get('message')}")
+        return
+    rate = f", {format_number(state['rows_per_s'])} rows/s" if state.get("rows_per_s") else ""
+    world.progress.step(f"loading {family}: {state.get('phase')}{rate}", state.get("eta_s") or None)
 
 
 # ------------------------------------------------------------------ lua files

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators.common.options import (
     PREPARED,
     RANDOM,
@@ -21,6 +19,8 @@ from orchestrator.load_generators.common.options import (
     connection,
     flags,
     misfit,
+    misfits,
+    refuse,
     seed_of,
     set_elsewhere,
 )
@@ -45,9 +45,8 @@ _PARAMETERS = {
     "tpcc": ("warehouses", "foreign_keys", "analyze", "slice_rows", "tablets"),
 }
 
-_STATEMENTS = "`statements_per_transaction` sets it"
 SET_HERE: Mapping[str, str] = {
-    **dict.fromkeys(("statements", "point_selects"), _STATEMENTS),
+    **dict.fromkeys(("statements", "point_selects"), "`statements_per_transaction` sets it"),
     **SET_FOR_ALL,
     "seed": SET_FOR_ALL["rand_seed"],
     **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
@@ -59,8 +58,7 @@ SET_HERE: Mapping[str, str] = {
 
 def check(workload: Workload) -> None:
     """UsageError listing everything in the file that would have no effect."""
-    where = f"workloads/{workload.name}.yaml"
-    raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(workload)])
+    refuse(workload, _mistakes(workload))
 
 
 def keys(script: str) -> Mapping[str, tuple[str, ...]]:
@@ -71,12 +69,6 @@ def keys(script: str) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-def run_parameters(workload: Workload) -> dict[str, Any]:
-    """Returns the parameters of the data set that the run gets."""
-    parameters = workload.dataset.parameters
-    return {key: value for key, value in parameters.items() if key not in _OF_LOADER}
-
-
 def run_options(workload: Workload) -> dict[str, Any]:
     """Returns the workload's options. Keys are drawn uniformly by default: sysbench's own default
     reads one hot percent of the rows, and hardly ever the disk."""
@@ -84,27 +76,24 @@ def run_options(workload: Workload) -> dict[str, Any]:
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
-    known = KNOWN.get(workload.script)
+    script, given = workload.script, {}
     for key, value in workload.options.items():
         if what := set_elsewhere(key, SET_HERE):
             yield f"options.{key}", what
-        elif known is not None and key not in known:
-            yield f"options.{key}", f"{workload.script} has no such option; it has {_list(known)}"
-        elif (known is not None or key == "rand_type") and (what := misfit(key, value)):
-            yield f"options.{key}", what
-    loader = _PARAMETERS.get(str(PurePosixPath(workload.script).parent))
-    for key, value in workload.dataset.parameters.items():
-        if loader is not None and key not in loader:
-            yield f"dataset.{key}", f"the loader has no such parameter; it has {_list(loader)}"
-        elif loader is not None and (what := misfit(key, value)):
-            yield f"dataset.{key}", what
+        else:
+            given[key] = value
+    known = KNOWN.get(script)
+    if known is not None:
+        yield from misfits("options", given, known, f"{script} has no such option; it has")
+    elif what := misfit("rand_type", run_options(workload)["rand_type"]):
+        yield "options.rand_type", what
+    loader = _PARAMETERS.get(str(PurePosixPath(script).parent))
+    if loader is not None:
+        unknown = "the loader has no such parameter; it has"
+        yield from misfits("dataset", workload.dataset.parameters, loader, unknown)
     if workload.statements_per_transaction and "skip_trx" not in (known or ("skip_trx",)):
-        what = f"the transactions of {workload.script} have no given number of statements"
+        what = f"the transactions of {script} have no given number of statements"
         yield "statements_per_transaction", what
-
-
-def _list(names: tuple[str, ...]) -> str:
-    return ", ".join(names)
 
 
 # ------------------------------------------------------------------ command lines
@@ -114,15 +103,13 @@ TOGETHER_S = 120.0  # how long its threads wait for those of other clients at mo
 
 
 def load_command(workload: Workload, cluster: Cluster) -> list[str]:
-    parameters = workload.dataset.parameters
-    if not cluster.analyze:
-        parameters = {"analyze": "off", **parameters}
+    analyze = {} if cluster.analyze else {"analyze": "off"}
     dialect = [] if cluster.database == "postgresql" else [f"--dialect={cluster.database}"]
     return [
         "luajit",
         f"/workloads/{Path(workload.script).parent}/load.lua",
         *connection(cluster.endpoints),
-        *flags(parameters),
+        *flags({**analyze, **workload.dataset.parameters}),
         f"--workers={workload.loader_threads}",
         f"--seed={seed_of(workload)}",
         *dialect,
@@ -130,7 +117,7 @@ def load_command(workload: Workload, cluster: Cluster) -> list[str]:
 
 
 def run_command(workload: Workload, cluster: Cluster, share: Share | None = None) -> list[str]:
-    statements = workload.statements_per_transaction
+    statements, parameters = workload.statements_per_transaction, workload.dataset.parameters
     most_s, part = longest_s(workload), []
     if share:
         most_s += TOGETHER_S
@@ -141,7 +128,7 @@ def run_command(workload: Workload, cluster: Cluster, share: Share | None = None
         f"/workloads/{workload.script}",
         "--db-driver=pgsql",
         *connection(cluster.endpoints),
-        *flags(run_parameters(workload)),
+        *flags({key: value for key, value in parameters.items() if key not in _OF_LOADER}),
         *flags(run_options(workload)),
         *([f"--statements={statements}"] if statements else []),
         f"--threads={workload.threads}",

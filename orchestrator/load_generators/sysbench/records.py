@@ -109,7 +109,7 @@ class Records:
         if not description.is_file() or not files:
             raise LoadError(f"{out} holds no transaction records: the generator left none")
         records = Records(files, json.loads(description.read_text())["types"])
-        for thread in _threads(out):
+        for thread in threads(out):
             waits_us = thread.get("unstarted_waits") or {}
             records._never_began({k: np.array(us) * 1e-6 for k, us in waits_us.items()})
         return records
@@ -170,7 +170,7 @@ class Records:
         )
 
 
-def _threads(out: Path) -> list[dict[str, Any]]:
+def threads(out: Path) -> list[dict[str, Any]]:
     """What each thread noted at its end."""
     return [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
 
@@ -178,7 +178,7 @@ def _threads(out: Path) -> list[dict[str, Any]]:
 def began_s(out: Path) -> float | None:
     """When the last thread of a run that is over began, by the client's clock in Unix seconds; None
     if none noted it."""
-    begun_ms = [thread["begun_ms"] for thread in _threads(out) if "begun_ms" in thread]
+    begun_ms = [thread["begun_ms"] for thread in threads(out) if "begun_ms" in thread]
     return max(begun_ms) / 1e3 if begun_ms else None
 
 

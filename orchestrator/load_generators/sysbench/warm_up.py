@@ -78,8 +78,7 @@ class WarmUp:
             if self._workload.warmup_most_s is None:
                 self._begin(self._start_s + self._workload.warmup_s)
         elif second := _SECOND.match(text):
-            found_rate = _RATE.search(text)
-            rate = float(found_rate[1]) if found_rate else 0.0
+            rate = float(match[1]) if (match := _RATE.search(text)) else 0.0
             if self._middle_s is None and self._start_s is not None:
                 self._judge(rate, self._start_s, self._world.clock.now())
             self._show(int(second[1]), rate)
@@ -146,5 +145,4 @@ def longest_s(workload: Workload) -> float:
 def found(out: Path) -> dict[str, Any]:
     """What was found of a warm-up without a fixed time; empty with one."""
     file = out / _FACTS_FILE
-    facts: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
-    return facts
+    return dict(json.loads(file.read_text())) if file.is_file() else {}

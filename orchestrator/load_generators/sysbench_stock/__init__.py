@@ -109,21 +109,22 @@ class SysbenchStock:
         ends at that: there one thread makes them all."""
         family = workload.dataset.family
         threads = 1 if cluster.database == "yugabytedb" else workload.loader_threads
-        argv = [
+        prepare = [
             *_sysbench(workload, cluster.endpoints[0], world),
             f"--threads={threads}",
             *flags(workload.dataset.parameters),
             f"--rand-seed={_rand_seed(workload, 0, 0)}",
             "prepare",
         ]
+
+        def on_line(line: str) -> None:
+            if line:
+                world.progress.step(f"loading {family}: {line}")
+
+        argv = ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(prepare)} 2>&1"]
+        env, timeout_s = _script(workload, world), LOAD_TIMEOUT_S
         done = run_in_client(
-            client,
-            ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(argv)} 2>&1"],
-            cluster,
-            world,
-            timeout_s=LOAD_TIMEOUT_S,
-            on_line=lambda line: world.progress.step(f"loading {family}: {line}") if line else None,
-            env=_script(workload, world),
+            client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
         )
         if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
             what = f"loading {family} failed: {complaint(done.out, *_COMPLAINTS)}"
@@ -148,10 +149,8 @@ class SysbenchStock:
         if options.is_path(workload.script):
             (out / "script.lua").write_text(_script(workload, world)["SYSBENCH_SCRIPT"])
         middle_s = starts_s[_MEASURE]
-        return (
-            Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s),
-            Phase("measure", middle_s, middle_s + workload.measure_s),
-        )
+        measure = Phase("measure", middle_s, middle_s + workload.measure_s)
+        return Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s), measure
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks nothing: sysbench's data have no conditions."""
@@ -286,14 +285,10 @@ def _run_phase(
         elif line.startswith("[ "):
             world.progress.step(progress(line, workload, before_s))
 
+    argv, env = ["bash", "-c", script], _script(workload, world)
+    timeout_s = seconds + STOP_GRACE_S
     done = run_in_client(
-        client,
-        ["bash", "-c", script],
-        cluster,
-        world,
-        timeout_s=seconds + STOP_GRACE_S,
-        on_line=on_line,
-        env=_script(workload, world),
+        client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
     )
     lines = [line.partition(" ") for line in done.out.splitlines()]
     for number in range(1, len(argvs) + 1):

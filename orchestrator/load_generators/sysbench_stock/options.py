@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators.common.options import (
     PREPARED,
     RANDOM,
     SET_FOR_ALL,
-    misfit,
+    misfits,
+    refuse,
     set_elsewhere,
 )
 from orchestrator.model import Workload
@@ -71,9 +70,8 @@ def keys(script: str) -> Mapping[str, tuple[str, ...]]:
 def check(workload: Workload, upstream: bool) -> None:
     """UsageError listing what has no effect or cannot work. `upstream`: it is sysbench 1.0.20;
     another sysbench has other scripts and options, and refuses unknown ones itself."""
-    where = f"workloads/{workload.name}.yaml"
     mistakes = {**dict(_unknown(workload) if upstream else ()), **dict(_mistakes(workload))}
-    raise_all([Mistake(f"{where}: {key}", what) for key, what in mistakes.items()])
+    refuse(workload, mistakes.items())
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
@@ -100,12 +98,7 @@ def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
     if script not in KNOWN:
         yield "script", f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file"
         return
-    known = keys(script)
-    given = {"options": workload.options, "dataset": workload.dataset.parameters}
-    for group, values in given.items():
-        for key, value in values.items():
-            if key not in known[group] and (group, key) != ("options", "seed"):
-                has = ", ".join(known[group]) or "none"
-                yield f"{group}.{key}", f"{script} does not read this; it reads {has}"
-            elif what := misfit(key, value):
-                yield f"{group}.{key}", what
+    options = {key: value for key, value in workload.options.items() if key != "seed"}
+    for group, values in (("options", options), ("dataset", workload.dataset.parameters)):
+        unknown = f"{script} does not read this; it reads"
+        yield from misfits(group, values, keys(script)[group], unknown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +273,7 @@ def test_latency_is_without_the_wait_for_a_connection_where_terminals_think(
 def test_what_a_loader_tried_again_is_noted(tmp_path: Path) -> None:
     progress = QuietProgress()
     world = replace(fake_world(Log(), tmp_path), progress=progress)
-    on_line = sysbench._load_progress("tpcc", world)
+    on_line = partial(sysbench._show_loading, "tpcc", world)
     on_line('{"phase":"load","rows_per_s":5}')
     on_line('{"phase":"retry","attempt":1,"message":"XX000: Timed out"}')
     assert progress.said == ["loading tpcc: tried again after XX000: Timed out"]
