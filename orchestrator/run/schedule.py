@@ -57,7 +57,7 @@ class Schedule:
         made: Collection[int] = (),
     ) -> None:
         self.plan, self._made = plan, set(made)
-        self._folder, self._following, self._warn = folder, following, warn
+        self.folder, self._following, self._warn = folder, following, warn
 
     def __iter__(self) -> Iterator[Run]:
         if not self.left:
@@ -78,14 +78,14 @@ class Schedule:
 
     def _grow(self) -> None:
         try:
-            grown = self._following(self._folder)
+            grown = self._following(self.folder)
         except Exception as error:  # what was measured gets its last gate and report all the same
             what = error.what if isinstance(error, TierbenchError) else repr(error)
             text = f"whether more runs are wanted could not be told: {what}"
             self._warn(text)
             grown = replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
         if grown is not None:
-            store.save_plan(self._folder, grown)
+            store.save_plan(self.folder, grown)
             self.plan = grown
 
     def is_last(self, run: Run) -> bool:

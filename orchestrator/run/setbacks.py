@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Doubt, Run
@@ -27,11 +26,9 @@ CLOCK_STEP_S, CLOCK_SLEW = 0.5, 0.0005
 class Setbacks:
     """What went wrong in the runs so far."""
 
-    def __init__(
-        self, schedule: Schedule, folder: Path, world: World, left: RunError | None = None
-    ) -> None:
+    def __init__(self, schedule: Schedule, world: World, left: RunError | None = None) -> None:
         """`left`: why what an earlier campaign left could not be removed."""
-        self._schedule, self._folder, self._world = schedule, folder, world
+        self._schedule, self._world = schedule, world
         self._row: list[tuple[Run, str]] = []  # failed runs in a row, each with its cause
         self._left = left
 
@@ -59,20 +56,15 @@ class Setbacks:
         RunError after three runs with one cause.
         """
         self._world.platform.guard.beats.require()
-        if failure is None:
+        cause = re.sub(r"\d+(\.\d+)?", "#", failure or "")  # names of containers, times, sizes
+        if failure is None or (self._row and self._row[-1][1] != cause):
             self._row.clear()
-        else:
-            self._count(run, failure)
+        if failure is not None:
+            self._row.append((run, cause))
         if trouble is not None:
             self._stop_after_three(failure, trouble)
         if not self._schedule.is_last(run) and (trouble is not None or self._left is not None):
             self._clean_up()
-
-    def _count(self, run: Run, failure: str) -> None:
-        cause = re.sub(r"\d+(\.\d+)?", "#", failure)  # names of containers, times, sizes
-        if self._row and self._row[-1][1] != cause:
-            self._row.clear()
-        self._row.append((run, cause))
 
     def _stop_after_three(self, failure: str | None, trouble: Exception) -> None:
         if len(self._row) < IN_A_ROW:
@@ -87,7 +79,7 @@ class Setbacks:
         raise kind(
             f"three runs in a row failed for the same cause, so the campaign ends after run "
             f"{last.number} of {len(self._schedule.plan.runs)}: {failure}",
-            advice=f"mend that and go on: `tierbench resume {self._folder}`; "
+            advice=f"mend that and go on: `tierbench resume {self._schedule.folder}`; "
             "`tierbench analyze` reports the finished runs",
             evidence=getattr(trouble, "evidence", ""),
         ) from trouble
@@ -100,7 +92,7 @@ class Setbacks:
             raise UnavailableError(
                 f"the container engine did not come back within {format_seconds(ENGINE_BACK_S)}",
                 advice="start it (`make setup` does, as root on Debian) and go on: "
-                f"`tierbench resume {self._folder}`",
+                f"`tierbench resume {self._schedule.folder}`",
             )
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:
