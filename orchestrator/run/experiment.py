@@ -12,7 +12,7 @@
  7. after the last run, and as often between as the plan says: the gates of real disks again
 
 A run that fails, whatever the error, is recorded as failed (`recording`) and the plan goes on
-(`setbacks` says how far); an interrupt is recorded and passed on.
+(`Setbacks` says how far); an interrupt is recorded and passed on.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
-from orchestrator.run.schedule import Following, Schedule, nothing
-from orchestrator.run.setbacks import ClockWatch, Setbacks
+from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import store
 
@@ -263,7 +262,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         "database_before": here.database.facts(cluster, world).recorded(),
         "identity": recording.identity_of(here).recorded(),
     }
-    watch, tier = ClockWatch(world.clock), here.profile.tier
+    watch, tier = window.ClockWatch(world.clock), here.profile.tier
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
     with _limits_in_force(here, disks):

@@ -1,5 +1,5 @@
 """The emulated disks of a run while it is measured: their own counters at the begin and the end of
-the window, and the burst credit with which the window begins.
+the window, the burst credit with which the window begins, and whether the clock was set meanwhile.
 
 A load generator says when its window begins (`World.window_begins`) while it works, so a thread
 waits for that moment. Reading or setting takes some 0.1 s, of all disks at once; the moment at
@@ -15,13 +15,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Volume
-from orchestrator.powers import World
+from orchestrator.model import Doubt, Run, Volume
+from orchestrator.powers import Clock, World
 from orchestrator.system import at_once
 from orchestrator.tier import Emulated, Tier
 from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.units import format_seconds
 
 _CREDITS = ("iops_credit", "bytes_credit")
+# A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
+CLOCK_STEP_S, CLOCK_SLEW = 0.5, 0.0005
 _WAKE_S = 0.05  # how late the program may be when a run ends before its time
 
 
@@ -163,3 +166,24 @@ class _Watch:
             if self._stop.wait(min(left_s, 1.0)):
                 return clock.now() >= time_s - _WAKE_S
         return True
+
+
+class ClockWatch:
+    """Notices if the clock was set in a run, whose window is cut by the time of day."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began = clock.now(), clock.monotonic()
+
+    def doubts(self, run: Run) -> list[Doubt]:
+        """Doubts about the time since the watch was made."""
+        began_s, began_monotonic_s = self._began
+        passed_s = self._clock.monotonic() - began_monotonic_s
+        off_s = self._clock.now() - began_s - passed_s
+        if abs(off_s) <= CLOCK_STEP_S + CLOCK_SLEW * passed_s:
+            return []
+        direction = "forward (or this machine slept)" if off_s > 0 else "back"
+        text = f"while this was measured the clock went {direction} by {format_seconds(abs(off_s))}"
+        text += ": the window and the rates in it may be wrong"
+        advice = "repeat the run, with the clock set before the start and the machine kept awake"
+        return [Doubt("clock set", text, advice, run.number)]
