@@ -6,6 +6,7 @@ machine; costs are of the disks of all nodes, a month at list price, and of what
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -64,11 +65,8 @@ class Forecast:
 
 def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked (`platforms.unasked`)."""
-    of_each = [sum(run.workload == load.name for run in plan.runs) for load in plan.workloads]
-    cells = [
-        CellTime(load.name, durations.run_s(load), runs)
-        for load, runs in zip(plan.workloads, of_each, strict=True)
-    ]
+    runs = Counter(run.workload for run in plan.runs)
+    cells = [CellTime(load.name, durations.run_s(load), runs[load.name]) for load in plan.workloads]
     found = loads(plan, parts, world)
     passed: list[str] = []
     problems: dict[str, TierbenchError] = {}  # of several tiers alike, once

@@ -19,7 +19,6 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions.decision import decisions
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.statistics.looks import repetitions
@@ -218,13 +217,10 @@ def decided(progress: Progress) -> Following:
         found = [one for one in decisions(campaign, limits, doubts) if one.is_open]
         more = [one for one in found if repetitions(plan, one.workload) < max(plan.looks)]
         for decision in found:
-            progress.note(_told(plan, decision))
+            made, most = repetitions(plan, decision.workload), max(plan.looks)
+            what = f"one more of at most {most}" if made < most else "no more, as asked"
+            text = f"{decision.workload} is open after {made} repetitions, {what}"
+            progress.note(f"{text}: {decision.reason}")
         return grown(plan, [one.workload for one in more]) if more else None
 
     return following
-
-
-def _told(plan: Plan, decision: Decision) -> str:
-    made, most = repetitions(plan, decision.workload), max(plan.looks)
-    what = f"one more of at most {most}" if made < most else "no more, as asked"
-    return f"{decision.workload} is open after {made} repetitions, {what}: {decision.reason}"

@@ -42,7 +42,10 @@ def watched(
     """
     served: dict[str, dict[str, Any]] = {}
     disks = [_EmulatedDisk(volume, world) for volume in volumes if volume.server is not None]
-    watch = _Watch(disks, _credit_pct(tier), measure_s, world)
+    burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
+    # A bucket that starts empty is not filled.
+    credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
+    watch = _Watch(disks, credit_pct, measure_s, world.clock)
     at_once.each(_EmulatedDisk.begin, disks)
     try:
         yield replace(world, window_begins=watch.begins), served
@@ -51,13 +54,6 @@ def watched(
     for disk in disks:
         if facts := disk.facts():
             served[disk.name] = facts
-
-
-def _credit_pct(tier: Tier) -> float | None:
-    """What the buckets are filled to when the window begins. A bucket that starts empty is none."""
-    burst = tier.limits.burst
-    filled = isinstance(tier.disk, Emulated) and burst and burst.start_pct > 0
-    return burst.start_pct if burst and filled else None
 
 
 @dataclass
@@ -118,24 +114,20 @@ def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
     return {"time_s": time_s, **counters, **credits}
 
 
+@dataclass
 class _Watch:
     """Waits for the two ends of the window, on a thread of its own once they are known."""
 
-    def __init__(
-        self,
-        disks: Sequence[_EmulatedDisk],
-        credit_pct: float | None,
-        measure_s: float | None,
-        world: World,
-    ) -> None:
-        self._disks, self._credit_pct, self._measure_s = disks, credit_pct, measure_s
-        self._world = world
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+    disks: Sequence[_EmulatedDisk]
+    credit_pct: float | None
+    measure_s: float | None
+    clock: Clock
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
 
     def begins(self, time_s: float) -> None:
         """The window begins then; only the first call counts."""
-        if self._thread is None and self._disks:
+        if self._thread is None and self.disks:
             self._thread = threading.Thread(
                 target=self._follow, args=(time_s,), name="window", daemon=True
             )
@@ -146,25 +138,24 @@ class _Watch:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=60)
-        at_once.each(_EmulatedDisk.end, [disk for disk in self._disks if disk.last is None])
+        at_once.each(_EmulatedDisk.end, [disk for disk in self.disks if disk.last is None])
 
     def _follow(self, time_s: float) -> None:
         if self._wait_until(time_s):
-            at_once.each(self._filled, self._disks)
-        if self._measure_s is not None and self._wait_until(time_s + self._measure_s):
-            at_once.each(_EmulatedDisk.end, self._disks)
+            at_once.each(self._filled, self.disks)
+        if self.measure_s is not None and self._wait_until(time_s + self.measure_s):
+            at_once.each(_EmulatedDisk.end, self.disks)
 
     def _filled(self, disk: _EmulatedDisk) -> None:
-        if self._credit_pct is not None:
-            disk.fill(self._credit_pct)
+        if self.credit_pct is not None:
+            disk.fill(self.credit_pct)
         disk.begin()
 
     def _wait_until(self, time_s: float) -> bool:
         """False if the load ended before."""
-        clock = self._world.clock
-        while (left_s := time_s - clock.now()) > 0:
+        while (left_s := time_s - self.clock.now()) > 0:
             if self._stop.wait(min(left_s, 1.0)):
-                return clock.now() >= time_s - _WAKE_S
+                return self.clock.now() >= time_s - _WAKE_S
         return True
 
 
