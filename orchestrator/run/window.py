@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Doubt, Run, Volume
+from orchestrator.model import Doubt, Node, Run, Volume
 from orchestrator.powers import Clock, World
 from orchestrator.system import at_once
 from orchestrator.tier import Emulated, Tier
@@ -36,12 +36,11 @@ def watched(
 
     Name of each server of ours that plays a disk → its counters `begin` and `end`, and over the
     window `late_s`, `over_pct`, of reads and writes what `host_load.Counts` says, and `overhead`
-    (`host_load.overheads`). `measure_s`:
-    how long the window lasts; None: to the end of the block. If the generator does not say when
-    its window begins, the counters are of the whole block.
+    (`host_load.overheads`). `measure_s`: how long the window lasts; None: to the end of the block.
+    If the generator does not say when its window begins, the counters are of the whole block.
     """
     served: dict[str, dict[str, Any]] = {}
-    disks = [_EmulatedDisk(volume, world) for volume in volumes if volume.server is not None]
+    disks = [_EmulatedDisk(one, one.server, world) for one in volumes if one.server is not None]
     burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
     # A bucket that starts empty is not filled.
     credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
@@ -53,20 +52,17 @@ def watched(
         watch.over()
     for disk in disks:
         if facts := disk.facts():
-            served[disk.name] = facts
+            served[disk.server.name] = facts
 
 
 @dataclass
 class _EmulatedDisk:
     volume: Volume
+    server: Node
     world: World
     first: tuple[float, host_load.Reading] | None = None  # with the moment at which it was read
     last: tuple[float, host_load.Reading] | None = None
     more: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.volume.server.name if self.volume.server else self.volume.name
 
     def begin(self) -> None:
         self.first = self._read()
@@ -81,10 +77,9 @@ class _EmulatedDisk:
     def fill(self, percent: float) -> None:
         """Sets the burst credit. What cannot be set stays as it was, and the begin's figures say
         what that is."""
-        container = self.volume.server.container if self.volume.server else None
         with suppress(TierbenchError):
             setting = f"burst_start={disk_server.plain(percent)}"
-            disk_server.ask(container or "", ("set", setting), self.world)
+            disk_server.ask(self.server.container or "", ("set", setting), self.world)
             self.more["credit_set_pct"] = percent
 
     def facts(self) -> dict[str, Any]:
