@@ -186,8 +186,8 @@ def _load(
         raise UnfinishedError(failure.what, failure.advice or advice, failure.evidence)
     took_s = world.clock.monotonic() - started_s
     times = {"loaded_s": world.clock.now(), "took_s": took_s}
-    content: dict[str, Any] = {**identity, "addresses": network.addresses, **times, "facts": facts}
-    files.write_json(folder / DATASET, content)
+    known: dict[str, Any] = {**identity, "addresses": network.addresses, **times, "facts": facts}
+    files.write_json(folder / DATASET, known)
     if not before.resumed:
         what = paces.load_of(workload)
         name = paces.kept_as(what, profile.tier, world.platform.name, spec)

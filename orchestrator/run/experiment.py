@@ -262,17 +262,19 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         "database_before": here.database.facts(cluster, world).recorded(),
         "identity": recording.identity_of(here).recorded(),
     }
-    watch, tier = window.ClockWatch(world.clock), here.profile.tier
+    tier = here.profile.tier
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
     with _limits_in_force(here, disks):
         here.begin_phase("warm-up")
         world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
-        with window.watched(tier, disks.volumes, window_s, world) as (telling, served):
+        with (
+            window.clock_watched(world.clock, here.run, draft.doubts),
+            window.watched(tier, disks.volumes, window_s, world) as (telling, served),
+        ):
             warmup, measure = several.run(
                 here.generator, workload, cluster, clients, here.raw, telling
             )
-        draft.doubts += watch.doubts(here.run)
         here.windows(warmup, measure)
         draft.facts["disks"] = served
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()

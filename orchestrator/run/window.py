@@ -154,22 +154,16 @@ class _Watch:
         return True
 
 
-class ClockWatch:
-    """Notices if the clock was set in a run, whose window is cut by the time of day."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._began = clock.now(), clock.monotonic()
-
-    def doubts(self, run: Run) -> list[Doubt]:
-        """Doubts about the time since the watch was made."""
-        began_s, began_monotonic_s = self._began
-        passed_s = self._clock.monotonic() - began_monotonic_s
-        off_s = self._clock.now() - began_s - passed_s
-        if abs(off_s) <= CLOCK_STEP_S + CLOCK_SLEW * passed_s:
-            return []
+@contextmanager
+def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]:
+    """Adds a doubt if the clock is set in the block: a window is cut by the time of day."""
+    began_s, began_monotonic_s = clock.now(), clock.monotonic()
+    yield
+    passed_s = clock.monotonic() - began_monotonic_s
+    off_s = clock.now() - began_s - passed_s
+    if abs(off_s) > CLOCK_STEP_S + CLOCK_SLEW * passed_s:
         direction = "forward (or this machine slept)" if off_s > 0 else "back"
         text = f"while this was measured the clock went {direction} by {format_seconds(abs(off_s))}"
         text += ": the window and the rates in it may be wrong"
         advice = "repeat the run, with the clock set before the start and the machine kept awake"
-        return [Doubt("clock set", text, advice, run.number)]
+        doubts.append(Doubt("clock set", text, advice, run.number))
