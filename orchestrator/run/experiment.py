@@ -18,7 +18,7 @@ A run that fails, whatever the error, is recorded as failed (`recording`) and th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -161,12 +161,15 @@ def _started(
 ) -> Iterator[tuple[Disks, Cluster, bool]]:
     """The disks, the cluster on them, and whether the data are loaded. Nodes that do not start from
     a copy, as of some releases, start on empty disks instead, and so do those of later runs."""
-    place = snapshots[0].parent if snapshots else None
+    place, world = snapshots[0].parent if snapshots else None, here.world
+    tier, spec = here.profile.tier, here.profile.cluster
+    sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
     with ExitStack() as up:
 
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
             with here.spending(paces.RESTORE) if copies else nullcontext():
-                disks = up.enter_context(_disks(here, copies))
+                world.progress.step(f"attaching {tier.title}")
+                disks = up.enter_context(here.mechanism.attached(tier, sizes, copies, world))
             servers = [volume.server for volume in disks.volumes if volume.server is not None]
             up.enter_context(recording.logs_kept(servers, here))
             _lift_limits(here, disks)
@@ -178,7 +181,7 @@ def _started(
             if place is None or place in here.forgone:
                 raise
             up.close()
-            here.world.progress.warn(f"nodes do not start from the copied data: {error.what}")
+            world.progress.warn(f"nodes do not start from the copied data: {error.what}")
             (here.raw / "start-from-copy.txt").write_text(error.evidence)
             here.forgone[place] = error.what
             started = start(None)
@@ -187,13 +190,6 @@ def _started(
             advice = "on YugabyteDB `restore: load` loads before each run from the begin"
             here.draft.doubts.append(Doubt("not restored", text, advice, here.run.number))
         yield started
-
-
-def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContextManager[Disks]:
-    tier, spec = here.profile.tier, here.profile.cluster
-    here.world.progress.step(f"attaching {tier.title}")
-    sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
-    return here.mechanism.attached(tier, sizes, snapshots, here.world)
 
 
 def _lift_limits(here: RunContext, disks: Disks) -> None:

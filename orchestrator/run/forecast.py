@@ -85,7 +85,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         later=tuple(_later(plan, cells)),
         loads=found,
         needs=tuple(_needs(plan, parts, world)),
-        costs=tuple(_costs(plan)),
+        costs=tuple(map(_cost, plan.profiles)),
         rented=rented(plan),
         passed=tuple(passed),
         problems=tuple(problems.values()),
@@ -133,8 +133,7 @@ def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
             yield from checks.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
 
 
-def _costs(plan: Plan) -> Iterator[Cost]:
-    for profile in plan.profiles:
-        price, monthly = profile.tier.price, disks_monthly(profile)
-        rounded = None if monthly is None else round(monthly, 2)
-        yield Cost(profile.name, bought_disks(profile), rounded, price)
+def _cost(profile: Profile) -> Cost:
+    monthly = disks_monthly(profile)
+    rounded = None if monthly is None else round(monthly, 2)
+    return Cost(profile.name, bought_disks(profile), rounded, profile.tier.price)

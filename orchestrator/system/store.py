@@ -220,10 +220,9 @@ def load(campaign: Path, tables: bool = True) -> Results:
         )
     plan = _read(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
-    unknown: dict[str, Any] = {}
-    fingerprint = _whole(partial(_fingerprint, campaign / "fingerprint.json"), unknown, cut)
-    none: tuple[Gate, ...] = ()
-    gates = _whole(partial(_gates, campaign), none, cut)
+    file = campaign / "fingerprint.json"
+    fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
+    gates = _whole(partial(_gates, campaign), tuple[Gate, ...](), cut)
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
         if record := _whole(partial(_read, file, Record), None, cut):
