@@ -24,7 +24,6 @@ from orchestrator.powers import Machine
 
 BLOCK = "/sys/class/block"
 _SECTOR_BYTES = 512
-_LVM = "LVM-"  # how the uuid begins that LVM gives a mapped device
 DISKSTATS = "/proc/diskstats"
 _MS = 1e-3
 
@@ -32,10 +31,6 @@ _MS = 1e-3
 def _words(text: str) -> str:
     """Identities are padded with spaces."""
     return " ".join(text.split())
-
-
-def _kib(text: str) -> int:
-    return int(text) * 1024
 
 
 def _chosen(text: str) -> str:
@@ -46,9 +41,9 @@ def _chosen(text: str) -> str:
 _OF_DISK: tuple[tuple[str, tuple[str, ...], Callable[[str], Any]], ...] = (
     ("write_cache", ("queue/write_cache",), _words),
     ("scheduler", ("queue/scheduler",), _chosen),
-    ("read_ahead_bytes", ("queue/read_ahead_kb",), _kib),
+    ("read_ahead_bytes", ("queue/read_ahead_kb",), lambda text: int(text) * 1024),
     ("rotational", ("queue/rotational",), lambda text: text.strip() == "1"),
-    ("max_io_bytes", ("queue/max_sectors_kb",), _kib),
+    ("max_io_bytes", ("queue/max_sectors_kb",), lambda text: int(text) * 1024),
     ("vendor", ("device/vendor",), _words),
     ("model", ("device/model",), _words),
     ("serial", ("device/serial", "serial"), _words),
@@ -81,38 +76,27 @@ def physical(device: str, machine: Machine) -> frozenset[str]:
 def facts(device: str, machine: Machine) -> dict[str, Any]:
     """What a reader must know of a device. `members`: the same of each device that it is made of.
     What cannot be read is left out."""
-    return dict(_facts(device, machine))
-
-
-def _facts(device: str, machine: Machine) -> Iterator[tuple[str, Any]]:
     disk = whole(device, machine)
-    yield "device", device
-    yield "disk", disk
+    here = f"{BLOCK}/{disk}"
+    found: dict[str, Any] = {"device": device, "disk": disk}
     with suppress(OSError, ValueError):
-        yield "size_bytes", int(machine.read(f"{BLOCK}/{device}/size")) * _SECTOR_BYTES
+        found["size_bytes"] = int(machine.read(f"{BLOCK}/{device}/size")) * _SECTOR_BYTES
     for name, files, read in _OF_DISK:
         for file in files:
             with suppress(OSError, ValueError):
-                yield name, read(machine.read(f"{BLOCK}/{disk}/{file}"))
+                found[name] = read(machine.read(f"{here}/{file}"))
                 break
-    yield from _made_by(disk, machine)
-    if parts := members(device, machine):
-        yield "members", {part: facts(part, machine) for part in parts}
-
-
-def _made_by(disk: str, machine: Machine) -> Iterator[tuple[str, Any]]:
-    """The volume of LVM or of another mapper, or the array of md, that a device is."""
-    here = f"{BLOCK}/{disk}"
-    with suppress(OSError):
+    with suppress(OSError):  # the volume of LVM, whose uuids begin so, or of another mapper
         mapped_name, uuid = (machine.read(f"{here}/dm/{name}").strip() for name in ("name", "uuid"))
-        kind = "LVM" if uuid.startswith(_LVM) else uuid.partition("-")[0] or "mapped"
-        yield "volume", {"name": mapped_name, "kind": kind}
-    with suppress(OSError):
-        level = machine.read(f"{here}/md/level").strip()
-        array: dict[str, Any] = {"level": level}
-        with suppress(OSError, ValueError):
-            array["chunk_bytes"] = int(machine.read(f"{here}/md/chunk_size"))
-        yield "array", array
+        kind = "LVM" if uuid.startswith("LVM-") else uuid.partition("-")[0] or "mapped"
+        found["volume"] = {"name": mapped_name, "kind": kind}
+    with suppress(OSError):  # the array of md
+        found["array"] = {"level": machine.read(f"{here}/md/level").strip()}
+        with suppress(ValueError):
+            found["array"]["chunk_bytes"] = int(machine.read(f"{here}/md/chunk_size"))
+    if parts := members(device, machine):
+        found["members"] = {part: facts(part, machine) for part in parts}
+    return found
 
 
 def made_of(found: dict[str, Any]) -> str:

@@ -43,10 +43,8 @@ def groups(machine: Machine, node: Node) -> Mapping[str, str]:
 
 def process_of(machine: Machine, node: Node) -> int:
     """The number of the container's first process on its machine. OSError if it is not known."""
-    if node.process_id is not None:
-        return node.process_id
-    process_id = None
-    if node.container_id and isinstance(machine, ReadAtOnce):
+    process_id = node.process_id
+    if process_id is None and node.container_id and isinstance(machine, ReadAtOnce):
         process_id = machine.locate(node.container_id).process_id
     if process_id is None:
         raise OSError("no process of its container is known")

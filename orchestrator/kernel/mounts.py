@@ -150,19 +150,14 @@ def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
     """Tells if the system itself is on the same disk, on whatever partition or volume of it."""
     system = holding(Path("/"), mount_points(machine), machine)
     device = device_name(system, machine)
-    if device is None:
-        return False
-    return bool(
-        block_devices.physical(device, machine) & block_devices.physical(disk.device, machine)
-    )
+    own_disks = block_devices.physical(disk.device, machine)
+    return device is not None and bool(own_disks & block_devices.physical(device, machine))
 
 
 def is_there(disk: RealDisk, machine: Machine) -> bool:
     """Tells if the same disk is still mounted at the same place."""
-    if not machine.exists(f"{BLOCK}/{disk.device}"):
-        return False
     mount = disk.mount
-    return any(
+    return machine.exists(f"{BLOCK}/{disk.device}") and any(
         (other.id, other.path, other.device) == (mount.id, mount.path, mount.device)
         for other in mount_points(machine)
     )

@@ -17,7 +17,7 @@ from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
-from orchestrator.units import format_bytes
+from orchestrator.units import counted, format_bytes
 
 
 def check(plan: Plan, parts: Parts, world: World) -> None:
@@ -79,17 +79,12 @@ class Need:
         return self.needed_bytes * told <= self.free_bytes
 
     def __str__(self) -> str:
+        needs = f"{self.profile} needs {format_bytes(self.needed_bytes)} {self.what}"
+        has = format_bytes(self.free_bytes)
+        if self.place is None:
+            return f"{needs}; {self.machine or 'this machine'} has {has}"
         on = f" of {self.machine}" if self.machine else ""
-        has = (
-            f"{self.machine or 'this machine'} has"
-            if self.place is None
-            else f"{self.place}{on} has"
-        )
-        free = "" if self.place is None else " free"
-        return (
-            f"{self.profile} needs {format_bytes(self.needed_bytes)} {self.what}; "
-            f"{has} {format_bytes(self.free_bytes)}{free}"
-        )
+        return f"{needs}; {self.place}{on} has {has} free"
 
 
 def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> None:
@@ -121,7 +116,7 @@ def _disks(
     profile: Profile, workload: Workload, mechanism: TakesSpace, world: World
 ) -> Iterator[Need]:
     nodes, each_bytes = profile.cluster.nodes, profile.cluster.size.disk_bytes
-    what = f"for the disks of {_counted(nodes)}"
+    what = f"for the disks of {counted(nodes, 'node')}"
     if workload.database is not None:  # one disk with one file, however large the disk
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
         what = f"for the file of {workload.name}"
@@ -157,7 +152,7 @@ def _memory(profile: Profile, world: World) -> Iterator[Need]:
     nodes = math.ceil(cluster.nodes / len(machines))
     for machine in machines:
         if (installed := machine.facts().memory_bytes) > 0:
-            what = f"of memory for {_counted(nodes)}"
+            what = f"of memory for {counted(nodes, 'node')}"
             name, needed_bytes = _named(machine, machines), nodes * cluster.size.memory_bytes
             yield Need(profile.name, what, None, needed_bytes, installed, name)
 
@@ -186,10 +181,6 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
 
 def _named(machine: Machine, machines: Sequence[Machine]) -> str:
     return machine.name if len(machines) > 1 else ""
-
-
-def _counted(nodes: int) -> str:
-    return "1 node" if nodes == 1 else f"{nodes} nodes"
 
 
 # ------------------------------------------------------------------ whether clusters come up

@@ -61,9 +61,13 @@ class BurstCredit:
             return found
         series = _series(samples)
         for place, on_it in results.by_disk(nodes).items():
-            state = self._disks.get((tier.name, *place)) or self._at_gate(tier, place)
+            state = self._disks.get((tier.name, *place))
             if isinstance(tier.disk, ClassVolumes):  # another volume for each run, and for the gate
                 state = _DiskCredit(burst_credit.unknown(tier))
+            elif state is None:
+                state = _DiskCredit(burst_credit.unknown(tier), self._counters.get(place))
+                if gate := self._gates.get(tier.name):
+                    state.buckets = burst_credit.by_gate(state.buckets, gate, place[0], place[-1])
             at_start = state.buckets
             for now in series.get(on_it[0].name, ()):
                 buckets = state.buckets
@@ -76,12 +80,6 @@ class BurstCredit:
             found |= {node.name: burst_credit.recorded(at_start) for node in on_it}
         return found
 
-    def _at_gate(self, tier: Tier, place: tuple[str, ...]) -> _DiskCredit:
-        buckets: Buckets = burst_credit.unknown(tier)
-        if gate := self._gates.get(tier.name):
-            buckets = burst_credit.by_gate(buckets, gate, place[0], place[-1])
-        return _DiskCredit(buckets, self._counters.get(place))
-
 
 def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
     """Node → its disk's counters, in order of time, where all of them were read."""
@@ -91,12 +89,8 @@ def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
             of_node = rows.setdefault(sample.node, {})
             of_node.setdefault(sample.time_s, {})[sample.metric] = sample.value
     return {
-        node: [
-            _seen(time_s, row)
-            for time_s, row in sorted(of_node.items())
-            if len(row) == len(COUNTERS)
-        ]
-        for node, of_node in rows.items()
+        node: [_seen(at_s, row) for at_s, row in sorted(found.items()) if len(row) == len(COUNTERS)]
+        for node, found in rows.items()
     }
 
 

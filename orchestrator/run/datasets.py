@@ -41,12 +41,11 @@ def ensure(
 
     None if the tier or the database cannot start from a copy: then the run loads by itself.
     """
-    mechanism = parts.tiers[profile.tier.disk.enforcement]
-    snapshots = _snapshots(profile, workload, seed, parts, world)
-    if snapshots is None or not isinstance(mechanism, Restorable):
+    planned = _planned(profile, workload, seed, parts, world)
+    if planned is None:
         return None
+    snapshots, mechanism, identity = planned
     if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(snapshots, mechanism, world):
-        identity = _identity(profile.cluster, workload, seed, parts, world)
         _load(snapshots, identity, profile, workload, mechanism, parts, world)
     with suppress(OSError):
         (_folder(snapshots, world) / DATASET).touch()  # used now, as `hold_to` reads it
@@ -58,26 +57,38 @@ def whereabouts(
 ) -> tuple[str | None, bool]:
     """Which kept data set the runs start from, and whether it is loaded already. None if every run
     loads by itself. Nothing is loaded now."""
-    snapshots = _snapshots(profile, workload, seed, parts, world)
-    if snapshots is None:
+    planned = _planned(profile, workload, seed, parts, world)
+    if planned is None:
         return None, False
+    snapshots, _, _ = planned
     return snapshots[0].parent.name, "addresses" in _kept(snapshots, world)
 
 
-def _snapshots(
+def _planned(
     profile: Profile, workload: Workload, seed: int, parts: Parts, world: World
-) -> tuple[Path, ...] | None:
-    """Where the snapshots of the data set are, or will be. None if every run loads."""
+) -> tuple[tuple[Path, ...], Restorable, dict[str, Any]] | None:
+    """Where the snapshots of the data set are, or will be, who makes them, and everything that
+    decides their bytes. None if every run loads."""
     mechanism, spec = parts.tiers[profile.tier.disk.enforcement], profile.cluster
-    if not isinstance(mechanism, Restorable):
+    database = parts.databases[spec.database]
+    if not isinstance(mechanism, Restorable) or not database.restores(spec):
         return None
-    if not parts.databases[spec.database].restores(spec):
-        return None
-    identity = _identity(spec, workload, seed, parts, world)
+    identity = {
+        "family": workload.dataset.family,
+        "parameters": dict(workload.dataset.parameters),
+        "loader": parts.load_generators[workload.generator].loader_version(workload, world),
+        "database": spec.database,
+        "image": database.image(spec, world),
+        "nodes": spec.nodes,
+        "replication_factor": spec.replication_factor,
+        "disk_bytes": spec.node.disk_bytes if spec.node else None,
+        "settings": dict(spec.settings) | dict(spec.existing),
+        "seed": seed,
+    }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
     snapshots = mechanism.snapshots(profile.tier, spec.nodes, key, world)
     there = mechanism.restores(profile.tier, _sizes(spec), snapshots, world)
-    return snapshots if there else None
+    return (snapshots, mechanism, identity) if there else None
 
 
 def _sizes(spec: ClusterSpec) -> list[int]:
@@ -126,24 +137,6 @@ def _are_there(snapshots: Sequence[Path], world: World) -> bool:
     return restoring.are_there(snapshots, world)
 
 
-def _identity(
-    spec: ClusterSpec, workload: Workload, seed: int, parts: Parts, world: World
-) -> dict[str, Any]:
-    """Everything that decides the bytes on the disks."""
-    return {
-        "family": workload.dataset.family,
-        "parameters": dict(workload.dataset.parameters),
-        "loader": parts.load_generators[workload.generator].loader_version(workload, world),
-        "database": spec.database,
-        "image": parts.databases[spec.database].image(spec, world),
-        "nodes": spec.nodes,
-        "replication_factor": spec.replication_factor,
-        "disk_bytes": spec.node.disk_bytes if spec.node else None,
-        "settings": dict(spec.settings) | dict(spec.existing),
-        "seed": seed,
-    }
-
-
 def _load(
     snapshots: Sequence[Path],
     identity: Mapping[str, Any],
@@ -183,16 +176,18 @@ def _load(
         before.discard(snapshots, world)
         raise
     if failure is not None:
-        raise before.failed(failure, network.addresses, snapshots, world)
+        if failure.what == before.failure:
+            before.discard(snapshots, world)
+            advice = "it failed twice alike, so the next run loads anew"
+        else:  # the disks are kept
+            content = {"addresses": network.addresses, "failure": failure.what}
+            files.write_json(folder / _LOADING, content)
+            advice = "the next run goes on with this load; `tierbench clean` removes it"
+        raise UnfinishedError(failure.what, failure.advice or advice, failure.evidence)
     took_s = world.clock.monotonic() - started_s
-    content = {
-        **identity,
-        "addresses": network.addresses,
-        "loaded_s": world.clock.now(),
-        "took_s": took_s,
-        "facts": facts,
-    }
-    files.write_json(folder / DATASET, content)
+    times = {"loaded_s": world.clock.now(), "took_s": took_s}
+    known: dict[str, Any] = {**identity, "addresses": network.addresses, **times, "facts": facts}
+    files.write_json(folder / DATASET, known)
     if not before.resumed:
         what = paces.load_of(workload)
         name = paces.kept_as(what, profile.tier, world.platform.name, spec)
@@ -229,7 +224,8 @@ class _Unfinished:
 
     @contextmanager
     def going_on(self, addresses: tuple[str, ...]) -> Iterator[None]:
-        """From here on the disks change: they are not started from again, unless `failed` says so.
+        """From here on the disks change: they are not started from again, unless a failed load
+        writes so.
 
         UnavailableError if the nodes would be at other addresses, at which some databases do not
         start."""
@@ -249,35 +245,16 @@ class _Unfinished:
             if disk_files.are_far(snapshots, world):
                 disk_files.discard(snapshots, world)
 
-    def failed(
-        self,
-        error: UnfinishedError,
-        addresses: tuple[str, ...],
-        snapshots: Sequence[Path],
-        world: World,
-    ) -> UnfinishedError:
-        """Keeps the disks, unless the load has failed alike before; returns the error to raise."""
-        if error.what == self.failure:
-            self.discard(snapshots, world)
-            advice = "it failed twice alike, so the next run loads anew"
-        else:
-            content = {"addresses": addresses, "failure": error.what}
-            files.write_json(self.folder / _LOADING, content)
-            advice = "the next run goes on with this load; `tierbench clean` removes it"
-        return UnfinishedError(error.what, error.advice or advice, error.evidence)
-
 
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     """Nodes for loading, which is not measured: they may have more memory, and all CPUs, where one
     need not ask for them, else those that nobody has asked for."""
     if spec.node is None:
         return spec
-    platform: Any = world.platform
-    cpus = (
-        platform.free_cpus(spec.nodes)
-        if isinstance(platform, Promises)
-        else float(world.machine.facts().cpus)
-    )
+    if isinstance(world.platform, Promises):
+        cpus = world.platform.free_cpus(spec.nodes)
+    else:
+        cpus = float(world.machine.facts().cpus)
     node = NodeSize(
         cpus=max(spec.size.cpus, cpus),
         memory_bytes=max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes),

@@ -12,13 +12,13 @@
  7. after the last run, and as often between as the plan says: the gates of real disks again
 
 A run that fails, whatever the error, is recorded as failed (`recording`) and the plan goes on
-(`setbacks` says how far); an interrupt is recorded and passed on.
+(`Setbacks` says how far); an interrupt is recorded and passed on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,11 +36,9 @@ from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
-from orchestrator.run.schedule import Following, Schedule, nothing
-from orchestrator.run.setbacks import ClockWatch, Setbacks
+from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import store
-from orchestrator.tier import Gate
 
 
 def execute(
@@ -62,42 +60,28 @@ def execute(
         left_behind = error
         world.progress.warn(f"{error.what}; the campaign goes on beside it")
     checks.check(plan, parts, world)
-    with _reserved(plan, parts, world):
+    with ExitStack() as up:
+        for profile in plan.profiles:
+            database = parts.databases[profile.cluster.database]
+            if isinstance(database, Shared):  # other campaigns are kept off it
+                up.enter_context(database.reserved(profile.cluster, world))
         facts = {**fingerprint, "images": images(plan, parts, world)}
         now_s = world.clock.now()
         if begun is None:
             campaign = store.create(results, plan, facts, now_s)
         else:
             campaign, plan = begun.folder, begun.begin(facts, now_s)
-        schedule = Schedule(
-            plan, campaign, following, world.progress.warn, begun.finished if begun else ()
-        )
-        setbacks = Setbacks(schedule, campaign, world, left_behind)
-        _all_runs(schedule, parts, world, campaign, setbacks, begun.before.gates if begun else ())
+        taken, made = (begun.before.gates, begun.finished) if begun else ((), ())
+        schedule = Schedule(plan, campaign, following, world.progress.warn, made)
+        keep = partial(store.save_gates, campaign)
+        gates = Gates(parts.tiers, world, schedule, lambda new: keep((*taken, *new)))
+        _all_runs(schedule, parts, world, gates, Setbacks(schedule, world, left_behind))
     return campaign
 
 
-@contextmanager
-def _reserved(plan: Plan, parts: Parts, world: World) -> Iterator[None]:
-    """Keeps other campaigns off every cluster that others run."""
-    with ExitStack() as up:
-        for profile in plan.profiles:
-            database = parts.databases[profile.cluster.database]
-            if isinstance(database, Shared):
-                up.enter_context(database.reserved(profile.cluster, world))
-        yield
-
-
 def _all_runs(
-    schedule: Schedule,
-    parts: Parts,
-    world: World,
-    campaign: Path,
-    setbacks: Setbacks,
-    taken: Sequence[Gate],
+    schedule: Schedule, parts: Parts, world: World, gates: Gates, setbacks: Setbacks
 ) -> None:
-    keep = partial(store.save_gates, campaign)
-    gates = Gates(parts.tiers, world, schedule, lambda new: keep((*taken, *new)))
     left, forgone = TimeLeft(), dict[Path, str]()
     for run in schedule:
         plan = schedule.plan
@@ -108,11 +92,11 @@ def _all_runs(
         seed = plan.seed * 1000 + run.repetition
         own = replace(world, scope=f"{world.scope}-{run.number}", seed=seed)
         draft = Draft(doubts=setbacks.doubts(run))
-        here = RunContext(plan, run, parts, gates, campaign, own, draft, forgone)
+        here = RunContext(plan, run, parts, gates, schedule.folder, own, draft, forgone)
         with recording.recorded(here):
             carry_out(here)
         took_s = world.clock.monotonic() - started_s
-        status.announce(campaign, run, world)
+        status.announce(schedule.folder, run, world)
         left.took(plan.workload(run.workload), took_s)
         _learn(here, took_s)
         schedule.after(run)
@@ -140,36 +124,35 @@ def _learn(here: RunContext, took_s: float) -> None:
 
 def carry_out(here: RunContext) -> None:
     """Does one run: steps 4 and 5."""
-    snapshots = _data_set(here)
-    _require_honest_disks(here)
+    profile, world, draft = here.profile, here.world, here.draft
+    here.begin_phase("load")
+    with here.spending("data set"):
+        snapshots = datasets.ensure(profile, here.workload, here.plan.seed, here.parts, world)
+    here.begin_phase("prepare")
+    with here.spending(paces.GATES):
+        draft.gate = here.gates.of(profile.tier)
+        require_passed(draft.gate)
+    count = profile.cluster.clients
     with (
         _started(here, snapshots) as (disks, cluster, is_loaded),
-        _clients(here, cluster) as clients,
+        several.running(
+            here.generator, count, cluster.network, here.raw, world, cluster.tls
+        ) as clients,
         _sampled(here, disks, cluster, clients),
     ):
         try:
             if not is_loaded:
                 _load(here, cluster, clients[0])
-            _warm(here, cluster)
+            here.begin_phase("prepare")
+            world.progress.step("warming the cache")
+            with here.spending("warm"):
+                here.database.warm(cluster, world)
+            here.database.begin_measuring(cluster, world)
             _measure(here, disks, cluster, clients)
-            here.world.platform.guard.beats.renew()  # it may be lost since this machine slept
+            world.platform.guard.beats.renew()  # it may be lost since this machine slept
             recording.done(here)
         finally:
             here.begin_phase("teardown")
-
-
-def _data_set(here: RunContext) -> Sequence[Path] | None:
-    """Snapshots of the loaded data set; None if the run must load by itself."""
-    here.begin_phase("load")
-    with here.spending("data set"):
-        return datasets.ensure(here.profile, here.workload, here.plan.seed, here.parts, here.world)
-
-
-def _require_honest_disks(here: RunContext) -> None:
-    here.begin_phase("prepare")
-    with here.spending(paces.GATES):
-        here.draft.gate = here.gates.of(here.profile.tier)
-        require_passed(here.draft.gate)
 
 
 @contextmanager
@@ -178,12 +161,15 @@ def _started(
 ) -> Iterator[tuple[Disks, Cluster, bool]]:
     """The disks, the cluster on them, and whether the data are loaded. Nodes that do not start from
     a copy, as of some releases, start on empty disks instead, and so do those of later runs."""
-    place = snapshots[0].parent if snapshots else None
+    place, world = snapshots[0].parent if snapshots else None, here.world
+    tier, spec = here.profile.tier, here.profile.cluster
+    sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
     with ExitStack() as up:
 
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
             with here.spending(paces.RESTORE) if copies else nullcontext():
-                disks = up.enter_context(_disks(here, copies))
+                world.progress.step(f"attaching {tier.title}")
+                disks = up.enter_context(here.mechanism.attached(tier, sizes, copies, world))
             servers = [volume.server for volume in disks.volumes if volume.server is not None]
             up.enter_context(recording.logs_kept(servers, here))
             _lift_limits(here, disks)
@@ -195,7 +181,7 @@ def _started(
             if place is None or place in here.forgone:
                 raise
             up.close()
-            here.world.progress.warn(f"nodes do not start from the copied data: {error.what}")
+            world.progress.warn(f"nodes do not start from the copied data: {error.what}")
             (here.raw / "start-from-copy.txt").write_text(error.evidence)
             here.forgone[place] = error.what
             started = start(None)
@@ -206,28 +192,18 @@ def _started(
         yield started
 
 
-def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContextManager[Disks]:
-    tier, spec = here.profile.tier, here.profile.cluster
-    here.world.progress.step(f"attaching {tier.title}")
-    sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
-    mechanism = here.parts.tiers[tier.disk.enforcement]
-    return mechanism.attached(tier, sizes, snapshots, here.world)
-
-
 def _lift_limits(here: RunContext, disks: Disks) -> None:
     """For what is not measured, loads of the run included: those of a data set have none either."""
-    mechanism = here.parts.tiers[here.profile.tier.disk.enforcement]
-    if isinstance(mechanism, LiftsLimits):
+    if isinstance(here.mechanism, LiftsLimits):
         with suppress(TierbenchError):  # a disk that keeps its limits only takes longer
-            mechanism.lift(here.profile.tier, disks, here.world)
+            here.mechanism.lift(here.profile.tier, disks, here.world)
 
 
 @contextmanager
 def _limits_in_force(here: RunContext, disks: Disks) -> Iterator[None]:
     """The limits are as the tier declares them, read back at both ends of the block, and lifted
     when it has ended well. What a person changed meanwhile is a doubt of its own."""
-    tier, world = here.profile.tier, here.world
-    mechanism = here.parts.tiers[tier.disk.enforcement]
+    tier, world, mechanism = here.profile.tier, here.world, here.mechanism
     if isinstance(mechanism, LiftsLimits):
         mechanism.enforce(tier, disks, world)
     yield
@@ -254,11 +230,6 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
             yield cluster
 
 
-def _clients(here: RunContext, cluster: Cluster) -> AbstractContextManager[tuple[Node, ...]]:
-    count, world = here.profile.cluster.clients, here.world
-    return several.running(here.generator, count, cluster.network, here.raw, world, cluster.tls)
-
-
 @contextmanager
 def _sampled(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
@@ -279,14 +250,6 @@ def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
         here.database.settle(cluster, here.world)
 
 
-def _warm(here: RunContext, cluster: Cluster) -> None:
-    here.begin_phase("prepare")
-    here.world.progress.step("warming the cache")
-    with here.spending("warm"):
-        here.database.warm(cluster, here.world)
-    here.database.begin_measuring(cluster, here.world)
-
-
 def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]) -> None:
     draft, world, workload = here.draft, here.world, here.workload
     # Known before the run, so that a run that fails has it too.
@@ -295,34 +258,29 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         "database_before": here.database.facts(cluster, world).recorded(),
         "identity": recording.identity_of(here).recorded(),
     }
-    watch, tier = ClockWatch(world.clock), here.profile.tier
+    tier = here.profile.tier
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
     with _limits_in_force(here, disks):
         here.begin_phase("warm-up")
         world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
-        with window.watched(tier, disks.volumes, window_s, world) as (telling, served):
+        with (
+            window.clock_watched(world.clock, here.run, draft.doubts),
+            window.watched(tier, disks.volumes, window_s, world) as (telling, served),
+        ):
             warmup, measure = several.run(
                 here.generator, workload, cluster, clients, here.raw, telling
             )
-        draft.doubts += watch.doubts(here.run)
         here.windows(warmup, measure)
-        draft.facts |= {
-            "disks": served,
-            **_credit(here, measure.start_s),
-            "database": here.database.facts(cluster, world).recorded(),
-        }
+        draft.facts["disks"] = served
+        samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
+        credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)
+        if credit:
+            draft.facts["burst_credit"] = credit
+        draft.facts["database"] = here.database.facts(cluster, world).recorded()
     with here.spending("check"):
         draft.facts["checked"] = dict(here.generator.verify(workload, cluster, world))
     here.begin_phase("read")
     draft.result = several.read(
         here.generator, workload, clients, here.raw, measure.start_s, measure.end_s
     )
-
-
-def _credit(here: RunContext, start_s: float) -> dict[str, Any]:
-    """The fact `burst_credit` of a real disk that bursts."""
-    draft = here.draft
-    samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
-    found = here.gates.credit.of_run(here.profile.tier, draft.nodes, samples, start_s)
-    return {"burst_credit": found} if found else {}

@@ -6,6 +6,7 @@ machine; costs are of the disks of all nodes, a month at list price, and of what
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -65,11 +66,8 @@ class Forecast:
 
 def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked (`platforms.unasked`)."""
-    of_each = [sum(run.workload == load.name for run in plan.runs) for load in plan.workloads]
-    cells = [
-        CellTime(load.name, run_s(load), runs)
-        for load, runs in zip(plan.workloads, of_each, strict=True)
-    ]
+    runs = Counter(run.workload for run in plan.runs)
+    cells = [CellTime(load.name, run_s(load), runs[load.name]) for load in plan.workloads]
     found = loads(plan, parts, world)
     passed: list[str] = []
     problems: dict[str, TierbenchError] = {}  # of several tiers alike, once
@@ -88,7 +86,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         later=tuple(_later(plan, cells)),
         loads=found,
         needs=tuple(_needs(plan, parts, world)),
-        costs=tuple(_costs(plan)),
+        costs=tuple(map(_cost, plan.profiles)),
         rented=rented(plan),
         passed=tuple(passed),
         problems=tuple(problems.values()),
@@ -136,8 +134,7 @@ def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
             yield from checks.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
 
 
-def _costs(plan: Plan) -> Iterator[Cost]:
-    for profile in plan.profiles:
-        price, monthly = profile.tier.price, disks_monthly(profile)
-        rounded = None if monthly is None else round(monthly, 2)
-        yield Cost(profile.name, bought_disks(profile), rounded, price)
+def _cost(profile: Profile) -> Cost:
+    monthly = disks_monthly(profile)
+    rounded = None if monthly is None else round(monthly, 2)
+    return Cost(profile.name, bought_disks(profile), rounded, profile.tier.price)

@@ -14,7 +14,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -30,7 +29,7 @@ from orchestrator.run import observed
 from orchestrator.run.credit import BurstCredit
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import files
-from orchestrator.tier import Gate, GateCheck, Tier, in_layout
+from orchestrator.tier import Gate, Tier, in_layout
 from orchestrator.tiers.common.emulated import disk_files, host_load
 from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_quantity, format_seconds
@@ -53,33 +52,6 @@ class GatePlace:
     placement: str = "node-1"
     nodes: tuple[str, ...] = ()
 
-    def named(self, check: GateCheck) -> GateCheck:
-        return replace(check, disk=f"{self.nodes[0]} ({self.machine.name})", nodes=self.nodes)
-
-
-def _gate_places(nodes: int, world: World) -> tuple[GatePlace, ...]:
-    """Each machine that runs some of so many nodes, once. Of several machines the platform decides
-    which: nodes are then started there for a moment, empty."""
-    machines = world.platform.machines()
-    if len(machines) == 1:
-        return (GatePlace(machines[0]),)
-    found: dict[str, GatePlace] = {}
-    for number, machine in enumerate(disk_files.machines_of_nodes(nodes, world), start=1):
-        node = f"node-{number}"
-        place = found.setdefault(machine.name, GatePlace(machine, node))
-        found[machine.name] = replace(place, nodes=(*place.nodes, node))
-    return tuple(found.values())
-
-
-def _machine_identity(place: GatePlace, world: World) -> Any:
-    """What a kept gate depends on of its machine. This computer has the cache to itself; gates of
-    others lie there side by side."""
-    facts = place.machine.facts()
-    kind = (facts.kernel, facts.cpus, facts.cpu_model)
-    if is_here(world):
-        return kind
-    return (world.platform.facts().get("ID"), place.machine.name, *kind)
-
 
 def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
     """One gate with the checks of all machines, as old as the oldest and as busy as the busiest;
@@ -88,10 +60,15 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
     if not place.nodes:
         return first
     devices = {place.machine.name: dict(gate.device) for place, gate in gates}
+    checks = (
+        replace(check, disk=f"{place.nodes[0]} ({place.machine.name})", nodes=place.nodes)
+        for place, gate in gates
+        for check in gate.checks
+    )
     return Gate(
         first.tier,
         min(gate.taken_s for _, gate in gates),
-        tuple(place.named(check) for place, gate in gates for check in gate.checks),
+        tuple(checks),
         {**first.device, **host_load.worst(devices.values()), "machines": devices},
         reused=all(gate.reused for _, gate in gates),
     )
@@ -114,19 +91,18 @@ class Gates:
         self._mechanisms, self._world, self._keep = mechanisms, world, keep
         self._nodes = nodes
         self._schedule = schedule
-        self._in_force: dict[str, Gate] = {}
+        self._in_force: dict[str, tuple[Tier, Gate]] = {}
         self._all: list[Gate] = []
-        self._tiers: dict[str, Tier] = {}
         self._attempts = 0
         self.credit = BurstCredit(world)
 
     def of(self, tier: Tier) -> Gate:
         """The gate in force, passed or not: of this campaign, kept from before, or taken now. One
         that failed is taken again: a busy minute costs one run."""
-        if tier.name not in self._in_force or not self._in_force[tier.name].passed:
-            drain = self._schedule is not None and self._schedule.plan.drain
-            self._add(tier, self.measure(tier, drain=drain, may_be_kept=True))
-        return self._in_force[tier.name]
+        if tier.name in self._in_force and (before := self._in_force[tier.name][1]).passed:
+            return before
+        drain = self._schedule is not None and self._schedule.plan.drain
+        return self._add(tier, self.measure(tier, drain=drain, may_be_kept=True))
 
     def after(self, run: Run) -> None:
         """Takes the gates of real disks that are due after `run`. Whatever goes wrong with one is
@@ -137,26 +113,26 @@ class Gates:
         plan, is_last = schedule.plan, schedule.is_last(run)
         if not is_last and not (plan.gate_every and run.number % plan.gate_every == 0):
             return
-        for tier in list(self._tiers.values()):
-            before = self._in_force[tier.name]
+        for tier, before in list(self._in_force.values()):
             if not (tier.disk.is_real and before.checks and before.passed):
                 continue
             try:
-                self._add(tier, self.measure(tier, drain=plan.drain and not is_last))
+                gate = self._add(tier, self.measure(tier, drain=plan.drain and not is_last))
             except Exception as error:
-                del self._in_force[tier.name], self._tiers[tier.name]
+                del self._in_force[tier.name]
                 what = f"the truth gate of {tier.name} after run {run.number} could not be taken"
                 self._world.progress.warn(f"{what}: {error}")
                 continue
-            if not self._in_force[tier.name].passed:
+            if not gate.passed:
                 what = f"after run {run.number} the disk of {tier.name} does not pass its gate"
                 self._world.progress.warn(f"{what} any more")
 
-    def _add(self, tier: Tier, gate: Gate) -> None:
-        self._tiers[tier.name], self._in_force[tier.name] = tier, gate
+    def _add(self, tier: Tier, gate: Gate) -> Gate:
+        self._in_force[tier.name] = tier, gate
         self._all.append(gate)
         self.credit.checked(tier, gate)
         self._keep(self._all)
+        return gate
 
     def measure(
         self, tier: Tier, thorough: bool = False, drain: bool = False, may_be_kept: bool = False
@@ -171,14 +147,23 @@ class Gates:
         return _as_one(gates)
 
     def _places(self, tier: Tier) -> tuple[GatePlace, ...]:
-        """Where the gate is taken: once, where the mechanism has its disks, or on each machine."""
+        """Where the gate is taken: once, where the mechanism has its disks, or on each machine that
+        runs some of the nodes. Of several machines the platform decides which: nodes are then
+        started there for a moment, empty."""
         if not isinstance(self._mechanisms[tier.disk.enforcement], MadeOnMachines):
             return (GatePlace(self._world.machine),)
         nodes = self._nodes
         if self._schedule is not None:
             profiles = self._schedule.plan.profiles
             nodes = max(one.cluster.nodes for one in profiles if one.tier.name == tier.name)
-        return _gate_places(nodes, self._scoped())
+        machines, places = self._world.platform.machines(), dict[str, GatePlace]()
+        if len(machines) == 1:
+            return (GatePlace(machines[0]),)
+        for number, machine in enumerate(disk_files.machines_of_nodes(nodes, self._scoped()), 1):
+            node = f"node-{number}"
+            place = places.setdefault(machine.name, GatePlace(machine, node))
+            places[machine.name] = replace(place, nodes=(*place.nodes, node))
+        return tuple(places.values())
 
     def _taken(
         self, tier: Tier, place: GatePlace, thorough: bool = False, drain: bool = False
@@ -228,10 +213,9 @@ class Gates:
         age_s = self._world.clock.now() - gate.taken_s
         if not gate.passed or not 0 <= age_s <= MAX_AGE_S:
             return None
-        ago = f"{format_seconds(age_s)} ago"
         on = f" on {place.machine.name}" if place.nodes else ""
-        text = f"truth gate of {tier.name}{on}: passed {ago}, nothing changed since"
-        self._world.progress.note(text)
+        text = f"truth gate of {tier.name}{on}: passed {format_seconds(age_s)} ago"
+        self._world.progress.note(f"{text}, nothing changed since")
         return replace(gate, tier=tier.name, reused=True)
 
     def _file(self, tier: Tier, place: GatePlace) -> Path | None:
@@ -241,14 +225,17 @@ class Gates:
         identity = mechanism.gate_identity(tier, self._world)
         if identity is None:
             return None
-        flat = asdict(tier, dict_factory=in_layout)
+        facts, flat = place.machine.facts(), asdict(tier, dict_factory=in_layout)
+        # This computer has the cache to itself; gates of others lie there side by side.
+        platform = self._world.platform
+        lies = () if is_here(self._world) else (platform.facts().get("ID"), place.machine.name)
         text = json.dumps(
             {
                 **identity,
                 "schema_version": 2,  # checks have their quantity
                 "limits": {key: value for key, value in flat.items() if key not in _NAMES},
                 "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
-                "machine": _machine_identity(place, self._world),
+                "machine": (*lies, facts.kernel, facts.cpus, facts.cpu_model),
             },
             sort_keys=True,
         )

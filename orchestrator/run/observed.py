@@ -4,7 +4,7 @@ estimates learn. A damaged or missing file is none; nothing that fails here ends
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -51,8 +51,7 @@ def note(name: str, took_s: float, world: World, amount: float | None = 1.0) -> 
     content = {**known, name: [*known.get(name, []), one][-_KEPT:]}
     with suppress(OSError):
         world.cache.mkdir(parents=True, exist_ok=True)
-        plain = {name: [asdict(one) for one in seen] for name, seen in content.items()}
-        files.write_json(world.cache / _FILE, plain)
+        files.write_json(world.cache / _FILE, _CONTENT.dump_python(content))
 
 
 def _read(cache: Path) -> dict[str, list[_Seen]]:

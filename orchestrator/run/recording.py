@@ -33,7 +33,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.parts import Database, LoadGenerator, Parts, Result
+from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import ToldOf
 from orchestrator.powers import Platform, World
@@ -97,6 +97,10 @@ class RunContext:
     @property
     def profile(self) -> Profile:
         return as_used(self.plan.profile(self.run.profile), self.workload)
+
+    @property
+    def mechanism(self) -> TierMechanism:
+        return self.parts.tiers[self.profile.tier.disk.enforcement]
 
     @property
     def database(self) -> Database:

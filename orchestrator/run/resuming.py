@@ -67,7 +67,16 @@ class Resumption:
         """Makes the folder ready to go on; returns the plan, which says so. `now`: the fingerprint
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
-        self._require_alike(differences)
+        if unknown := [name for name in self.despite if name not in ASPECTS]:
+            what = f"--despite {unknown[0]}: there is nothing of that name to differ"
+            raise UsageError(what, advice=f"name one of {', '.join(ASPECTS)}")
+        if refused := {k: text for k, text in differences.items() if k not in self.despite}:
+            words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
+            options = " ".join(f"--despite {aspect}" for aspect in refused)
+            raise UsageError(
+                f"the rest of {self.folder.name} would not be measured as its runs were: {words}",
+                advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
+            )
         number = 1 + sum(note.kind == "interrupted" for note in self.plan.notes)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
@@ -81,18 +90,6 @@ class Resumption:
         plan = replace(self.plan, notes=(*self.plan.notes, *notes))
         store.save_plan(self.folder, plan)
         return plan
-
-    def _require_alike(self, differences: Mapping[str, str]) -> None:
-        if unknown := [name for name in self.despite if name not in ASPECTS]:
-            what = f"--despite {unknown[0]}: there is nothing of that name to differ"
-            raise UsageError(what, advice=f"name one of {', '.join(ASPECTS)}")
-        if refused := {k: text for k, text in differences.items() if k not in self.despite}:
-            words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
-            options = " ".join(f"--despite {aspect}" for aspect in refused)
-            raise UsageError(
-                f"the rest of {self.folder.name} would not be measured as its runs were: {words}",
-                advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
-            )
 
     def _differences(self, now: Results) -> Iterator[tuple[str, str]]:
         """Aspect → what it was against what it is; of what both sides know."""

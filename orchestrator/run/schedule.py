@@ -7,25 +7,33 @@ Runs that failed are repeated first. With `--until decided` the campaign is then
 stands. Each workload whose decision is open gets one more repetition on every tier, so that
 repetitions stay whole, until none is open or the most that were asked for are made. What is open is
 said in `decision.py`, the level of each such judgement in `looks.py`.
+
+One failure costs one run (`Setbacks`). Before the next begins the engine must answer again, and
+leftovers are removed. If three runs in a row fail for the same cause, the campaign ends.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions.decision import decisions
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
-from orchestrator.errors import TierbenchError
-from orchestrator.model import Note, Plan, Run
+from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown
-from orchestrator.powers import Progress
+from orchestrator.platforms.common.claims import RentsVolumes
+from orchestrator.powers import Progress, World
 from orchestrator.system import store
+from orchestrator.system.clock import wait_until
+from orchestrator.units import format_seconds
 
+IN_A_ROW = 3
+ENGINE_BACK_S = 1800.0  # of a cluster whose control plane is being upgraded
 # The campaign's folder → its plan with further runs behind those made, or None: it is done.
 Following = Callable[[Path], Plan | None]
 
@@ -57,7 +65,7 @@ class Schedule:
         made: Collection[int] = (),
     ) -> None:
         self.plan, self._made = plan, set(made)
-        self._folder, self._following, self._warn = folder, following, warn
+        self.folder, self._following, self._warn = folder, following, warn
 
     def __iter__(self) -> Iterator[Run]:
         if not self.left:
@@ -78,19 +86,105 @@ class Schedule:
 
     def _grow(self) -> None:
         try:
-            grown = self._following(self._folder)
+            grown = self._following(self.folder)
         except Exception as error:  # what was measured gets its last gate and report all the same
             what = error.what if isinstance(error, TierbenchError) else repr(error)
             text = f"whether more runs are wanted could not be told: {what}"
             self._warn(text)
             grown = replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
         if grown is not None:
-            store.save_plan(self._folder, grown)
+            store.save_plan(self.folder, grown)
             self.plan = grown
 
     def is_last(self, run: Run) -> bool:
         """Whether no run is planned after `run`."""
         return not any(one.number > run.number for one in self.left)
+
+
+class Setbacks:
+    """What went wrong in the runs so far."""
+
+    def __init__(self, schedule: Schedule, world: World, left: RunError | None = None) -> None:
+        """`left`: why what an earlier campaign left could not be removed."""
+        self._schedule, self._world = schedule, world
+        self._row: list[tuple[Run, str]] = []  # failed runs in a row, each with its cause
+        self._left = left
+
+    def doubts(self, run: Run) -> list[Doubt]:
+        """Doubts about a run that begins now."""
+        doubts = []
+        if self._left is not None:
+            what = "what an earlier run left could not be removed and may have disturbed"
+            text = f"{what}: {self._left.what}"
+            doubts.append(Doubt("leftovers", text, self._left.advice, run.number))
+        for first in self._schedule.plan.runs[: run.number - 1]:
+            if replace(first, number=run.number) == run:
+                text = f"repeats run {first.number}, which failed, out of order"
+                advice = (
+                    f"see why that failed; what changed since {first.slug} is in this run alone"
+                )
+                doubts.append(Doubt("out of order", text, advice, run.number))
+        return doubts
+
+    def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
+        """Prepares for the next run. `failure` is why `run` failed, None if it is done; `trouble`:
+        the exception raised, even if only taking down failed.
+
+        UnavailableError if the engine stays away, or another campaign has taken its place; that or
+        RunError after three runs with one cause.
+        """
+        self._world.platform.guard.beats.require()
+        cause = re.sub(r"\d+(\.\d+)?", "#", failure or "")  # names of containers, times, sizes
+        if failure is None or (self._row and self._row[-1][1] != cause):
+            self._row.clear()
+        if failure is not None:
+            self._row.append((run, cause))
+        if trouble is not None:
+            self._stop_after_three(failure, trouble)
+        if not self._schedule.is_last(run) and (trouble is not None or self._left is not None):
+            self._clean_up()
+
+    def _stop_after_three(self, failure: str | None, trouble: Exception) -> None:
+        if len(self._row) < IN_A_ROW:
+            return
+        last = self._row[-1][0]
+        failed = {run.workload for run, _ in self._row}
+        planned = {run.workload for run in self._schedule.plan.runs[last.number :]}
+        # The runs of one workload on all tiers stand in a row: it must not cost the others theirs.
+        if len(failed) == 1 and planned - failed:
+            return
+        kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
+        raise kind(
+            f"three runs in a row failed for the same cause, so the campaign ends after run "
+            f"{last.number} of {len(self._schedule.plan.runs)}: {failure}",
+            advice=f"mend that and go on: `tierbench resume {self._schedule.folder}`; "
+            "`tierbench analyze` reports the finished runs",
+            evidence=getattr(trouble, "evidence", ""),
+        ) from trouble
+
+    def _clean_up(self) -> None:
+        world = self._world
+        if not wait_until(
+            world.platform.answers, deadline_s=ENGINE_BACK_S, clock=world.clock, every_s=2.0
+        ):
+            raise UnavailableError(
+                f"the container engine did not come back within {format_seconds(ENGINE_BACK_S)}",
+                advice="start it (`make setup` does, as root on Debian) and go on: "
+                f"`tierbench resume {self._schedule.folder}`",
+            )
+        world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
+        try:
+            platform = world.platform
+            if isinstance(platform, RentsVolumes):
+                removed = platform.sweep_between_runs()
+            else:
+                removed = platform.sweep()
+            for line in removed:
+                world.progress.note(f"removed a leftover: {line}")
+            self._left = None
+        except RunError as error:
+            self._left = error
+            world.progress.warn(error.what)
 
 
 def retried(folder: Path) -> Plan | None:
@@ -123,13 +217,10 @@ def decided(progress: Progress) -> Following:
         found = [one for one in decisions(campaign, limits, doubts) if one.is_open]
         more = [one for one in found if repetitions(plan, one.workload) < max(plan.looks)]
         for decision in found:
-            progress.note(_told(plan, decision))
+            made, most = repetitions(plan, decision.workload), max(plan.looks)
+            what = f"one more of at most {most}" if made < most else "no more, as asked"
+            text = f"{decision.workload} is open after {made} repetitions, {what}"
+            progress.note(f"{text}: {decision.reason}")
         return grown(plan, [one.workload for one in more]) if more else None
 
     return following
-
-
-def _told(plan: Plan, decision: Decision) -> str:
-    made, most = repetitions(plan, decision.workload), max(plan.looks)
-    what = f"one more of at most {most}" if made < most else "no more, as asked"
-    return f"{decision.workload} is open after {made} repetitions, {what}: {decision.reason}"

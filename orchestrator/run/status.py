@@ -15,7 +15,7 @@ from orchestrator.analysis.decisions.decision import decisions
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import bottlenecks, resources
-from orchestrator.model import Plan, Run
+from orchestrator.model import Run
 from orchestrator.planning import costs
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
@@ -66,7 +66,11 @@ def standing(campaign: Results, now_s: float) -> Iterator[str]:
     if left_s is not None:
         until = datetime.fromtimestamp(now_s + left_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
         said.append(f"about {format_seconds(left_s)} left, until {until}")
-    yield ", ".join([*said, *_cost(plan, elapsed_s)])
+    share = elapsed_s / max(costs.most_s(plan), 1.0)
+    sums = costs.total(costs.rented(plan))  # empty where nothing with a known price is rented
+    if amounts := [f"{total * share:,.2f} {currency}" for currency, total in sums.items()]:
+        said.append(f"about {listed(amounts)} so far")
+    yield ", ".join(said)
     if len(plan.tiers) < 2:
         return
     doubts = kinds.find(campaign)
@@ -85,14 +89,6 @@ def _left_s(campaign: Results, began_s: float, now_s: float) -> float | None:
             left.took(run.record.workload, ended_s - phases[0].start_s)
     ahead = [run for run in campaign.plan.runs if run.number not in made]
     return max(0.0, left.before(ahead, campaign.plan) - (now_s - ended_s)) if ahead else None
-
-
-def _cost(plan: Plan, elapsed_s: float) -> list[str]:
-    """At list price; empty where nothing with a known price is rented."""
-    share = elapsed_s / max(costs.most_s(plan), 1.0)
-    sums = costs.total(costs.rented(plan))
-    amounts = [f"{total * share:,.2f} {currency}" for currency, total in sums.items()]
-    return [f"about {listed(amounts)} so far"] if amounts else []
 
 
 def described(folder: Path, now_s: float) -> Iterator[str]:

@@ -1,5 +1,5 @@
 """The emulated disks of a run while it is measured: their own counters at the begin and the end of
-the window, and the burst credit with which the window begins.
+the window, the burst credit with which the window begins, and whether the clock was set meanwhile.
 
 A load generator says when its window begins (`World.window_begins`) while it works, so a thread
 waits for that moment. Reading or setting takes some 0.1 s, of all disks at once; the moment at
@@ -15,13 +15,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Volume
-from orchestrator.powers import World
+from orchestrator.model import Doubt, Node, Run, Volume
+from orchestrator.powers import Clock, World
 from orchestrator.system import at_once
 from orchestrator.tier import Emulated, Tier
 from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.units import format_seconds
 
 _CREDITS = ("iops_credit", "bytes_credit")
+# A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
+CLOCK_STEP_S, CLOCK_SLEW = 0.5, 0.0005
 _WAKE_S = 0.05  # how late the program may be when a run ends before its time
 
 
@@ -33,13 +36,15 @@ def watched(
 
     Name of each server of ours that plays a disk → its counters `begin` and `end`, and over the
     window `late_s`, `over_pct`, of reads and writes what `host_load.Counts` says, and `overhead`
-    (`host_load.overheads`). `measure_s`:
-    how long the window lasts; None: to the end of the block. If the generator does not say when
-    its window begins, the counters are of the whole block.
+    (`host_load.overheads`). `measure_s`: how long the window lasts; None: to the end of the block.
+    If the generator does not say when its window begins, the counters are of the whole block.
     """
     served: dict[str, dict[str, Any]] = {}
-    disks = [_EmulatedDisk(volume, world) for volume in volumes if volume.server is not None]
-    watch = _Watch(disks, _credit_pct(tier), measure_s, world)
+    disks = [_EmulatedDisk(one, one.server, world) for one in volumes if one.server is not None]
+    burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
+    # A bucket that starts empty is not filled.
+    credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
+    watch = _Watch(disks, credit_pct, measure_s, world.clock)
     at_once.each(_EmulatedDisk.begin, disks)
     try:
         yield replace(world, window_begins=watch.begins), served
@@ -47,27 +52,17 @@ def watched(
         watch.over()
     for disk in disks:
         if facts := disk.facts():
-            served[disk.name] = facts
-
-
-def _credit_pct(tier: Tier) -> float | None:
-    """What the buckets are filled to when the window begins. A bucket that starts empty is none."""
-    burst = tier.limits.burst
-    filled = isinstance(tier.disk, Emulated) and burst and burst.start_pct > 0
-    return burst.start_pct if burst and filled else None
+            served[disk.server.name] = facts
 
 
 @dataclass
 class _EmulatedDisk:
     volume: Volume
+    server: Node
     world: World
     first: tuple[float, host_load.Reading] | None = None  # with the moment at which it was read
     last: tuple[float, host_load.Reading] | None = None
     more: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.volume.server.name if self.volume.server else self.volume.name
 
     def begin(self) -> None:
         self.first = self._read()
@@ -82,10 +77,9 @@ class _EmulatedDisk:
     def fill(self, percent: float) -> None:
         """Sets the burst credit. What cannot be set stays as it was, and the begin's figures say
         what that is."""
-        container = self.volume.server.container if self.volume.server else None
         with suppress(TierbenchError):
             setting = f"burst_start={disk_server.plain(percent)}"
-            disk_server.ask(container or "", ("set", setting), self.world)
+            disk_server.ask(self.server.container or "", ("set", setting), self.world)
             self.more["credit_set_pct"] = percent
 
     def facts(self) -> dict[str, Any]:
@@ -115,24 +109,20 @@ def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
     return {"time_s": time_s, **counters, **credits}
 
 
+@dataclass
 class _Watch:
     """Waits for the two ends of the window, on a thread of its own once they are known."""
 
-    def __init__(
-        self,
-        disks: Sequence[_EmulatedDisk],
-        credit_pct: float | None,
-        measure_s: float | None,
-        world: World,
-    ) -> None:
-        self._disks, self._credit_pct, self._measure_s = disks, credit_pct, measure_s
-        self._world = world
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+    disks: Sequence[_EmulatedDisk]
+    credit_pct: float | None
+    measure_s: float | None
+    clock: Clock
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
 
     def begins(self, time_s: float) -> None:
         """The window begins then; only the first call counts."""
-        if self._thread is None and self._disks:
+        if self._thread is None and self.disks:
             self._thread = threading.Thread(
                 target=self._follow, args=(time_s,), name="window", daemon=True
             )
@@ -143,23 +133,37 @@ class _Watch:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=60)
-        at_once.each(_EmulatedDisk.end, [disk for disk in self._disks if disk.last is None])
+        at_once.each(_EmulatedDisk.end, [disk for disk in self.disks if disk.last is None])
 
     def _follow(self, time_s: float) -> None:
         if self._wait_until(time_s):
-            at_once.each(self._filled, self._disks)
-        if self._measure_s is not None and self._wait_until(time_s + self._measure_s):
-            at_once.each(_EmulatedDisk.end, self._disks)
+            at_once.each(self._filled, self.disks)
+        if self.measure_s is not None and self._wait_until(time_s + self.measure_s):
+            at_once.each(_EmulatedDisk.end, self.disks)
 
     def _filled(self, disk: _EmulatedDisk) -> None:
-        if self._credit_pct is not None:
-            disk.fill(self._credit_pct)
+        if self.credit_pct is not None:
+            disk.fill(self.credit_pct)
         disk.begin()
 
     def _wait_until(self, time_s: float) -> bool:
         """False if the load ended before."""
-        clock = self._world.clock
-        while (left_s := time_s - clock.now()) > 0:
+        while (left_s := time_s - self.clock.now()) > 0:
             if self._stop.wait(min(left_s, 1.0)):
-                return clock.now() >= time_s - _WAKE_S
+                return self.clock.now() >= time_s - _WAKE_S
         return True
+
+
+@contextmanager
+def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]:
+    """Adds a doubt if the clock is set in the block: a window is cut by the time of day."""
+    began_s, began_monotonic_s = clock.now(), clock.monotonic()
+    yield
+    passed_s = clock.monotonic() - began_monotonic_s
+    off_s = clock.now() - began_s - passed_s
+    if abs(off_s) > CLOCK_STEP_S + CLOCK_SLEW * passed_s:
+        direction = "forward (or this machine slept)" if off_s > 0 else "back"
+        text = f"while this was measured the clock went {direction} by {format_seconds(abs(off_s))}"
+        text += ": the window and the rates in it may be wrong"
+        advice = "repeat the run, with the clock set before the start and the machine kept awake"
+        doubts.append(Doubt("clock set", text, advice, run.number))

@@ -56,9 +56,8 @@ def sync(path: Path) -> None:
 def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
     """Puts every file below a folder on the disk and returns its checksum. Those that an earlier
     `record` beside them has, and that did not change since, are taken from there."""
-    known, since_ns = recorded_checksums(record), 0
-    if record.is_file():
-        since_ns = record.stat().st_mtime_ns
+    known = recorded_checksums(record)
+    since_ns = record.stat().st_mtime_ns if record.is_file() else 0
     sums: dict[str, dict[str, Any]] = {}
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder).as_posix()

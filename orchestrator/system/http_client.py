@@ -88,23 +88,21 @@ def _request(url: str, headers: Mapping[str, str], method: str) -> urllib.reques
     return request
 
 
-def get_json(url: str, timeout_s: float = TIMEOUT_S) -> Any:
+def get_json(
+    url: str, timeout_s: float = TIMEOUT_S, opener: urllib.request.OpenerDirector = _opener
+) -> Any:
     """Returns the body, parsed. OSError also if it is not JSON, or an object with `error`."""
-    return _parsed(url, get(url, timeout_s))
+    try:
+        content = json.loads(get(url, timeout_s, opener))
+    except ValueError as error:
+        raise OSError(f"{hidden(url)}: not JSON") from error
+    if isinstance(content, dict) and "error" in content:
+        raise OSError(f"{hidden(url)}: {content['error']}")
+    return content
 
 
 def get_public_json(url: str, question: Mapping[str, str] | None = None) -> Any:
     """As `get_json`, from a public service: through the machine's proxy, if it has one."""
     if question:  # OData's own signs stay as they are, and a space is no plus
         url = f"{url}?{urllib.parse.urlencode(question, safe=_ODATA, quote_via=urllib.parse.quote)}"
-    return _parsed(url, get(url, PUBLIC_TIMEOUT_S, _public))
-
-
-def _parsed(url: str, body: str) -> Any:
-    try:
-        content = json.loads(body)
-    except ValueError as error:
-        raise OSError(f"{hidden(url)}: not JSON") from error
-    if isinstance(content, dict) and "error" in content:
-        raise OSError(f"{hidden(url)}: {content['error']}")
-    return content
+    return get_json(url, PUBLIC_TIMEOUT_S, _public)

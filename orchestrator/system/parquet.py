@@ -44,8 +44,7 @@ def rows(file: Path) -> int:
 
 def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
     """The table of a file in parts, one after the other; none if there is no file. CutError for
-    one with a damaged part. `categories`:
-    columns of texts that come as categories, a tenth as large."""
+    one with a damaged part. `categories`: columns of texts that come so, a tenth as large."""
     if not file.is_file():
         return
     there = [name for name in categories if name in pq.read_schema(file).names]
@@ -53,16 +52,12 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
     with pq.ParquetFile(
         file, read_dictionary=there, pre_buffer=False, page_checksum_verification=True
     ) as table:
-        batches = table.iter_batches(batch_size=_ROWS)
-        while True:
-            try:
-                batch = next(batches, None)
-            except (OSError, ValueError) as error:
-                raise files.CutError(
-                    f"{file} is damaged ({error})",
-                    advice="bring it back from a copy, or remove it: all else is then judged "
-                    "without it; `tierbench verify` names every such file",
-                ) from error
-            if batch is None:
-                return
-            yield batch.to_pandas()
+        try:
+            for batch in table.iter_batches(batch_size=_ROWS):
+                yield batch.to_pandas()
+        except (OSError, ValueError) as error:
+            raise files.CutError(
+                f"{file} is damaged ({error})",
+                advice="bring it back from a copy, or remove it: all else is then judged "
+                "without it; `tierbench verify` names every such file",
+            ) from error

@@ -22,13 +22,6 @@ from orchestrator.errors import RunError
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Tls
 
 Row = dict[str, Any]
-# A vanished server is an error within half a minute, as for the load generators (lib/pq.lua).
-_ALIVE: dict[str, Any] = {
-    "keepalives": 1,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 4,
-}
 _CONNECT_S = 10
 # The server ends a statement itself; one that is silent for so much longer is given up from here.
 _GRACE_S = 30.0
@@ -149,7 +142,11 @@ def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg
             sslrootcert=tls.root,
             sslcert=tls.certificate,
             sslkey=tls.key,
-            **_ALIVE,
+            # A vanished server is an error within half a minute, as for the load generators.
+            keepalives=1,
+            keepalives_idle=10,
+            keepalives_interval=5,
+            keepalives_count=4,
         ) as connection,
     ):
         yield connection

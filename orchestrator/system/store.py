@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -38,7 +38,6 @@ SCHEMA_VERSION = 1
 @dataclass(frozen=True)
 class _Gates:
     gates: tuple[Gate, ...]
-    schema_version: int = SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,7 @@ class _Judged:
 
 
 _Read = TypeVar("_Read")
-_Noun = TypeVar("_Noun", Plan, Record, _Gates, _Judged)
-_KNOWN: Mapping[type, int] = {
-    Plan: Plan.schema_version,
-    Record: SCHEMA_VERSION,
-    _Gates: SCHEMA_VERSION,
-    _Judged: VERDICT_VERSION,
-}
+_form: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # slower to make than to use
 
 
 def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float) -> Path:
@@ -212,7 +205,7 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
     file = campaign / "verdict.json"
-    return _read(file, _Judged).decisions if file.is_file() else ()
+    return _read(file, _Judged, VERDICT_VERSION).decisions if file.is_file() else ()
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
@@ -225,12 +218,11 @@ def load(campaign: Path, tables: bool = True) -> Results:
             f"{campaign} is not a results folder: it has no plan.json",
             advice="name a folder under results/, or results/latest",
         )
-    plan = _read(campaign / "plan.json", Plan)
+    plan = _read(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
-    unknown: dict[str, Any] = {}
-    fingerprint = _whole(partial(_fingerprint, campaign / "fingerprint.json"), unknown, cut)
-    none: tuple[Gate, ...] = ()
-    gates = _whole(partial(_gates, campaign), none, cut)
+    file = campaign / "fingerprint.json"
+    fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
+    gates = _whole(partial(_gates, campaign), tuple[Gate, ...](), cut)
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
         if record := _whole(partial(_read, file, Record), None, cut):
@@ -255,10 +247,8 @@ def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read
 
 
 def _fingerprint(file: Path) -> dict[str, Any]:
-    try:
+    with _in_form(file):
         return dict(json.loads(file.read_bytes())) if file.is_file() else {}
-    except (ValueError, TypeError) as error:
-        raise _other_form(file, f"({type(error).__name__}: {error})") from error
 
 
 def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> RunData:
@@ -280,58 +270,48 @@ def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> Run
 
 def _is_table(file: Path) -> bool:
     """Whether there is one; its end says what is in it."""
-    try:
+    with _in_form(file, OSError):
         return file.is_file() and parquet.rows(file) >= 0
-    except (ValueError, OSError) as error:
-        raise _other_form(file, f"({type(error).__name__}: {error})") from error
 
 
 def _intervals(file: Path) -> pd.DataFrame:
     """Its last line ends like every other unless it was cut, and all have as many fields."""
-    try:
+    with _in_form(file):
         text = file.read_text()
         if not text.endswith("\n") or len({line.count(",") for line in text.splitlines()}) > 1:
             raise ValueError("a line is not whole")
         table = pd.read_csv(io.StringIO(text))
         table[list(INTERVAL_COLUMNS)].drop(columns="phase").astype(float)
         return table
-    except (ValueError, KeyError) as error:
-        raise _other_form(file, f"({type(error).__name__}: {error})") from error
 
 
-def _read(file: Path, noun: type[_Noun]) -> _Noun:
-    """UsageError for a file of another version."""
-    try:
-        form: TypeAdapter[_Noun] = _form(cast(Hashable, noun))
+def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION) -> _Read:
+    """UsageError for a file of another version than the `known` one."""
+    with _in_form(file):
         content = json.loads(file.read_bytes())
-        _require_known(file, content.get("schema_version", 1), _KNOWN[noun])
-        return form.validate_python(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
-        raise _other_form(file, why) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _other_form(file, f"({type(error).__name__}: {error})") from error
+        version = content.get("schema_version", 1)
+        if isinstance(version, int) and version != known:
+            newer = "a newer version wrote it: read it with that one, or a newer one still"
+            older = "an older version wrote it, and nothing converts it: measure again"
+            raise UsageError(
+                f"{file} has schema_version {version}; this version of tierbench reads {known}",
+                advice=newer if version > known else older,
+            )
+        return cast(_Read, _form(noun).validate_python(content))
 
 
-def _require_known(file: Path, version: object, known: int) -> None:
-    if isinstance(version, int) and version != known:
-        newer = "a newer version wrote it: read it with that one, or a newer one still"
-        older = "an older version wrote it, and nothing converts it: measure again"
-        raise UsageError(
-            f"{file} has schema_version {version}; this version of tierbench reads {known}",
-            advice=newer if version > known else older,
-        )
-
-
-@cache
-def _form(noun: Any) -> TypeAdapter[Any]:
-    """Made once: it takes longer than reading a record."""
-    return TypeAdapter(noun)
-
-
-def _other_form(file: Path, why: str) -> CutError:
-    return CutError(
-        f"{file} does not have the form this version reads {why}",
-        advice="was it written by another version, or edited by hand?",
-    )
+@contextlib.contextmanager
+def _in_form(file: Path, *also: type[Exception]) -> Iterator[None]:
+    """CutError if the block, which reads `file`, finds it in another form, or fails with `also`."""
+    wrong: tuple[type[Exception], ...] = (ValueError, KeyError, TypeError, AttributeError, *also)
+    try:
+        yield
+    except wrong as error:
+        why = f"({type(error).__name__}: {error})"
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
+        raise CutError(
+            f"{file} does not have the form this version reads {why}",
+            advice="was it written by another version, or edited by hand?",
+        ) from error
