@@ -65,14 +65,10 @@ START = Fact(
 )
 SETTLE = Fact("settle", "memory tables are written out and the disks become quiet", _settled)
 COLD_COPY = Fact(
-    "cold-copy",
-    "nodes start again, all at once, from the disks of a stopped cluster",
-    copied,
+    "cold-copy", "nodes start again, all at once, from the disks of a stopped cluster", copied
 )
 SECOND_COPY = Fact(
-    "second-copy",
-    "nodes that were started from a copy start from their disks once more",
-    copied,
+    "second-copy", "nodes that were started from a copy start from their disks once more", copied
 )
 TLS = Fact(
     "tls",
