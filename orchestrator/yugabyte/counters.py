@@ -12,6 +12,7 @@ meanwhile would measure that as well, so loading ends only when the disk is quie
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -119,15 +120,6 @@ def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield ours, value * factor
 
 
-def growth(before: Counters, after: Counters) -> dict[str, float]:
-    """The growth of each counter; a counter that fell was reset, and is left out."""
-    return {
-        name: after[name] - before[name]
-        for name in after
-        if name.endswith("_total") and name in before and after[name] >= before[name]
-    }
-
-
 # ------------------------------------------------------------------ of a cluster
 
 QUIET_S = 15.0  # without a flush or a compaction
@@ -183,9 +175,12 @@ def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
     """
     total: dict[str, float] = {}
     for node, after in now.items():
-        for counter, value in growth(begun.get(node, {}), after).items():
-            name = _fact(counter)
-            total[name] = total.get(name, 0.0) + value
+        before = begun.get(node, {})
+        for counter, value in after.items():
+            # One that is new has no growth yet, and one that fell was reset.
+            if counter.endswith("_total") and value >= before.get(counter, math.inf):
+                name = _fact(counter)
+                total[name] = total.get(name, 0.0) + (value - before[counter])
     hits, misses = total.get("block_cache_hits", 0.0), total.get("block_cache_misses", 0.0)
     return {
         **total,

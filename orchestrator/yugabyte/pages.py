@@ -139,8 +139,3 @@ def release(banner: str, servers: Iterable[str]) -> str:
             releases[version(server)] = None
     number = versions.banner_number(banner)
     return ", ".join(releases) or (versions.dotted(number) if number else "")
-
-
-def is_other_build(expected: str, running: str) -> bool:
-    """Whether both have a build, and not the same release and build."""
-    return "-b" in expected and "-b" in running and expected != running

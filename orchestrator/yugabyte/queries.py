@@ -71,17 +71,13 @@ def create_own(session: Session, own: Endpoint) -> None:
         session.rows(f"CREATE DATABASE {own.database} OWNER {own.user}")
 
 
+# The tables of the database, the largest first by its statistics.
 _TABLES = """
 SELECT format('%I.%I', n.nspname, c.relname) AS name
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'r' AND n.nspname !~ '^(pg_|information_schema)'
 ORDER BY c.reltuples DESC, name
 """
-
-
-def tables(session: Session) -> tuple[str, ...]:
-    """The tables of the database, the largest first by its statistics."""
-    return tuple(str(row["name"]) for row in session.rows(_TABLES))
 
 
 # ------------------------------------------------------------------ filling the caches
@@ -96,7 +92,7 @@ def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: World
     are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
     with connect(addresses[0], 60.0) as session:
-        names = tables(session)
+        names = [row["name"] for row in session.rows(_TABLES)]
     if not names:
         return
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import total_ordering
+from typing import NamedTuple
 
 STUDY = "2.18.1.0-b84"  # what the published study measured
 RECENT = "2025.2.1.0-b141"  # a long-term-support release of 2026
@@ -20,9 +19,7 @@ _FORM = re.compile(r"(\d+(?:\.\d+){2,4})-b(\d+)")
 _BANNER = re.compile(r"-YB-(\d+(?:\.\d+)+)-b\d+")
 
 
-@total_ordering
-@dataclass(frozen=True)
-class Version:
+class Version(NamedTuple):
     """A release and its build: `2.18.1.0-b84`."""
 
     number: tuple[int, ...]
@@ -30,9 +27,6 @@ class Version:
 
     def __str__(self) -> str:
         return f"{dotted(self.number)}-b{self.build}"
-
-    def __lt__(self, other: Version) -> bool:
-        return (self.number, self.build) < (other.number, other.build)
 
     def has(self, difference: str) -> bool:
         """Whether it is true of this version. KeyError if it is not in `SINCE`."""

@@ -55,9 +55,9 @@ class Holder:
         return f"campaign {self.campaign} on {self.host}"
 
     @property
-    def text(self) -> str:
-        """As it stands in the row."""
-        return json.dumps(asdict(self))
+    def quoted(self) -> str:
+        """As it stands in the row, for a literal of SQL."""
+        return json.dumps(asdict(self)).replace("'", "''")
 
     @property
     def is_dead(self) -> bool:
@@ -158,12 +158,12 @@ class Lease:
 
     def _other(self, session: Session) -> Holder | None:
         """Takes the row if it is free, ours, or a dead campaign's."""
-        while not session.rows(_TAKEN.format(holder=_quoted(self._mine))):
+        while not session.rows(_TAKEN.format(holder=self._mine.quoted)):
             holder, _ = _holder(session)
             if holder is not None and not holder.is_dead:
                 return holder
             if holder is not None:
-                session.rows(f"DELETE FROM lease WHERE holder = '{_quoted(holder)}'")
+                session.rows(f"DELETE FROM lease WHERE holder = '{holder.quoted}'")
         return None
 
     def _prepare(self) -> None:
@@ -210,7 +210,7 @@ class Lease:
         """Removes the row, and the database if nobody else is in it. Another tester who came in
         that moment makes his anew with his next beat."""
         with self._session() as session:
-            session.rows(f"DELETE FROM lease WHERE holder = '{_quoted(holder)}'")
+            session.rows(f"DELETE FROM lease WHERE holder = '{holder.quoted}'")
             if session.rows(_SEEN):
                 return
             with suppress(RunError):  # another user's: it stays, empty
@@ -247,7 +247,3 @@ def _holder(session: Session) -> tuple[Holder | None, bool]:
         return Holder(**json.loads(text)), bool(rows[0]["silent"])
     except (ValueError, TypeError) as error:
         raise RunError(f"{text!r} in {LEASE_DATABASE} is not understood") from error
-
-
-def _quoted(holder: Holder) -> str:
-    return holder.text.replace("'", "''")

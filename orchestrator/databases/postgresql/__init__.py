@@ -151,7 +151,7 @@ class PostgreSQL:
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         self._checkpoint(cluster, world)
         with self._session(cluster, world) as session:
-            queries.reset_counters(session)
+            session.rows("SELECT pg_stat_reset(), pg_stat_reset_shared()")
 
     def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
         return settings.checkpoint_interval_s(spec)

@@ -69,7 +69,7 @@ WHERE d.datname = current_database()
 
 
 def facts(session: Session, memory_bytes: int | None, image: str | None = None) -> DatabaseFacts:
-    """The server's own facts; `since_reset` counts since `reset_counters`."""
+    """The server's own facts; `since_reset` counts since `begin_measuring`."""
     now = dict(session.rows(_NOW)[0])
     counters = session.rows(_COUNTERS)[0]
     durability = _named(session, f"name IN {DURABILITY}")
@@ -95,10 +95,6 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
 
 def _named(session: Session, condition: str) -> dict[str, str]:
     return {row["name"]: row["value"] for row in session.rows(_SETTINGS.format(condition))}
-
-
-def reset_counters(session: Session) -> None:
-    session.rows("SELECT pg_stat_reset(), pg_stat_reset_shared()")
 
 
 # ------------------------------------------------------------------ filling the cache

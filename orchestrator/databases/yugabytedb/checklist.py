@@ -23,7 +23,7 @@ from typing import Literal
 
 from orchestrator import __version__
 from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
-from orchestrator.databases.yugabytedb.checks import COPIED, FACTS, ROWS, Fact, Probe
+from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied
 from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
@@ -52,11 +52,6 @@ class CheckedFact:
 # ------------------------------------------------------------------ lines about the cluster itself
 
 
-def _rows_of_copy(probe: Probe) -> tuple[bool, str]:
-    rows = probe.value(COPIED)
-    return rows == ROWS, f"{rows} rows"
-
-
 def _settled(probe: Probe) -> tuple[bool, str]:
     YugabyteDB(probe.connect).settle(probe.cluster, probe.world)
     unread = probe.cluster.handle.unread.text()
@@ -70,14 +65,10 @@ START = Fact(
 )
 SETTLE = Fact("settle", "memory tables are written out and the disks become quiet", _settled)
 COLD_COPY = Fact(
-    "cold-copy",
-    "nodes start again, all at once, from the disks of a stopped cluster",
-    _rows_of_copy,
+    "cold-copy", "nodes start again, all at once, from the disks of a stopped cluster", copied
 )
 SECOND_COPY = Fact(
-    "second-copy",
-    "nodes that were started from a copy start from their disks once more",
-    _rows_of_copy,
+    "second-copy", "nodes that were started from a copy start from their disks once more", copied
 )
 TLS = Fact(
     "tls",

@@ -22,7 +22,6 @@ from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
-COPIED = "SELECT count(*) AS rows FROM first_copy"
 _SPREAD_S = 120.0
 _BATCHES, _SESSIONS = 20, 2
 METRICS = (
@@ -61,7 +60,7 @@ class Probe:
 
     def value(self, *statements: str) -> Any:
         """The first value of the last statement, asked of the first node."""
-        with self.connect(sql.local(self.cluster.endpoints[0]), 120.0) as session:
+        with self.connect(self.addresses()[0], 120.0) as session:
             rows = [session.rows(statement) for statement in statements][-1]
         return next(iter(rows[0].values()))
 
@@ -119,11 +118,16 @@ def _layout(probe: Probe) -> tuple[bool, str]:
 
 
 def _copy(probe: Probe) -> tuple[bool, str]:
-    with probe.connect(sql.local(probe.cluster.endpoints[-1]), 120.0) as session:
+    with probe.connect(probe.addresses()[-1], 120.0) as session:
         session.rows("CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS")
         lines = "".join(f"{number}\tx\n" for number in range(ROWS))
         session.copy("COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
-    rows = probe.value(COPIED)
+    return copied(probe)
+
+
+def copied(probe: Probe) -> tuple[bool, str]:
+    """Whether all rows of the copy are there, also after a later start."""
+    rows = probe.value("SELECT count(*) AS rows FROM first_copy")
     return rows == ROWS, f"{rows} rows"
 
 
@@ -182,7 +186,7 @@ def _isolation(probe: Probe) -> tuple[bool, str]:
     """READ COMMITTED takes effect since 2025.2; before, it runs as REPEATABLE READ."""
     since = versions.parse(probe.release).has("read_committed")
     expected = "read committed" if since else "repeatable read"
-    with probe.connect(sql.local(probe.cluster.endpoints[0]), 60.0) as session:
+    with probe.connect(probe.addresses()[0], 60.0) as session:
         level = queries.effective_isolation(session)
     return level == expected, f"{level}; expected of {probe.release}: {expected}"
 

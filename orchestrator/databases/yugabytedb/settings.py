@@ -16,6 +16,7 @@ from orchestrator.databases.common.container_nodes import MAX_NODES
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.units import format_bytes
+from orchestrator.yugabyte import server_facts
 from orchestrator.yugabyte.versions import DEFAULT, Version, parse
 
 MIN_MEMORY_BYTES = 3 * 2**29
@@ -53,12 +54,7 @@ _RESERVED = {
          "use_client_to_server_encryption", "allow_insecure_connections"),
         "use `tls`",
     ),
-    **dict.fromkeys(
-        ("durable_wal_write", "require_durable_wal_write", "interval_durable_wal_write_ms",
-         "bytes_durable_wal_write_mb", "log_enable_background_sync", "never_fsync",
-         "enable_data_block_fsync"),
-        _DURABLE,
-    ),
+    **dict.fromkeys(server_facts.DURABILITY, _DURABLE),
 }  # fmt: skip
 
 
