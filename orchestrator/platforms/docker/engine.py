@@ -8,7 +8,6 @@ Idempotent calls are repeated if the engine does not answer.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,7 +17,7 @@ from typing import Any
 
 from docker.errors import APIError, DockerException
 
-from orchestrator.errors import NodeError, TierbenchError
+from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.lifecycle import taken_down
@@ -158,17 +157,17 @@ class DockerPlatform:
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
         container = self._made(spec)
-        with taken_down(lambda: self.container(spec.name).remove(spec.stop_timeout_s)):
+        with self._taken_down(spec):
             yield self._up(spec, container)
+
+    def _taken_down(self, spec: ContainerSpec, stays: bool = False) -> AbstractContextManager[None]:
+        remove = self.container(spec.name).remove
+        return taken_down(lambda: remove(spec.stop_timeout_s), stays)
 
     def stand(self, spec: ContainerSpec) -> DockerContainer:
         container = self._made(spec)
-        try:
+        with self._taken_down(spec, stays=True):
             return self._up(spec, container)
-        except BaseException:
-            with contextlib.suppress(TierbenchError):
-                self.container(spec.name).remove(spec.stop_timeout_s)
-            raise
 
     def _made(self, spec: ContainerSpec) -> Any:
         """Creates the container, after removing a leftover of the same name."""
@@ -271,13 +270,11 @@ class DockerPlatform:
             host_config=api.create_host_config(**host),
             networking_config=networking,
         )
-        try:
+        remove = self._leftovers.remove_container
+        with taken_down(lambda: remove(spec.name, created["Id"]), stays=True):
             for folder, files in spec.folders.items():
                 if files:
                     api.put_archive(created["Id"], folder, archives.written(files))
-        except BaseException:
-            self._leftovers.remove_container(spec.name, created["Id"])
-            raise
         return self._engine.patiently(lambda: self._client.containers.get(created["Id"]))
 
     def _describe(self, spec: ContainerSpec, container: Any) -> DockerContainer:
