@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError, DockerException
+from docker.types import Ulimit
 
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
@@ -94,8 +95,7 @@ class DockerPlatform:
         return (Finding("Docker engine", True, version),)
 
     def _info(self) -> dict[str, Any]:
-        with self._engine.errors("asking the engine for its version"):
-            return dict(self._engine.patiently(self._client.info))
+        return dict(self._engine.asked("asking the engine for its version", self._client.info))
 
     def machines(self) -> tuple[Machine, ...]:
         return (self._machine,)
@@ -142,10 +142,10 @@ class DockerPlatform:
 
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         filters: dict[str, Any] = {"label": [MARK, *([f"{ROLE}={role}"] if role else [])]}
-        with self._engine.errors("looking for containers of ours"):
-            containers = self._engine.patiently(
-                lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True)
-            )
+        containers = self._engine.asked(
+            "looking for containers of ours",
+            lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True),
+        )
         entries = [
             ContainerEntry(
                 str(container.name), labels_of(container).get(STANDING, ""), str(container.status)
@@ -189,7 +189,7 @@ class DockerPlatform:
         try:
             return self._rights.started(container, lambda: self._create(spec))
         except APIError as error:
-            if not (spec.ulimits and limits.ulimits_refused(error)):
+            if not (spec.ulimits and "rlimit" in str(error).lower()):
                 raise
         self._leftovers.remove_container(spec.name, container.id)
         bare = replace(spec, ulimits={})
@@ -240,7 +240,9 @@ class DockerPlatform:
             "mem_limit": spec.memory_bytes,
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,
-            "ulimits": limits.ulimit_options(spec.ulimits),
+            "ulimits": [
+                Ulimit(name=name, soft=most, hard=most) for name, most in spec.ulimits.items()
+            ],
         }
         if spec.host_devices:
             self._rights.add_to(host)
