@@ -28,7 +28,9 @@ from orchestrator.tiers.common.gate.fio_jobs import (
     StartFio,
     bytes_per_s,
     fio_on,
+    in_ms,
     median_s,
+    random_reads,
 )
 from orchestrator.units import parse_seconds
 
@@ -113,17 +115,16 @@ def _checks(
     credit: Credit | None,
 ) -> Iterator[GateCheck]:
     ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
-    ramp = f"{round(1e3 * ramp_s)}ms"
-    settings = {"SIZE": effort.size, "RAMP": ramp, "RUNTIME": effort.runtime}
+    settings = {"SIZE": effort.size, "RAMP": in_ms(ramp_s), "RUNTIME": effort.runtime}
     bursting, tier = tier, credit.base if credit else tier
 
     def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
         world.progress.step(f"truth gate of {tier.name}: {name}")
-        runtime = f"{round(1e3 * max(parse_seconds(effort.runtime), least_s))}ms"
+        runtime = in_ms(max(parse_seconds(effort.runtime), least_s))
         return fio.run(name, {**settings, "RUNTIME": runtime, **more})
 
     def rate(block: int, least_s: float) -> float:
-        (cell,) = job("depth", least_s, **_cell(expected.depth(bursting), f"{block // 1024}k"))
+        (cell,) = job("depth", least_s, **random_reads(expected.depth(bursting), block))
         return bytes_per_s(cell) / block
 
     def empty(*blocks_bytes: int) -> None:
@@ -148,11 +149,11 @@ def _checks(
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
-    steps = [(step, job("depth", window_s, **_cell(step, "4k"))) for step in effort.ladder]
+    steps = [(step, job("depth", window_s, **random_reads(step))) for step in effort.ladder]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
-        cell = _cell(deep, f"{size // 1024}k")
-        yield _block(tier, size, job("depth", _window_s(tier, size), **cell), deep)
+        jobs = job("depth", _window_s(tier, size), **random_reads(deep, size))
+        yield _block(tier, size, jobs, deep)
     world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
     yield _integrity(fio.verified(_verify_settings(tier, effort)))
 
@@ -161,17 +162,6 @@ def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
     """The shortest window in which a low rate can be told from one of 5 % more."""
     cap = expected.cap_per_s(tier, block_bytes)
     return _FEWEST_IOS / cap if cap else 0.0
-
-
-def _cell(iodepth: int, block: str) -> dict[str, str]:
-    """Random reads as one cell of depth.fio."""
-    return {
-        "RW": "randread",
-        "READ_PCT": "100",
-        "NUMJOBS": "1",
-        "BS": block,
-        "IODEPTH": str(iodepth),
-    }
 
 
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
