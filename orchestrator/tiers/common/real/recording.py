@@ -110,15 +110,10 @@ def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> Recorde
         fio_jobs.bytes_per_s(job)
         for job in fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
     ]
-    read, write, mixed = (round(rate, 1) for rate in iops)
+    ways = ("iops_read", "iops_write", "iops_mixed")
+    found = {name: round(rate, 1) for name, rate in zip(ways, iops, strict=True)}
     read_bytes, write_bytes = (round(rate) for rate in rates)
-    return RecordedLimits(
-        iops_read=read,
-        iops_write=write,
-        iops_mixed=mixed,
-        bytes_per_s_read=read_bytes,
-        bytes_per_s_write=write_bytes,
-    )
+    return RecordedLimits(**found, bytes_per_s_read=read_bytes, bytes_per_s_write=write_bytes)
 
 
 def _latencies(
