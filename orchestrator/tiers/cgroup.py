@@ -94,13 +94,17 @@ class CgroupTier:
         image = own_images.tag(world.root, "disk")
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
 
+    @contextmanager
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> AbstractContextManager[Disks]:
+    ) -> Iterator[Disks]:
         if tier.disk.is_real:
-            return _on_real_disks(tier, sizes_bytes, snapshots, world)
+            with restoring.attached(tier, sizes_bytes, snapshots, world) as disks:
+                yield _on_whole_disks(tier, disks, world.machine)
+            return
         files = disk_files.of_run(sizes_bytes, snapshots, world)
-        return _on_files(tier, files, world, restored=snapshots is not None)
+        with _on_files(tier, files, world, restored=snapshots is not None) as disks:
+            yield disks
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return self.gate_on("node-1", tier, world, thorough)
@@ -113,10 +117,8 @@ class CgroupTier:
                 as_held(judged), disks, world, thorough=thorough, quick=_QUICK, caps_total=False
             )
 
-        def on_disk(judged: Tier, disk: mounts.RealDisk, disks: Disks, _there: World) -> Gate:
-            (volume,) = disks.volumes
-            capped = (_capped(tier, volume, _whole(disk.node, world.machine)),)
-            return take(judged, Disks(capped, {**disks.facts, **described(world.machine)}))
+        def on_disk(judged: Tier, _: mounts.RealDisk, disks: Disks, _there: World) -> Gate:
+            return take(judged, _on_whole_disks(tier, disks, world.machine))
 
         if tier.disk.is_real:
             return real_disk.take_each(tier, world, thorough, on_disk)
@@ -141,26 +143,16 @@ def _on_files(
         yield Disks(tuple(_capped(tier, volume, volume.device) for volume in disks.volumes), facts)
 
 
-@contextmanager
-def _on_real_disks(
-    tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path] | None, world: World
-) -> Iterator[Disks]:
-    with restoring.attached(tier, sizes_bytes, taken, world) as disks:
-        volumes = tuple(
-            _capped(tier, volume, *_wholes(volume, world.machine)) for volume in disks.volumes
-        )
-        yield Disks(volumes, {**disks.facts, **described(world.machine)})
+def _on_whole_disks(tier: Tier, disks: Disks, machine: Machine) -> Disks:
+    """With limits on each volume: a partition cannot be limited, only the disk that holds it."""
 
+    def capped(volume: Volume) -> Volume:
+        devices = [device for device in (volume.device, volume.wal_device) if device]
+        wholes = (block_devices.whole(name.removeprefix("/dev/"), machine) for name in devices)
+        return _capped(tier, volume, *dict.fromkeys(f"/dev/{name}" for name in wholes))
 
-def _wholes(volume: Volume, machine: Machine) -> tuple[str, ...]:
-    """The whole disks of a volume, each once."""
-    devices = [device for device in (volume.device, volume.wal_device) if device]
-    return tuple(dict.fromkeys(_whole(device, machine) for device in devices))
-
-
-def _whole(device: str, machine: Machine) -> str:
-    """A partition cannot be limited, only the disk that holds it."""
-    return f"/dev/{block_devices.whole(device.removeprefix('/dev/'), machine)}"
+    volumes = tuple(map(capped, disks.volumes))
+    return Disks(volumes, {**disks.facts, **described(machine)})
 
 
 def described(machine: Machine) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
+from orchestrator.planning.node_disks import node_names
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Tier
 
@@ -26,15 +27,14 @@ class UnlimitedTier:
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
-        nodes = [f"node-{number}" for number in range(1, len(sizes_bytes) + 1)]
+        nodes = node_names(len(sizes_bytes))
         names = [f"{world.scope}-{node}" for node in nodes]
         volumes = tuple(Volume(name, "", restored=False, kept=False) for name in names)
         with ExitStack() as up:
             for name, node in zip(names, nodes, strict=True):
                 up.enter_context(world.platform.volume(name, "", "", node))
-            yield Disks(
-                volumes, {"mechanism": "none: this machine's own disk, with its page cache"}
-            )
+            mechanism = "none: this machine's own disk, with its page cache"
+            yield Disks(volumes, {"mechanism": mechanism})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

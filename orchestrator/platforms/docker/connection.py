@@ -309,6 +309,11 @@ class Engine:
     def patiently(self, call: Callable[[], Answer]) -> Answer:
         return lifecycle.patiently(call, self.clock, _may_pass)
 
+    def asked(self, doing: str, call: Callable[[], Answer]) -> Answer:
+        """What `call` returns, patiently; its errors are translated."""
+        with self.errors(doing):
+            return self.patiently(call)
+
     @property
     def labels(self) -> dict[str, str]:
         return {LABEL: "1", CAMPAIGN: self.campaign}

@@ -96,9 +96,8 @@ class DockerContainer:
         if not commands.follow(output, on_line, watch, deadline, clock, held):
             what = f"{doing}: did not end within {timeout_s:g} s"
             raise RunError(what, evidence=output.tail())
-        with self.engine.errors(doing):
-            inspect = self.engine.client.api.exec_inspect
-            code = self.engine.patiently(lambda: inspect(execution))["ExitCode"]
+        inspect = self.engine.client.api.exec_inspect
+        code = self.engine.asked(doing, lambda: inspect(execution))["ExitCode"]
         exit_code = -1 if code is None else int(code)
         if exit_code != 0:
             commands.after_failure(watch, output, clock)
@@ -122,8 +121,8 @@ class DockerContainer:
     def put(self, source: Path, target: str) -> None:
         folder, content = archives.packed(source, target)
         put = self.engine.client.api.put_archive
-        with self.engine.errors(f"putting {source} into {self.name}"):
-            self.engine.patiently(lambda: put(self.name, folder, content))
+        doing = f"putting {source} into {self.name}"
+        self.engine.asked(doing, lambda: put(self.name, folder, content))
 
     def fetch(self, folder: str, target: Path) -> None:
         with tempfile.SpooledTemporaryFile(archives.IN_MEMORY_BYTES) as content:
@@ -134,8 +133,7 @@ class DockerContainer:
                 for piece in self.engine.client.api.get_archive(self.name, folder)[0]:
                     content.write(piece)
 
-            with self.engine.errors(f"fetching {folder} from {self.name}"):
-                self.engine.patiently(get)
+            self.engine.asked(f"fetching {folder} from {self.name}", get)
             archives.unpack(content, target)
 
     def stop(self, timeout_s: float) -> None:

@@ -8,7 +8,6 @@ Idempotent calls are repeated if the engine does not answer.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError, DockerException
+from docker.types import Ulimit
 
-from orchestrator.errors import NodeError, TierbenchError
+from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.lifecycle import taken_down
@@ -95,8 +95,7 @@ class DockerPlatform:
         return (Finding("Docker engine", True, version),)
 
     def _info(self) -> dict[str, Any]:
-        with self._engine.errors("asking the engine for its version"):
-            return dict(self._engine.patiently(self._client.info))
+        return dict(self._engine.asked("asking the engine for its version", self._client.info))
 
     def machines(self) -> tuple[Machine, ...]:
         return (self._machine,)
@@ -143,10 +142,10 @@ class DockerPlatform:
 
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         filters: dict[str, Any] = {"label": [MARK, *([f"{ROLE}={role}"] if role else [])]}
-        with self._engine.errors("looking for containers of ours"):
-            containers = self._engine.patiently(
-                lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True)
-            )
+        containers = self._engine.asked(
+            "looking for containers of ours",
+            lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True),
+        )
         entries = [
             ContainerEntry(
                 str(container.name), labels_of(container).get(STANDING, ""), str(container.status)
@@ -158,17 +157,17 @@ class DockerPlatform:
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
         container = self._made(spec)
-        with taken_down(lambda: self.container(spec.name).remove(spec.stop_timeout_s)):
+        with self._taken_down(spec):
             yield self._up(spec, container)
+
+    def _taken_down(self, spec: ContainerSpec, stays: bool = False) -> AbstractContextManager[None]:
+        remove = self.container(spec.name).remove
+        return taken_down(lambda: remove(spec.stop_timeout_s), stays)
 
     def stand(self, spec: ContainerSpec) -> DockerContainer:
         container = self._made(spec)
-        try:
+        with self._taken_down(spec, stays=True):
             return self._up(spec, container)
-        except BaseException:
-            with contextlib.suppress(TierbenchError):
-                self.container(spec.name).remove(spec.stop_timeout_s)
-            raise
 
     def _made(self, spec: ContainerSpec) -> Any:
         """Creates the container, after removing a leftover of the same name."""
@@ -190,7 +189,7 @@ class DockerPlatform:
         try:
             return self._rights.started(container, lambda: self._create(spec))
         except APIError as error:
-            if not (spec.ulimits and limits.ulimits_refused(error)):
+            if not (spec.ulimits and "rlimit" in str(error).lower()):
                 raise
         self._leftovers.remove_container(spec.name, container.id)
         bare = replace(spec, ulimits={})
@@ -241,7 +240,9 @@ class DockerPlatform:
             "mem_limit": spec.memory_bytes,
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,
-            "ulimits": limits.ulimit_options(spec.ulimits),
+            "ulimits": [
+                Ulimit(name=name, soft=most, hard=most) for name, most in spec.ulimits.items()
+            ],
         }
         if spec.host_devices:
             self._rights.add_to(host)
@@ -271,13 +272,11 @@ class DockerPlatform:
             host_config=api.create_host_config(**host),
             networking_config=networking,
         )
-        try:
+        remove = self._leftovers.remove_container
+        with taken_down(lambda: remove(spec.name, created["Id"]), stays=True):
             for folder, files in spec.folders.items():
                 if files:
                     api.put_archive(created["Id"], folder, archives.written(files))
-        except BaseException:
-            self._leftovers.remove_container(spec.name, created["Id"])
-            raise
         return self._engine.patiently(lambda: self._client.containers.get(created["Id"]))
 
     def _describe(self, spec: ContainerSpec, container: Any) -> DockerContainer:

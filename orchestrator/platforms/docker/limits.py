@@ -11,11 +11,11 @@ start with "error setting rlimit…"; the container is then started without.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError
-from docker.types import Ulimit
 
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.model import DeviceCap
@@ -154,27 +154,14 @@ def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
     return {}
 
 
-def ulimit_options(limits: Mapping[str, int]) -> list[Ulimit]:
-    """Returns the value of docker-py's `ulimits`."""
-    return [Ulimit(name=name, soft=value, hard=value) for name, value in limits.items()]
-
-
-def ulimits_refused(error: APIError) -> bool:
-    """Whether a container did not start because its limits could not be set."""
-    return "rlimit" in str(error).lower()
-
-
 def ulimits_in_force(
     limits: Mapping[str, Any], process_id: int, machine: Machine
 ) -> dict[str, str]:
     """Returns the soft limits of these names, a number or `unlimited`; none if they cannot be
     read from here."""
-    if not limits:
-        return {}
-    try:
-        lines = machine.read(f"/proc/{process_id}/limits").splitlines()
-    except OSError:
-        return {}
+    lines: list[str] = []
+    with suppress(OSError):
+        lines = machine.read(f"/proc/{process_id}/limits").splitlines() if limits else []
     return {
         name: line.removeprefix(_ULIMIT_LINES[name]).split()[0]
         for line in lines

@@ -133,24 +133,18 @@ class Api:
 
     def found(self, path: str) -> Thing | None:
         """Returns an object; None if it is not there."""
-        try:
+        with contextlib.suppress(_Missing):
             return self.get(path)
-        except Refused as error:
-            if error.is_missing:
-                return None
-            raise
+        return None
 
     def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
         """Returns all objects of a kind with these labels and fields; none if the cluster has no
         such kind."""
         query = {"labelSelector": selector, "fieldSelector": fields}
-        try:
+        with contextlib.suppress(_Missing):
             answer = self.get(path, **{key: value for key, value in query.items() if value})
-        except Refused as error:
-            if error.is_missing:
-                return []
-            raise
-        return list(answer.get("items") or [])
+            return list(answer.get("items") or [])
+        return []
 
     def text(self, path: str, **query: Any) -> str:
         return self._asked_again("GET", path, query).decode(errors="replace")
@@ -179,11 +173,9 @@ class Api:
             self._asked_again("DELETE", path, {}, options)
 
     def answers(self) -> bool:
-        try:
-            self._asked("GET", "/version", {}, None)
-        except (Refused, Unanswered):
-            return False
-        return True
+        with contextlib.suppress(Refused, Unanswered):
+            return bool(self._asked("GET", "/version", {}, None))
+        return False
 
     def channel(self, path: str, query: Sequence[tuple[str, str]]) -> Any:
         """Opens a WebSocket of the client library, for commands and ports of a pod."""

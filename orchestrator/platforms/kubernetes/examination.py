@@ -78,10 +78,8 @@ def examine(api: Api, version: str, machines: list[Thing]) -> Iterator[Finding]:
         named = f"context {api.context}, " if api.context else ""
         yield Finding("Kubernetes cluster", True, f"{named}{api.host}, version {version}")
         yield from _machines(machines)
-        for right in _NEEDED:
-            yield _right(api, right, needed=True)
-        for right in _FOR_SOME:
-            yield _right(api, right, needed=False)
+        yield from (_right(api, right, needed=True) for right in _NEEDED)
+        yield from (_right(api, right, needed=False) for right in _FOR_SOME)
         yield from _storage(api)
         yield from _only_a_campaign_tells()
 
@@ -179,7 +177,11 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
     beside a load client; a tenth of one is the least that counts. `pods`: all of the cluster."""
     if not machines:
         return 0.0
-    free = {machine["metadata"]["name"]: _allocatable(machine) for machine in machines}
+    status_of = {name_of(machine): machine["status"] for machine in machines}
+    free = {
+        name: cpus(str((status.get("allocatable") or status["capacity"])["cpu"]))
+        for name, status in status_of.items()
+    }
     for pod in pods:
         name = str(pod["spec"].get("nodeName") or "")
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
@@ -187,11 +189,6 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
     most = sorted(free.values(), reverse=True)[:nodes]  # those that nodes will find room on
     left = most[-1] / math.ceil(nodes / len(most)) - cpus(SHARES["client"])
     return max(0.0, math.floor(10 * left + 1e-6) / 10)
-
-
-def _allocatable(machine: Thing) -> float:
-    status = machine["status"]
-    return cpus(str((status.get("allocatable") or status["capacity"])["cpu"]))
 
 
 def _asked(spec: Thing) -> float:

@@ -21,6 +21,7 @@ from orchestrator.platforms.kubernetes.space import (
     NAME,
     NETWORK,
     ROLE,
+    manifest,
     object_name,
 )
 from orchestrator.platforms.kubernetes.trouble import MAIN
@@ -134,13 +135,8 @@ def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any] | N
         given |= {_key(number, name): content for name, content in files.items()}
     if not given:
         return None
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": object_name(spec.name), "labels": dict(labels)},
-        "type": "Opaque",
-        "data": {key: base64.b64encode(content).decode() for key, content in given.items()},
-    }
+    data = {key: base64.b64encode(content).decode() for key, content in given.items()}
+    return manifest("v1", "Secret", object_name(spec.name), labels, type="Opaque", data=data)
 
 
 def _key(number: int, name: str) -> str:
@@ -219,56 +215,42 @@ def _mount(name: str, path: str, read_only: bool = False) -> dict[str, Any]:
 
 def service(network: str, labels: Mapping[str, str]) -> dict[str, Any]:
     """The headless service by which nodes find each other, also before they are ready."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": SERVICE, "labels": dict(labels)},
-        "spec": {
-            "clusterIP": "None",
-            "publishNotReadyAddresses": True,
-            "selector": {LABEL: "1", NETWORK: object_name(network)},
-        },
+    spec = {
+        "clusterIP": "None",
+        "publishNotReadyAddresses": True,
+        "selector": {LABEL: "1", NETWORK: object_name(network)},
     }
+    return manifest("v1", "Service", SERVICE, labels, spec=spec)
 
 
 def lease(
     name: str, labels: Mapping[str, str], notes: Mapping[str, str], now_s: float, dead_s: float
 ) -> dict[str, Any]:
     renewed = datetime.fromtimestamp(now_s, UTC).isoformat(timespec="microseconds")
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": name, "labels": dict(labels), "annotations": dict(notes)},
-        "spec": {
-            "holderIdentity": labels[CAMPAIGN],
-            "leaseDurationSeconds": round(dead_s),
-            "renewTime": renewed.replace("+00:00", "Z"),
-        },
+    spec = {
+        "holderIdentity": labels[CAMPAIGN],
+        "leaseDurationSeconds": round(dead_s),
+        "renewTime": renewed.replace("+00:00", "Z"),
     }
+    thing = manifest("coordination.k8s.io/v1", "Lease", name, labels, spec=spec)
+    thing["metadata"]["annotations"] = dict(notes)
+    return thing
 
 
 def rent(name: str, labels: Mapping[str, str], rent_s: int) -> dict[str, Any]:
     """A job that makes no pod, and fails after `rent_s` unless its deadline is moved."""
     nothing = {"name": "none", "image": own_images.name_in_registry(own_images.BASE)}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "labels": dict(labels)},
-        "spec": {
-            "parallelism": 0,
-            "completions": 1,
-            "activeDeadlineSeconds": rent_s,
-            "ttlSecondsAfterFinished": 0,
-            "template": {"spec": {"restartPolicy": "Never", "containers": [nothing]}},
-        },
+    spec = {
+        "parallelism": 0,
+        "completions": 1,
+        "activeDeadlineSeconds": rent_s,
+        "ttlSecondsAfterFinished": 0,
+        "template": {"spec": {"restartPolicy": "Never", "containers": [nothing]}},
     }
+    return manifest("batch/v1", "Job", name, labels, spec=spec)
 
 
 def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
     """`privileged` pods serve emulated disks: a cluster that enforces pod security must be told."""
     security = {"pod-security.kubernetes.io/enforce": "privileged"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": name, "labels": {**labels, **security}},
-    }
+    return manifest("v1", "Namespace", name, {**labels, **security})

@@ -57,7 +57,7 @@ def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
     demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
     demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
     if kind_of(placement) == _NODE and not spread.machine and spread.enough and spread.taken:
-        demands.append({**_demand(MACHINE, spread.taken), "operator": "NotIn"})
+        demands.append(_demand(MACHINE, spread.taken, "NotIn"))
     if demands:
         affinity["nodeAffinity"] = {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -93,10 +93,7 @@ def _away_from_nodes(placement: str) -> dict[str, Any]:
     all of them."""
     others = {
         "labelSelector": {
-            "matchExpressions": [
-                {"key": KIND, "operator": "In", "values": [_NODE]},
-                {"key": PLACEMENT, "operator": "NotIn", "values": [placement]},
-            ]
+            "matchExpressions": [_demand(KIND, (_NODE,)), _demand(PLACEMENT, (placement,), "NotIn")]
         },
         "topologyKey": MACHINE,
     }
@@ -109,8 +106,8 @@ def _away_from_nodes(placement: str) -> dict[str, Any]:
     }
 
 
-def _demand(key: str, values: tuple[str, ...]) -> dict[str, Any]:
-    return {"key": key, "operator": "In", "values": list(values)}
+def _demand(key: str, values: tuple[str, ...], operator: str = "In") -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
 
 
 def usable(node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] = (_NODE,)) -> bool:
@@ -164,24 +161,18 @@ class Placement:
 
     def _taken(self, placement: str = "") -> tuple[str, ...]:
         """The machines of all nodes of a database, but of this one."""
-        return tuple(
-            sorted(
-                machine
-                for place, machine in self.machine_names.items()
-                if kind_of(place) == "node" and place != placement
-            )
-        )
+        others = {place: name for place, name in self.machine_names.items() if place != placement}
+        return tuple(sorted(name for place, name in others.items() if kind_of(place) == _NODE))
 
     def _free_machines(self) -> list[str]:
         """The machines on which no node of a database runs."""
-        taken = self._taken()
-        machines = map(name_of, self.find_machines(("node",)))
-        return [name for name in machines if name not in taken]
+        machines = map(name_of, self.find_machines((_NODE,)))
+        return [name for name in machines if name not in self._taken()]
 
     def machines_of(self, nodes: int) -> list[Thing]:
         """Those that nodes 1 to `nodes` of a database are bound to, as by their disks; all that
         they may be on, if one is not bound yet."""
-        usable = self.find_machines(("node",))
+        usable = self.find_machines((_NODE,))
         bound = {self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
         if None in bound:
             return usable

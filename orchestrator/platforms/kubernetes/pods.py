@@ -192,14 +192,15 @@ class ClusterImages:
     def present(self, tag: str) -> bool:
         """On all machines; of one that does not tell all its images it is not known, and the first
         pod will tell. Machines tell of a new image late, so a missing one is waited for."""
-        return _in_registry(tag) or wait_until(
-            lambda: self._is_told(tag), deadline_s=_TOLD_S, clock=self._clock, every_s=1.0
-        )
 
-    def _is_told(self, tag: str) -> bool:
-        nodes = self._placement.find_machines()
-        return bool(nodes) and all(
-            _named(node, tag) or len(_images(node)) >= _MOST_LISTED for node in nodes
+        def is_told() -> bool:
+            nodes = self._placement.find_machines()
+            return bool(nodes) and all(
+                _named(node, tag) or len(_images(node)) >= _MOST_LISTED for node in nodes
+            )
+
+        return own_images.name_in_registry(tag) != tag or wait_until(
+            is_told, deadline_s=_TOLD_S, clock=self._clock, every_s=1.0
         )
 
     def id(self, tag: str) -> str | None:
@@ -227,10 +228,6 @@ class ClusterImages:
     def pull(self, tag: str) -> bool:
         """Machines pull images when a pod needs them."""
         return self.present(tag)
-
-
-def _in_registry(tag: str) -> bool:
-    return own_images.name_in_registry(tag) != tag
 
 
 def _images(node: Thing) -> list[Thing]:

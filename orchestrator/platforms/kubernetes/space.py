@@ -58,6 +58,14 @@ def object_name(name: str) -> str:
     return f"{plain[: _LONGEST - 7].strip('-')}-{digest}"
 
 
+def manifest(
+    version: str, kind: str, name: str, labels: Mapping[str, str], **content: Any
+) -> dict[str, Any]:
+    """A thing as it is written. `version`: that of its API."""
+    metadata = {"name": name, "labels": dict(labels)}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **content}
+
+
 def namespace_of(campaign: str) -> str:
     return f"tierbench-{campaign}"
 

@@ -72,7 +72,7 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
                 "`kubectl describe pod` shows what its machine's kubelet says",
                 lasting_s=_TRIED_AGAIN_S,
             )
-    if text := _unscheduled(status):
+    if text := _unscheduled(pod):
         volumes = volume_trouble(events)
         return Trouble(
             f"no machine takes it: {text}" + (f"; {volumes}" if volumes else ""),
@@ -98,11 +98,16 @@ def grows(events: Iterable[Mapping[str, Any]]) -> bool:
     return any(event.get("reason") == _GROWS for event in events)
 
 
-def _unscheduled(status: Mapping[str, Any]) -> str:
-    for condition in status.get("conditions") or []:
-        if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return str(condition.get("message") or condition.get("reason") or "")
-    return ""
+def _condition(thing: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """What a pod or a machine says of itself; empty if it does not say it."""
+    conditions = thing.get("status", {}).get("conditions") or []
+    return next((condition for condition in conditions if condition["type"] == kind), {})
+
+
+def _unscheduled(pod: Mapping[str, Any]) -> str:
+    said = _condition(pod, "PodScheduled")
+    is_refused = said.get("status") == "False"
+    return str(said.get("message") or said.get("reason") or "") if is_refused else ""
 
 
 def _pull_error(events: list[Mapping[str, Any]]) -> str:
@@ -161,10 +166,7 @@ def may_be_lost(pod: Mapping[str, Any]) -> bool:
 
 def is_ready(thing: Mapping[str, Any]) -> bool:
     """Whether a pod or a machine says that it is ready."""
-    conditions = thing.get("status", {}).get("conditions") or []
-    return any(
-        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
-    )
+    return bool(_condition(thing, "Ready").get("status") == "True")
 
 
 def of_machine(name: str, node: Mapping[str, Any] | None) -> str:
@@ -172,8 +174,8 @@ def of_machine(name: str, node: Mapping[str, Any] | None) -> str:
     is ready."""
     if node is None:
         return f"{LOST} (its machine {name} is gone)"
-    for condition in node.get("status", {}).get("conditions") or []:
-        if condition["type"] == "Ready" and condition["status"] != "True":
-            since, why = condition.get("lastTransitionTime"), condition.get("message")
-            return f"{LOST} (its machine {name} is not ready since {since}: {why})"
-    return ""
+    said = _condition(node, "Ready")
+    if said.get("status", "True") == "True":
+        return ""
+    since, why = said.get("lastTransitionTime"), said.get("message")
+    return f"{LOST} (its machine {name} is not ready since {since}: {why})"

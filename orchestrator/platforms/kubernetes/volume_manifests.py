@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.platforms.common.claims import RentedVolume, StorageClass, VolumeSource
 from orchestrator.platforms.kubernetes.placing import MACHINE
-from orchestrator.platforms.kubernetes.space import name_of, object_name
+from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
 
 SNAPSHOTS = "snapshot.storage.k8s.io"
 SNAPSHOT_CLASSES = f"/apis/{SNAPSHOTS}/v1/volumesnapshotclasses"
@@ -33,53 +33,36 @@ def local_volume(
     system if there is none, and mounts it."""
     # nouuid: disks are copies of each other, with the same XFS identity.
     options = ["noatime", *(["nouuid"] if fstype == "xfs" else [])]
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name, "labels": dict(labels)},
-        "spec": {
-            "capacity": {"storage": _NOMINAL},
-            "accessModes": ["ReadWriteOnce"],
-            "persistentVolumeReclaimPolicy": "Retain",
-            "storageClassName": "",
-            "mountOptions": options,
-            "claimRef": {"name": claim, "namespace": namespace},
-            "local": {"path": device, "fsType": fstype},
-            "nodeAffinity": {
-                "required": {
-                    "nodeSelectorTerms": [
-                        {
-                            "matchExpressions": [
-                                {"key": MACHINE, "operator": "In", "values": [machine]}
-                            ]
-                        }
-                    ]
-                }
-            },
-        },
+    there = {"matchExpressions": [{"key": MACHINE, "operator": "In", "values": [machine]}]}
+    spec = {
+        "capacity": {"storage": _NOMINAL},
+        "accessModes": ["ReadWriteOnce"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "mountOptions": options,
+        "claimRef": {"name": claim, "namespace": namespace},
+        "local": {"path": device, "fsType": fstype},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [there]}},
     }
+    return manifest("v1", "PersistentVolume", name, labels, spec=spec)
 
 
 def local_claim(name: str, volume: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    manifest = claim(name, "", _NOMINAL, None, labels)
-    manifest["spec"]["volumeName"] = volume
-    return manifest
+    thing = claim(name, "", _NOMINAL, None, labels)
+    thing["spec"]["volumeName"] = volume
+    return thing
 
 
 def claim(
     name: str, storage_class: str, size: str, source: VolumeSource | None, labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": object_name(name), "labels": dict(labels)},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": storage_class,
-            "resources": {"requests": {"storage": size}},
-            **({"dataSource": _source(source)} if source else {}),
-        },
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": storage_class,
+        "resources": {"requests": {"storage": size}},
+        **({"dataSource": _source(source)} if source else {}),
     }
+    return manifest("v1", "PersistentVolumeClaim", object_name(name), labels, spec=spec)
 
 
 def _source(source: VolumeSource) -> dict[str, str]:
@@ -90,27 +73,17 @@ def _source(source: VolumeSource) -> dict[str, str]:
 
 
 def snapshot(name: str, claim: str, its_class: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "apiVersion": f"{SNAPSHOTS}/v1",
-        "kind": "VolumeSnapshot",
-        "metadata": {"name": object_name(name), "labels": dict(labels)},
-        "spec": {
-            "volumeSnapshotClassName": its_class,
-            "source": {"persistentVolumeClaimName": object_name(claim)},
-        },
-    }
+    source = {"persistentVolumeClaimName": object_name(claim)}
+    spec = {"volumeSnapshotClassName": its_class, "source": source}
+    return manifest(f"{SNAPSHOTS}/v1", "VolumeSnapshot", object_name(name), labels, spec=spec)
 
 
-def storage_class(manifest: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+def storage_class(thing: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
     """The class of a manifest, with our labels."""
-    metadata = dict(manifest["metadata"])
+    metadata = dict(thing["metadata"])
     metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        **manifest,
-        "metadata": metadata,
-    }
+    which = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}
+    return {**which, **thing, "metadata": metadata}
 
 
 def described_class(thing: Mapping[str, Any]) -> StorageClass:

@@ -232,12 +232,9 @@ class Volumes:
 
     def _snapshot_class_of(self, claim: Thing) -> str:
         name = claim["spec"].get("storageClassName")
-        for storage_class in self.storage_classes():
-            if storage_class.name == name and (
-                by := self.snapshot_class(storage_class.provisioner)
-            ):
-                return by.name
-        return ""
+        drivers = [known.provisioner for known in self.storage_classes() if known.name == name]
+        by = self.snapshot_class(drivers[0]) if drivers else None
+        return by.name if by else ""
 
     def holds(self, source: VolumeSource) -> bool:
         with cluster_errors(f"looking for the {source.kind} {source.name}"):

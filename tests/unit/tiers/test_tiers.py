@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
+from orchestrator.facts import GateWord
 from orchestrator.model import Node, Volume
 from orchestrator.parts import KeepsGate, Restorable, TakesSpace
 from orchestrator.platforms.common.machines import LocalMachine
@@ -380,5 +381,6 @@ def test_the_kernels_counters_are_read_on_both_sides_of_the_servers(tmp_path: Pa
 
 
 def test_gate_check_words_are_those_of_the_record() -> None:
-    check = truth_gate._check("x", "1/s", 100, 200, 5.0, more_is_faster=True)
-    assert check == GateCheck("x", "1/s", 100, 200, 5.0, "faster than declared (cache or burst)")
+    check = expected.judged("iops_read", "x", "1/s", 100, 200, 5.0)
+    word: GateWord = "faster than declared (cache or burst)"
+    assert check == GateCheck("x", "1/s", 100, 200, 5.0, word, "iops_read")

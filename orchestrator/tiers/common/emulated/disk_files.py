@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -125,9 +124,7 @@ def exist(paths: Sequence[Path], world: World) -> bool:
         file = inside(paths[number - 1], world)
         return _there(number, "exist", _EXIST, [file], _ASK_S, world).exit_code == 0
 
-    numbers = range(1, len(paths) + 1)
-    with ThreadPoolExecutor(max_workers=len(paths)) as pool:
-        return all(pool.map(exists, numbers))
+    return all(at_once.each(exists, range(1, len(paths) + 1)))
 
 
 def discard(paths: Sequence[Path], world: World) -> None:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import GateError, RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.common.machines import kernels, of_nodes
 from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
@@ -174,12 +175,8 @@ def stand(
     spec = replace(_spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note)
     limits, spec = _limited(spec, file.stem, limits, latency, world)
     container = world.platform.stand(spec)
-    try:
+    with taken_down(lambda: container.remove(spec.stop_timeout_s), stays=True):
         return _ready(container, name, limits, latency, world)
-    except BaseException:
-        with suppress(TierbenchError):
-            container.remove(spec.stop_timeout_s)
-        raise
 
 
 def _limited(

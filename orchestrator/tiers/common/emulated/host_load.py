@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.errors import TierbenchError
@@ -134,25 +134,16 @@ def counted_apart(before: Reading, after: Reading) -> dict[str, Counts]:
     return counts
 
 
-@dataclass(frozen=True)
-class ServerOverhead:
-    """Means of `ios` requests of one kind: `device_us`, how long they took as the kernel's block
-    layer saw them; `served_us`, from their coming to the disk's server to its answer. The rest is
-    what loop device and FUSE cost, waiting in the loop device's queue for the server included."""
-
-    ios: int
-    device_us: float
-    served_us: float
-    overhead_us: float
-
-
 def overheads(before: Reading, after: Reading) -> dict[str, Any]:
     """`queue_depth`, the mean number of requests in flight between both readings; and of "read" and
-    "write" an `Overhead`, if there were enough. Empty if server or kernel was not read."""
+    "write", if there were enough, means of `ios` requests: `device_us`, how long they took as the
+    kernel's block layer saw them; `served_us`, from their coming to the disk's server to its
+    answer; `overhead_us`, what loop device and FUSE cost, waiting in the loop device's queue for
+    the server included. Empty if server or kernel was not read."""
     if not (before.kernel and after.kernel and before.disk and after.disk):
         return {}
     first, last = before.kernel[-1], after.kernel[-1]
-    spent_s, found = 0.0, {}
+    spent_s, found = 0.0, dict[str, Any]()
     for way in _WAYS:
         ios = last[f"disk_{way}s_total"] - first[f"disk_{way}s_total"]
         device_s = last[f"disk_{way}_seconds_total"] - first[f"disk_{way}_seconds_total"]
@@ -162,8 +153,12 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
         )
         if min(ios, answered) >= _LEAST_IOS:
             device_us, served_us = 1e6 * device_s / ios, 1e6 * took_s / answered
-            means = (round(one, 1) for one in (device_us, served_us, device_us - served_us))
-            found[way] = asdict(ServerOverhead(int(ios), *means))
+            found[way] = {
+                "ios": int(ios),
+                "device_us": round(device_us, 1),
+                "served_us": round(served_us, 1),
+                "overhead_us": round(device_us - served_us, 1),
+            }
     time_s = float(after.disk["time_s"] - before.disk["time_s"])
     return {"queue_depth": round(spent_s / time_s, 2), **found} if found else {}
 

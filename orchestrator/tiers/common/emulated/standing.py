@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
@@ -208,7 +208,7 @@ def _check_place(at: Path, world: World) -> bool:
 
 
 def _clear(left: KnownDisk, world: World) -> None:
-    """Removes what a reboot or a killed engine left of a disk, except its data."""
+    """Removes all of a disk except its data."""
     if left.mount:
         _unmount(left.disk.at, world)
     world.platform.container(left.disk.container).remove(_STOP_S)
@@ -232,12 +232,12 @@ def put_up(
             disk_server.create(image, disk.size_bytes, world)
         note = json.dumps(asdict(disk))
         server, ready = disk_server.stand(disk.container, image, limits, latency, note, world)
-        undo.callback(_removed, disk.container, world)
+        undo.callback(_quietly, world.platform.container(disk.container).remove, _STOP_S)
         if not world.machine.exists(disk.at):
             Path(disk.at).mkdir()
             undo.callback(_drop_folder, disk.at)
         _mount(str(ready["device"]), disk.at, world)
-        undo.callback(_unmounted, disk.at, world)
+        undo.callback(_quietly, _unmount, disk.at, world)
         volume = Volume(disk.at, ready["device"], restored=False, server=server)
         yield Disks((volume,), ready)
         undo.pop_all()
@@ -255,14 +255,9 @@ def _mount(device: str, at: str, world: World) -> None:
         )
 
 
-def _removed(container: str, world: World) -> None:
+def _quietly(undo: Callable[..., object], *arguments: object) -> None:
     with suppress(TierbenchError):
-        world.platform.container(container).remove(_STOP_S)
-
-
-def _unmounted(at: str, world: World) -> None:
-    with suppress(TierbenchError):
-        _unmount(at, world)
+        undo(*arguments)
 
 
 def _drop_folder(at: str) -> None:
@@ -286,9 +281,7 @@ def take_down(one: KnownDisk, world: World, keep_data: bool = False) -> Path | N
                 f"the disk {disk.name} is in use: it is also mounted for {users}",
                 advice="stop what uses it (a container that was given its path?), then again",
             )
-    world.platform.container(disk.container).remove(_STOP_S)
-    if disk.own_folder:
-        _drop_folder(disk.at)
+    _clear(replace(one, mount=None), world)
     if keep_data or not disk.own_image:
         return Path(disk.image)
     Path(disk.image).unlink(missing_ok=True)

@@ -109,6 +109,25 @@ def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
     return f"{format_bytes_per_s(rate)} bind" if rate and binds else ""
 
 
+def judged(
+    quantity: GateQuantity,
+    limit: str,
+    unit: str,
+    declared: float | None,
+    measured: float,
+    tolerance_pct: float,
+) -> GateCheck:
+    """What was measured held against what was declared. Of a time (`unit` "s") less is faster."""
+    if declared is None:
+        return GateCheck(limit, unit, None, measured, None, "not declared", quantity)
+    off_pct = (measured / declared - 1) * 100
+    verdict: GateWord = "ok"
+    if abs(off_pct) > tolerance_pct:
+        faster = (off_pct > 0) == (unit != "s")
+        verdict = "faster than declared (cache or burst)" if faster else "slow"
+    return GateCheck(limit, unit, declared, measured, tolerance_pct, verdict, quantity)
+
+
 # ------------------------------------------------------------------ the 99th percentile
 
 P99_TOLERANCE_PCT = 20.0
@@ -144,14 +163,9 @@ def tail_checks(tier: Tier, job: Mapping[str, Any]) -> Iterator[GateCheck]:
         table = quantiles(tier, way)
         if table is None:
             continue
-        timed = job[way]["lat_ns"]
-        declared_s = quantile_s(table, 0.99)
+        timed, declared_s = job[way]["lat_ns"], quantile_s(table, 0.99)
         measured_s = float(timed["percentile"]["99.000000"]) * 1e-9
-        off_pct = (measured_s / declared_s - 1) * 100
-        allowed_pct: float | None = P99_TOLERANCE_PCT
-        verdict: GateWord = "ok"
+        check = judged(quantity, limit, "s", declared_s, measured_s, P99_TOLERANCE_PCT)
         if timed["N"] < FEWEST_TIMED:
-            verdict, allowed_pct = "too few requests", None
-        elif abs(off_pct) > P99_TOLERANCE_PCT:
-            verdict = "slow" if off_pct > 0 else "faster than declared (cache or burst)"
-        yield GateCheck(limit, "s", declared_s, measured_s, allowed_pct, verdict, quantity)
+            check = replace(check, tolerance_pct=None, verdict="too few requests")
+        yield check

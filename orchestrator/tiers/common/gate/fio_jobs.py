@@ -59,6 +59,17 @@ def fio_on(volume: Volume, world: World) -> Iterator[FioContainer]:
         yield FioContainer(container)
 
 
+def in_ms(seconds: float) -> str:
+    """A time as fio reads it."""
+    return f"{round(1e3 * seconds)}ms"
+
+
+def random_reads(iodepth: int, block_bytes: int = 4096) -> dict[str, str]:
+    """Random reads as one cell of depth.fio."""
+    cell = {"RW": "randread", "READ_PCT": "100", "NUMJOBS": "1"}
+    return {**cell, "BS": f"{block_bytes // 1024}k", "IODEPTH": str(iodepth)}
+
+
 def bytes_per_s(job: Mapping[str, Any]) -> float:
     """The rate of reads and writes together. fio's own "iops" would count the time of the last
     requests but not the requests."""

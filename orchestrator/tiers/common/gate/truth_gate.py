@@ -28,7 +28,9 @@ from orchestrator.tiers.common.gate.fio_jobs import (
     StartFio,
     bytes_per_s,
     fio_on,
+    in_ms,
     median_s,
+    random_reads,
 )
 from orchestrator.units import parse_seconds
 
@@ -113,17 +115,16 @@ def _checks(
     credit: Credit | None,
 ) -> Iterator[GateCheck]:
     ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
-    ramp = f"{round(1e3 * ramp_s)}ms"
-    settings = {"SIZE": effort.size, "RAMP": ramp, "RUNTIME": effort.runtime}
+    settings = {"SIZE": effort.size, "RAMP": in_ms(ramp_s), "RUNTIME": effort.runtime}
     bursting, tier = tier, credit.base if credit else tier
 
     def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
         world.progress.step(f"truth gate of {tier.name}: {name}")
-        runtime = f"{round(1e3 * max(parse_seconds(effort.runtime), least_s))}ms"
+        runtime = in_ms(max(parse_seconds(effort.runtime), least_s))
         return fio.run(name, {**settings, "RUNTIME": runtime, **more})
 
     def rate(block: int, least_s: float) -> float:
-        (cell,) = job("depth", least_s, **_cell(expected.depth(bursting), f"{block // 1024}k"))
+        (cell,) = job("depth", least_s, **random_reads(expected.depth(bursting), block))
         return bytes_per_s(cell) / block
 
     def empty(*blocks_bytes: int) -> None:
@@ -148,11 +149,11 @@ def _checks(
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
-    steps = [(step, job("depth", window_s, **_cell(step, "4k"))) for step in effort.ladder]
+    steps = [(step, job("depth", window_s, **random_reads(step))) for step in effort.ladder]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
-        cell = _cell(deep, f"{size // 1024}k")
-        yield _block(tier, size, job("depth", _window_s(tier, size), **cell), deep)
+        jobs = job("depth", _window_s(tier, size), **random_reads(deep, size))
+        yield _block(tier, size, jobs, deep)
     world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
     yield _integrity(fio.verified(_verify_settings(tier, effort)))
 
@@ -161,17 +162,6 @@ def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
     """The shortest window in which a low rate can be told from one of 5 % more."""
     cap = expected.cap_per_s(tier, block_bytes)
     return _FEWEST_IOS / cap if cap else 0.0
-
-
-def _cell(iodepth: int, block: str) -> dict[str, str]:
-    """Random reads as one cell of depth.fio."""
-    return {
-        "RW": "randread",
-        "READ_PCT": "100",
-        "NUMJOBS": "1",
-        "BS": block,
-        "IODEPTH": str(iodepth),
-    }
 
 
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
@@ -205,18 +195,17 @@ def _iops(tier: Tier, jobs: Jobs, depth: int, caps_total: bool) -> Iterator[Gate
         quantity, share = _IOPS[way]
         limit, rate = f"IOPS, 4 KiB random {way}", bytes_per_s(job) / IOPS_BLOCK_BYTES
         if way == "mixed" and not caps_total:
-            check = GateCheck(limit, "1/s", None, rate, None, "not declared")
+            yield GateCheck(limit, "1/s", None, rate, None, "not declared", quantity)
         else:
-            check = _rate(tier, limit, rate, IOPS_BLOCK_BYTES, depth, share)
-        yield replace(check, quantity=quantity)
+            yield _rate(tier, quantity, limit, rate, IOPS_BLOCK_BYTES, depth, share)
 
 
 def _bytes(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
         way = job["jobname"].removeprefix("bytes-")
         limit, share = f"bandwidth, 256 KiB sequential {way}", float(way == "read")
-        check = _rate(tier, limit, bytes_per_s(job), _LARGE_BYTES, depth, share, in_bytes=True)
-        yield replace(check, quantity="bandwidth_read" if share else "bandwidth_write")
+        quantity: GateQuantity = "bandwidth_read" if share else "bandwidth_write"
+        yield _rate(tier, quantity, limit, bytes_per_s(job), _LARGE_BYTES, depth, share)
 
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
@@ -226,10 +215,10 @@ def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
         measured_s, judged_s = median_s(jobs[0], way), expected.latency_s(tier, way)
         assumed_s = tier.latency.read_s if way == "read" else tier.latency.write_s
         most_pct = LATENCY_TOLERANCE_PCT
-        check = _check(limit, "s", judged_s, measured_s, most_pct, more_is_faster=False)
+        check = expected.judged(quantity, limit, "s", judged_s, measured_s, most_pct)
         if judged_s is None and assumed_s is not None:
             check = replace(check, declared=assumed_s, verdict="assumed, not judged")
-        yield replace(check, quantity=quantity)
+        yield check
 
 
 def _fsync(jobs: Jobs) -> Iterator[GateCheck]:
@@ -253,8 +242,8 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
     if knee is None:
         deepest = max(rates)
         limit = f"IOPS at queue depth {deepest}, where the cap should be reached"
-        check = _rate(tier, limit, rates[deepest], IOPS_BLOCK_BYTES, deepest, 1.0)
-        yield replace(check, quantity="iops_at_depth")
+        reached = rates[deepest]
+        yield _rate(tier, "iops_at_depth", limit, reached, IOPS_BLOCK_BYTES, deepest, 1.0)
         return
     latency_s = expected.latency_s(tier, "read")
     by_law = f" (cap × latency: {cap * latency_s:.1f})" if latency_s else ""
@@ -264,8 +253,7 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
 
 def _block(tier: Tier, size: int, jobs: Jobs, depth: int) -> GateCheck:
     limit = f"bandwidth, {size // 1024} KiB random read"
-    check = _rate(tier, limit, bytes_per_s(jobs[0]), size, depth, 1.0, in_bytes=True)
-    return replace(check, quantity="bandwidth_at_size")
+    return _rate(tier, "bandwidth_at_size", limit, bytes_per_s(jobs[0]), size, depth, 1.0)
 
 
 def _integrity(verified: bool) -> GateCheck:
@@ -276,49 +264,31 @@ def _integrity(verified: bool) -> GateCheck:
 
 def _rate(
     tier: Tier,
+    quantity: GateQuantity,
     limit: str,
     measured: float,
     block_bytes: int,
     depth: int,
     read_share: float,
-    in_bytes: bool = False,
 ) -> GateCheck:
     """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
+    in_bytes = quantity.startswith("bandwidth")
     unit, each = ("bytes/s", block_bytes) if in_bytes else ("1/s", 1)
     cap = expected.cap_per_s(tier, block_bytes)
     reach = expected.reach_per_s(tier, depth, read_share)
     if cap is not None and reach is not None and reach < _REACHED * cap:
         limit = f"{limit} ({expected.bound_by_depth(tier, depth, read_share)})"
-        most = reach * each
-        check = _check(limit, unit, most, measured, LATENCY_TOLERANCE_PCT, more_is_faster=True)
+        most, off_pct = reach * each, LATENCY_TOLERANCE_PCT
+        check = expected.judged(quantity, limit, unit, most, measured, off_pct)
         if check.verdict != "ok":
             return check
-        return GateCheck(limit, unit, cap * each, measured, None, "not reachable")
+        return GateCheck(limit, unit, cap * each, measured, None, "not reachable", quantity)
     if not in_bytes and (why := expected.bound_by_bytes(tier, block_bytes)):
         limit = f"{limit} ({why})"
     declared = None if cap is None else cap * each
-    check = _check(limit, unit, declared, measured, RATE_TOLERANCE_PCT, more_is_faster=True)
+    check = expected.judged(quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT)
     peak = expected.at_peak(tier) if tier.disk.is_real else None
     most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
     most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
     bursting = check.verdict.startswith("faster") and measured <= most
     return replace(check, verdict="bursting") if bursting else check
-
-
-def _check(
-    limit: str,
-    unit: str,
-    declared: float | None,
-    measured: float,
-    tolerance_pct: float,
-    *,
-    more_is_faster: bool,
-) -> GateCheck:
-    if declared is None:
-        return GateCheck(limit, unit, None, measured, None, "not declared")
-    off_pct = (measured / declared - 1) * 100
-    if abs(off_pct) <= tolerance_pct:
-        return GateCheck(limit, unit, declared, measured, tolerance_pct, "ok")
-    faster = (off_pct > 0) == more_is_faster
-    verdict: GateWord = "faster than declared (cache or burst)" if faster else "slow"
-    return GateCheck(limit, unit, declared, measured, tolerance_pct, verdict)

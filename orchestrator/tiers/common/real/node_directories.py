@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -188,20 +188,16 @@ def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine"
     return "of the files"
 
 
-@dataclass(frozen=True)
-class _Counts:
-    """Of all devices, since the boot; `in_flight` now."""
-
-    ios: int
-    sectors: int
-    in_flight: int
+_Counts = tuple[int, int, int]  # of all devices: I/Os and sectors since the boot, in flight now
 
 
 def _is_calm(before: _Counts | None, now: _Counts | None) -> bool:
     """Whether nothing is under way, and hardly anything was since `before`."""
-    if before is None or now is None or now.in_flight:
+    if before is None or now is None:
         return False
-    return now.ios - before.ios <= MOST_IOS and now.sectors - before.sectors <= MOST_SECTORS
+    (ios_before, sectors_before, _), (ios, sectors, in_flight) = before, now
+    hardly_any = ios - ios_before <= MOST_IOS and sectors - sectors_before <= MOST_SECTORS
+    return hardly_any and not in_flight
 
 
 def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
@@ -219,4 +215,4 @@ def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
     def total(*fields: int) -> int:
         return sum(int(row[field]) for row in ours for field in fields)
 
-    return _Counts(total(3, 7), total(5, 9), total(11))
+    return total(3, 7), total(5, 9), total(11)

@@ -26,7 +26,7 @@ from orchestrator.powers import World
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Limits, Quantiles, RealDisks, Tier
 from orchestrator.tiers.common.gate import fio_jobs
-from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs
+from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, in_ms, random_reads
 from orchestrator.tiers.common.gate.truth_gate import IOPS_BLOCK_BYTES
 from orchestrator.tiers.common.real import node_places, real_disk
 from orchestrator.tiers.common.real.node_places import require_one_machine
@@ -99,7 +99,7 @@ def record(
 
 
 def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> RecordedLimits:
-    settings = {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, "RUNTIME": _fio_time(effort.rate_s)}
+    settings = {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, "RUNTIME": in_ms(effort.rate_s)}
     world.progress.step("how many requests a second", 3 * effort.rate_s)
     iops = [
         fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES
@@ -110,15 +110,10 @@ def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> Recorde
         fio_jobs.bytes_per_s(job)
         for job in fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
     ]
-    read, write, mixed = (round(rate, 1) for rate in iops)
+    ways = ("iops_read", "iops_write", "iops_mixed")
+    found = {name: round(rate, 1) for name, rate in zip(ways, iops, strict=True)}
     read_bytes, write_bytes = (round(rate) for rate in rates)
-    return RecordedLimits(
-        iops_read=read,
-        iops_write=write,
-        iops_mixed=mixed,
-        bytes_per_s_read=read_bytes,
-        bytes_per_s_write=write_bytes,
-    )
+    return RecordedLimits(**found, bytes_per_s_read=read_bytes, bytes_per_s_write=write_bytes)
 
 
 def _latencies(
@@ -132,7 +127,7 @@ def _latencies(
             {
                 "SIZE": str(effort.file_bytes),
                 "RAMP": _RAMP,
-                "RUNTIME": _fio_time(seconds),
+                "RUNTIME": in_ms(seconds),
                 "PAUSE_US": str(round(1e6 * pause_s)),
             },
         )
@@ -155,12 +150,11 @@ def _latencies(
 
 def _burst(fio: FioContainer, effort: RecordingEffort, world: World) -> RecordedBurst | None:
     """What a load that lasts `hold_s` shows of a burst; None if its rate did not fall."""
-    settings = {"RW": "randread", "READ_PCT": "100", "NUMJOBS": "1", "BS": "4k", "RAMP": "0"}
-    settings |= {"SIZE": str(effort.file_bytes), "IODEPTH": str(_DEPTH)}
+    settings = {**random_reads(_DEPTH), "RAMP": "0", "SIZE": str(effort.file_bytes)}
     begin_s, rates = world.clock.monotonic(), list[tuple[float, float]]()
     while (at_s := world.clock.monotonic() - begin_s) < effort.hold_s:
         world.progress.step("does its rate fall under a lasting load", effort.hold_s - at_s)
-        jobs = fio.run("depth", {**settings, "RUNTIME": _fio_time(_STEP_S)})
+        jobs = fio.run("depth", {**settings, "RUNTIME": in_ms(_STEP_S)})
         rates.append((at_s, fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES))
     return burst_in(rates)
 
@@ -177,7 +171,3 @@ def burst_in(rates: Sequence[tuple[float, float]]) -> RecordedBurst | None:
         return None
     base = statistics.median(rate for _, rate in rates[low:])
     return RecordedBurst(iops=round(peak, 1), base_iops=round(base, 1), duration_s=rates[low][0])
-
-
-def _fio_time(seconds: float) -> str:
-    return f"{round(1e3 * seconds)}ms"
