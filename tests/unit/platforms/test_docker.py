@@ -12,29 +12,14 @@ from typing import Any
 
 import pytest
 
-import docker
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import limits
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerEntry, ContainerSpec
 from tests.fake_docker import RESET, SILENT, Engine, refusal
-from tests.fakes import FakeClock
 
 SPEC = ContainerSpec("tierbench-x", "image", ("true",), "client")
-
-
-@pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    engine = Engine(FakeClock())
-    monkeypatch.setattr(docker, "from_env", lambda **_: engine)
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")  # nothing is asked there
-    return engine
-
-
-@pytest.fixture
-def ours(engine: Engine) -> DockerPlatform:
-    return DockerPlatform(engine.clock)
 
 
 # ------------------------------------------------------------------ an engine with errors

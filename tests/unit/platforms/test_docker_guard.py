@@ -9,29 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-import docker
 from orchestrator.errors import GuardLostError, UnavailableError
 from orchestrator.platforms.docker import campaigns
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system import host
 from tests.fake_docker import RESET, Engine, refusal
-from tests.fakes import FakeClock
 
 SPEC = ContainerSpec("tierbench-x", "image", ("true",), "client")
-
-
-@pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    engine = Engine(FakeClock())
-    monkeypatch.setattr(docker, "from_env", lambda **_: engine)
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")  # nothing is asked there
-    return engine
-
-
-@pytest.fixture
-def ours(engine: Engine) -> DockerPlatform:
-    return DockerPlatform(engine.clock)
 
 
 DEAD = "another-boot pid:[1] 4194304 1"
