@@ -54,11 +54,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     something rented may be left: then the report of what finished is written."""
     costs.check(plan, request.max_cost)
     require_room(request.results, app.cache)
-    before = _newest(request.results)
-
-    def begun() -> Path | None:
-        return folder if (folder := _newest(request.results)) != before else None
-
+    begun = _begun_since_now(request.results)
     try:
         return _at_work(app, plan, request)
     except TimeIsUp as end:
@@ -87,21 +83,23 @@ def _conclude_with(note: Note, folder: Path, app: App) -> None:
     conclude(folder, None, app.cache)
 
 
-def _newest(results: Path) -> Path | None:
-    folder = store.newest(results)
-    return folder.resolve() if folder else None
+def _begun_since_now(results: Path) -> Callable[[], Path | None]:
+    """What is called later for the campaign that was begun there since, if one was."""
+
+    def newest() -> Path | None:
+        folder = store.newest(results)
+        return folder.resolve() if folder else None
+
+    before = newest()
+    return lambda: folder if (folder := newest()) != before else None
 
 
 def ending_with(app: App, command: str, results: Path) -> Callable[[int], None]:
     """What is to be called with the exit code when the campaign has ended: runs `command`."""
-    before = _newest(results)
+    begun = _begun_since_now(results)
 
     def run(code: int) -> None:
-        folder = _newest(results)
-        told = {
-            "TIERBENCH_EXIT_CODE": str(code),
-            "TIERBENCH_FOLDER": str(folder) if folder and folder != before else "",
-        }
+        told = {"TIERBENCH_EXIT_CODE": str(code), "TIERBENCH_FOLDER": str(begun() or "")}
         try:
             done = app.shell.run(["sh", "-c", command], timeout_s=_ON_END_S, env=told)
             if said := (done.out + done.err).strip():
@@ -127,13 +125,14 @@ def _at_work(app: App, plan: Plan, request: Request) -> Path:
         plan = _that_starts(app, plan, request, parts, world)
         costs.check(plan, request.max_cost)  # of another database
         plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
-        following = _following(app)
-        if request.cache_max is None:
-            return experiment.execute(plan, parts, world, request.results, facts, following)
-        most_bytes = parse_bytes(request.cache_max)
-        cache_limit.hold_to(most_bytes, plan, parts, world)  # before, for the room that it gives
-        folder = experiment.execute(plan, parts, world, request.results, facts, following)
-        cache_limit.hold_to(most_bytes, plan, parts, world)
+
+        def hold_cache() -> None:
+            if request.cache_max is not None:
+                cache_limit.hold_to(parse_bytes(request.cache_max), plan, parts, world)
+
+        hold_cache()  # before, for the room that it gives
+        folder = experiment.execute(plan, parts, world, request.results, facts, _following(app))
+        hold_cache()
         return folder
 
 

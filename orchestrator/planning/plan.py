@@ -123,7 +123,7 @@ def make_plan(
         p99_margin_pct=p99_margin_pct,
         profiles=tuple(profiles),
         workloads=tuple(workloads),
-        runs=_numbered(runs),
+        runs=numbered(runs),
         estimate_s=0.0,  # `durations.timed` says it
         notes=tuple(notes),
         gate_every=gate_every,
@@ -149,7 +149,7 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
         for run in _runs(profiles, loads, most, plan.seed)
         if run.workload in workloads and run.repetition == done[run.workload] + 1
     )
-    runs = _numbered((*plan.runs, *added))
+    runs = numbered((*plan.runs, *added))
     return replace(plan, repetitions=max(run.repetition for run in runs), runs=runs)
 
 
@@ -164,7 +164,7 @@ def followed_by(
     return replace(
         plan,
         workloads=(*plan.workloads, *(workload for workload, _ in cells)),
-        runs=_numbered((*plan.runs, *more)),
+        runs=numbered((*plan.runs, *more)),
         notes=(*plan.notes, *notes),
     )
 
@@ -221,7 +221,8 @@ def _runs(
     ]
 
 
-def _numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
+def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """The runs of a plan, counted from 1 in their order."""
     return tuple(replace(run, number=number) for number, run in enumerate(runs, start=1))
 
 

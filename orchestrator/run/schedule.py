@@ -25,7 +25,7 @@ from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
-from orchestrator.planning.plan import grown
+from orchestrator.planning.plan import grown, numbered
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.powers import Progress, World
 from orchestrator.system import store
@@ -197,12 +197,11 @@ def retried(folder: Path) -> Plan | None:
     for run in plan.runs:
         attempts.setdefault(replace(run, number=0), []).append(run)
     again = [
-        replace(made[-1], number=0)
+        made[-1]
         for made in attempts.values()
         if made[-1].number in failed and len(made) <= plan.retry_failed
     ]
-    more = [replace(run, number=n) for n, run in enumerate(again, start=len(plan.runs) + 1)]
-    return replace(plan, runs=(*plan.runs, *more)) if more else None
+    return replace(plan, runs=numbered((*plan.runs, *again))) if again else None
 
 
 def decided(progress: Progress) -> Following:
