@@ -35,10 +35,10 @@ BREAKAGES = {
     "c08": "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1",
     "c09": "UPDATE history SET h_amount = h_amount + 1 "
     "WHERE ctid = (SELECT ctid FROM history LIMIT 1)",
-    "c10": "UPDATE customer SET c_balance = c_balance + 1 "
+    "c10": "UPDATE customer SET c_balance = c_balance + 1, c_ytd_payment = c_ytd_payment - 1 "
     "WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
     "c11": "DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 1 AND no_o_id = 3000",
-    "c12": "UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 "
+    "c12": "UPDATE customer SET c_balance = c_balance + 1 "
     "WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
 }
 

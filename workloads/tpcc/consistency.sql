@@ -19,7 +19,8 @@
 -- rows of order_line: ol_w_id IN (:warehouses) AND ol_d_id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 --
 -- Sums and counts over nothing are 0, and rows whose parent or child is missing count as
--- violations: hence LEFT and FULL joins and IS DISTINCT FROM.
+-- violations: hence LEFT and FULL joins and IS DISTINCT FROM. Condition 10 is written without the
+-- order lines, which c12 has summed already: that took four times as long.
 
 -- name: c01; when: always; holds: W_YTD = sum(D_YTD) of the warehouse
 SELECT count(*) AS violations
@@ -83,17 +84,13 @@ LEFT JOIN (SELECT h_w_id, h_d_id, sum(h_amount) AS amount FROM history GROUP BY 
    ON h_w_id = d_w_id AND h_d_id = d_id
 WHERE d_ytd IS DISTINCT FROM coalesce(h.amount, 0);
 
--- name: c10; when: always; holds: C_BALANCE = sum(OL_AMOUNT) of the customer's delivered lines - sum(H_AMOUNT) of the customer
+-- name: c10; when: always; holds: C_YTD_PAYMENT = sum(H_AMOUNT) of the customer: with c12 the same as C_BALANCE = sum(OL_AMOUNT) of the delivered lines - sum(H_AMOUNT)
 SELECT count(*) AS violations
 FROM customer
-LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS amount FROM orders
-           JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-           WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) l
-   ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
 LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS amount FROM history
            GROUP BY h_c_w_id, h_c_d_id, h_c_id) h
    ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
-WHERE c_balance IS DISTINCT FROM coalesce(l.amount, 0) - coalesce(h.amount, 0);
+WHERE c_ytd_payment IS DISTINCT FROM coalesce(h.amount, 0);
 
 -- name: c11; when: loaded; holds: count(ORDERS) - count(NEW_ORDER) = 2100 of the district
 SELECT count(*) AS violations
