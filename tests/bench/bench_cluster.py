@@ -1,4 +1,4 @@
-"""How often the one answer for a cluster with several workloads is wrong, silent or dearer: simulated.
+"""How often the one answer for all workloads of a cluster is wrong, silent or dearer: simulated.
 
     make bench NAME=cluster ARGS="--campaigns 400"
 

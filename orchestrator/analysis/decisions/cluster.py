@@ -111,8 +111,9 @@ def _reason(
     why = "; ".join(_why_not(one.name, claims, standings) for one in passed_over)
     if tier is None:
         return f"no tier is proven enough for {every}: {why}"
-    lowest = "declared limits" if claims[0].contest.no_prices else "price"
-    text = f"{tier.name} is the tier with the lowest {lowest} proven enough for {every}"
+    limits = "tier with the lowest declared limits"
+    which = limits if claims[0].contest.no_prices else "cheapest tier"
+    text = f"{tier.name} is the {which} proven enough for {every}"
     return f"{text}: {why}" if why else text
 
 
