@@ -13,12 +13,14 @@ from orchestrator.analysis.conclusions import (
     Bottleneck,
     CellSummary,
     Change,
+    ClusterDecision,
     Decision,
     Delta,
     NeighbourTier,
     Offer,
     Verdict,
     VerdictWord,
+    WithoutWorkload,
 )
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS
@@ -100,6 +102,14 @@ def verdict() -> Verdict:
         decisions=_decisions(),
         doubts=_doubts(),
         missing=("premium × insert: no finished run",),
+        cluster=ClusterDecision(
+            None,
+            "no tier can be proven enough for all 3 workloads together: insert has no answer. "
+            f"Without insert: {_V2}, 85.00 USD a month",
+            (_SELECT, "insert", "tpcc"),
+            {"premium": "open", _V2: "open", "ultra": "open"},
+            without=(WithoutWorkload("insert", _V2, 85.0, "USD"),),
+        ),
     )
 
 

@@ -176,6 +176,34 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class WithoutWorkload:
+    """The cheaper answer for a cluster, or the first, if one of its workloads is given up."""
+
+    workload: str
+    tier: str
+    monthly_cost: float | None
+    currency: str | None
+
+    def __str__(self) -> str:
+        cost = "" if self.monthly_cost is None else f", {self.monthly_cost:,.2f} {self.currency}"
+        return f"Without {self.workload}: {self.tier}{cost}{' a month' if cost else ''}"
+
+
+@dataclass(frozen=True)
+class ClusterDecision:
+    """Which tier to buy for a cluster, whose disks are of one, for all its workloads together."""
+
+    tier: str | None
+    reason: str
+    workloads: tuple[str, ...]
+    standings: Mapping[str, Standing]
+    monthly_cost: float | None = None  # as in `Decision`
+    currency: str | None = None
+    with_vms: bool = False
+    without: tuple[WithoutWorkload, ...] = ()  # the workloads that force this tier, each alone
+
+
+@dataclass(frozen=True)
 class TierSweep:
     """One tier over the loads of a sweep. Loads are values of its axis; None: not found."""
 
@@ -226,3 +254,4 @@ class Verdict:
     sweeps: tuple[Sweep, ...] = ()
     noise_floor: tuple[Delta, ...] = ()
     excluded: tuple[ExcludedRun, ...] = ()
+    cluster: ClusterDecision | None = None  # None with one workload or one tier

@@ -36,7 +36,7 @@ def judge(campaign: Results) -> Verdict:
     of_cells = bottlenecks.bottlenecks(campaign)
     changes, floor = deltas(campaign), noise_floor(campaign)
     doubts = kinds.find(campaign)
-    decisions = decision.decisions(campaign, of_cells, doubts)
+    decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
     return Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
@@ -49,6 +49,7 @@ def judge(campaign: Results) -> Verdict:
         sweeps=load_sweeps.sweeps(campaign),
         noise_floor=floor,
         excluded=excluded(campaign),
+        cluster=cluster,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Delta
+from orchestrator.analysis.conclusions import CellSummary, Change, ClusterDecision, Decision, Delta
 from orchestrator.tier import Price
 
 FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
@@ -81,7 +81,7 @@ def money(amount: float, currency: str) -> str:
     return f"{amount:,.2f} {currency}"
 
 
-def decision_price(decision: Decision) -> str:
+def decision_price(decision: Decision | ClusterDecision) -> str:
     if decision.monthly_cost is None or not decision.currency:
         return ""
     what = "disks and machines" if decision.with_vms else "disks"

@@ -170,13 +170,14 @@ class ObjectiveTest:
 @dataclass(frozen=True)
 class Proof:
     """Standings of all tiers of a contest, by name. `level`: at which claims hold together.
-    `failing`: whether each keeps `FAILED`."""
+    `failing`: whether each keeps `FAILED`. `claims`: p-values of their not being enough."""
 
     comparisons: Mapping[str, tuple[Comparison, ...]]
     objectives: Mapping[str, tuple[ObjectiveTest, ...]]
     standings: Mapping[str, Standing]
     level: float
     failing: Mapping[str, ObjectiveTest]
+    claims: Mapping[str, float]
 
 
 def make_contest(
@@ -282,7 +283,7 @@ def _proof(contest: Contest) -> Proof:
         name: "not enough" if name in outside else "enough" if p <= level else "open"
         for name, p in claims.items()
     }
-    return Proof(compared, tested, standings, level, failing)
+    return Proof(compared, tested, standings, level, failing, claims)
 
 
 def _worse(made: Sequence[Comparison], contest: Contest) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, overload, results
-from orchestrator.analysis.conclusions import Bottleneck, Decision
-from orchestrator.analysis.decisions import load_sweeps, offers, reasons
+from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision
+from orchestrator.analysis.decisions import cluster, load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     LATENCIES,
@@ -40,18 +40,28 @@ def decisions(
 ) -> tuple[Decision, ...]:
     """One per workload of the plan; the loads of a sweep have one together. `doubts`: all of the
     campaign and its runs."""
+    return decide_all(campaign, bottlenecks, doubts)[0]
+
+
+def decide_all(
+    campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt]
+) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
+    """`decisions`, and the one for all workloads together: None with a sweep, whose answers are by
+    load."""
     causes = {(one.profile, one.workload): one.cause for one in bottlenecks}
     swept = load_sweeps.of_plan(campaign)
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
     alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
     contests += [_of_workload(campaign, w, causes) for w in alone]
     contests = [_doubted(contest, campaign, doubts) for contest in contests]
-    return tuple(
+    made = tuple(
         load_sweeps.decide(loads, contest)
         if (loads := swept.get(contest.workload)) and loads.slo
         else decide(contest)
         for contest in contests
     )
+    claims = [cluster.WorkloadClaims(contest, _no_contest(contest)) for contest in contests]
+    return made, None if swept else cluster.decide(claims)
 
 
 def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:

@@ -101,8 +101,13 @@ def _lost_text(index: ReportIndex) -> str:
 
 
 def answers(index: ReportIndex) -> tuple[Answer, ...]:
+    """First that for the cluster, if there are several workloads, then that of each."""
     decisions = {decision.workload: decision for decision in index.verdict.decisions}
-    return tuple(_answer(index, name, decisions.get(name)) for name in index.subjects)
+    of_each = tuple(_answer(index, name, decisions.get(name)) for name in index.subjects)
+    if (made := index.verdict.cluster) is None:
+        return of_each
+    name, price = f"all {len(made.workloads)} workloads", wording.decision_price(made)
+    return (Answer(name, made.tier, index.opening(made.reason), price), *of_each)
 
 
 def _answer(index: ReportIndex, workload: str, decision: Decision | None) -> Answer:

@@ -1,0 +1,136 @@
+"""How often the one answer for all workloads of a cluster is wrong, silent or dearer: simulated.
+
+    make bench NAME=cluster ARGS="--campaigns 400"
+
+Goal: a tier that is not enough for one of the workloads is named in at most 5 % of campaigns, also
+where each cheaper tier is just beyond the margin in another workload, which is worst. Method:
+values of three workloads are drawn around true rates with the noise of each shape, and judged by
+the package's own `contests` and `cluster`. p99 has noise of its own.
+
+- wrong: the tier named is worse than the best by more than the margin in one of the workloads;
+- each: the same if the cheapest tier that is enough in the answer of each workload were named;
+- refused: a tier that is enough for all is "not enough"; dearer; none: as in bench_decisions.
+
+Exit 1 if wrong is above 5 % in any cell by more than chance makes likely among all cells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats as distributions
+
+from orchestrator.analysis.decisions import cluster
+from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contests import Contest, make_contest
+from tests.bench.noise_shapes import SHAPES
+from tests.campaigns import build_profile
+
+TIERS = ("premium", "premium-v2", "ultra")  # from cheap to dear
+WORKLOADS = ("point-select", "insert", "tpcc")
+MARGIN_PCT, P99_MARGIN_PCT, P99_NOISE = 5.0, 20.0, 0.03
+JUST_BELOW = 1 - MARGIN_PCT / 100 - 1e-6
+CRITERIA = (THROUGHPUT, LATENCIES[1])
+# Rates of the tiers in each workload.
+TRUTHS: Mapping[str, tuple[tuple[float, ...], ...]] = {
+    "all alike": ((1, 1, 1),) * 3,
+    "each cheaper one just below in another": ((JUST_BELOW, 1, 1), (1, JUST_BELOW, 1), (1, 1, 1)),
+    "both just below in all": ((JUST_BELOW, JUST_BELOW, 1),) * 3,
+    "cheapest just below in one": ((1, 1, 1), (1, 1, 1), (JUST_BELOW, 1, 1)),
+    "cheapest 10 % below in one": ((1, 1, 1), (1, 1, 1), (0.9, 1, 1)),
+    "both 40 % below in one": ((1, 1, 1), (1, 1, 1), (0.6, 0.6, 1)),
+}
+PROFILES = tuple(build_profile(name) for name in TIERS)
+
+
+@dataclass(frozen=True)
+class Counts:
+    wrong: int
+    each: int
+    refused: int
+    dearer: int
+    none: int
+
+
+def contests(rates: np.ndarray, p99: np.ndarray) -> list[Contest]:
+    """`rates`, `p99`: workloads × tiers × repetitions."""
+    made = []
+    for number, workload in enumerate(WORKLOADS):
+        candidates = [
+            Candidate(
+                profile,
+                {CRITERIA[0]: tuple(rates[number, k]), CRITERIA[1]: tuple(p99[number, k])},
+                "unattributed",
+            )
+            for k, profile in enumerate(PROFILES)
+        ]
+        made.append(
+            make_contest(
+                workload, candidates, TIERS, MARGIN_PCT, CRITERIA, p99_margin_pct=P99_MARGIN_PCT
+            )
+        )
+    return made
+
+
+def simulate(shape: str, truth: str, n: int, campaigns: int, seed: int) -> Counts:
+    true = np.asarray(TRUTHS[truth], dtype=float)
+    random = np.random.default_rng([seed, zlib.crc32(f"{shape}/{truth}/{n}".encode())])
+    order = np.arange(len(WORKLOADS) * len(TIERS) * n).reshape(n, len(TIERS), len(WORKLOADS))
+    places = order.transpose(2, 1, 0)  # repetition by repetition over all cells
+    enough = [bool((true[:, k] >= 1 - MARGIN_PCT / 100).all()) for k in range(len(TIERS))]
+    needed = TIERS[enough.index(True)]
+    counts = dict.fromkeys(("wrong", "each", "refused", "dearer", "none"), 0)
+    noise = [SHAPES[shape](own, campaigns, random) for own in places]
+    for campaign in range(campaigns):
+        logs = np.stack([own[campaign] for own in noise])
+        rates = true[:, :, None] * np.exp(logs)
+        own = np.exp(random.normal(0, P99_NOISE, rates.shape))
+        claims = [cluster.WorkloadClaims(one, "") for one in contests(rates, own / rates)]
+        made = cluster.decide(claims)
+        assert made is not None
+        standings = [one.contest.proof.standings for one in claims]
+        alone = next((t for t in TIERS if all(s[t] == "enough" for s in standings)), None)
+        counts["none"] += made.tier is None
+        counts["wrong"] += made.tier is not None and not enough[TIERS.index(made.tier)]
+        counts["each"] += alone is not None and not enough[TIERS.index(alone)]
+        counts["dearer"] += made.tier is not None and TIERS.index(made.tier) > TIERS.index(needed)
+        counts["refused"] += any(
+            made.standings[tier] == "not enough"
+            for tier, kept in zip(TIERS, enough, strict=True)
+            if kept
+        )
+    return Counts(**counts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--campaigns", type=int, default=400, help="of each cell")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shapes", default=",".join(SHAPES), help="of noise, by commas")
+    parser.add_argument("--repetitions", default="3,5,10", help="by commas")
+    asked = parser.parse_args(arguments)
+    shapes, sizes = asked.shapes.split(","), [int(n) for n in asked.repetitions.split(",")]
+    print(f"{asked.campaigns} campaigns a cell, seed {asked.seed}; % of campaigns.")
+    print("Of the shapes of noise the worst in wrong, each and refused, the mean else.")
+    print("\n| truth | n | wrong | each | refused | dearer | none |\n|---|" + "---:|" * 6)
+    wrong, pct = [], 100 / asked.campaigns
+    for truth in TRUTHS:
+        for n in sizes:
+            cells = [simulate(s, truth, n, asked.campaigns, asked.seed) for s in shapes]
+            wrong += [cell.wrong for cell in cells]
+            worst = [max(getattr(c, name) for c in cells) for name in ("wrong", "each", "refused")]
+            mean = [np.mean([getattr(c, name) for c in cells]) for name in ("dearer", "none")]
+            figures = " | ".join(f"{pct * float(value):.1f}" for value in (*worst, *mean))
+            print(f"| {truth} | {n} | {figures} |", flush=True)
+    most = int(distributions.binom.ppf(1 - 0.05 / len(wrong), asked.campaigns, 0.05))
+    print(f"\nA true 5 % may seem {pct * most:.1f} % in the worst of {len(wrong)} cells.")
+    return int(max(wrong) > most)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

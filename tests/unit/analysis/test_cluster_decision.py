@@ -1,0 +1,114 @@
+"""One tier for all workloads of a cluster: literal throughputs and prices in, one tier or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from orchestrator.analysis.conclusions import ClusterDecision
+from orchestrator.analysis.decisions import cluster
+from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contests import make_contest
+from orchestrator.analysis.verdicts import judge
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import summary
+from tests.bench import bench_cluster
+from tests.campaigns import build_campaign, build_profile
+
+SLOW, FAST = (1000.0, 1005.0, 995.0), (2000.0, 2010.0, 1990.0)
+NOISY = (1900.0, 2300.0, 1700.0)
+TIERS = ("premium", "premium-v2", "ultra")
+
+
+def decide(
+    rates: Mapping[str, Mapping[str, Sequence[float]]], obstacles: Mapping[str, str] | None = None
+) -> ClusterDecision | None:
+    """`rates`: workload → tier → a rate of each repetition."""
+    claims = []
+    for workload, of_tiers in rates.items():
+        candidates = [
+            Candidate(build_profile(name), {THROUGHPUT: tuple(values)}, "unattributed")
+            for name, values in of_tiers.items()
+        ]
+        contest = make_contest(workload, candidates, TIERS[-len(candidates) :], 5.0)
+        claims.append(cluster.WorkloadClaims(contest, (obstacles or {}).get(workload, "")))
+    return cluster.decide(claims)
+
+
+def answer(
+    rates: Mapping[str, Mapping[str, Sequence[float]]], obstacles: Mapping[str, str] | None = None
+) -> ClusterDecision:
+    made = decide(rates, obstacles)
+    assert made is not None
+    return made
+
+
+ALIKE = {"premium-v2": FAST, "ultra": FAST}
+FORCED = {"point-select": ALIKE, "tpcc": {"premium-v2": SLOW, "ultra": FAST}}
+
+
+def test_the_cheapest_tier_that_is_enough_for_each_is_named() -> None:
+    made = answer({"point-select": ALIKE, "tpcc": ALIKE})
+    assert (made.tier, made.monthly_cost, made.currency) == ("premium-v2", 255.0, "USD")
+    assert made.without == ()
+    assert "proven enough for all 2 workloads together" in made.reason
+
+
+def test_the_workload_that_forces_a_dearer_tier_is_named_with_what_giving_it_up_saves() -> None:
+    made = answer(FORCED)
+    assert (made.tier, made.monthly_cost) == ("ultra", 780.0)
+    assert [(one.workload, one.tier, one.monthly_cost) for one in made.without] == [
+        ("tpcc", "premium-v2", 255.0)
+    ]
+    assert "premium-v2 is not enough for tpcc" in made.reason
+    assert made.reason.endswith("Without tpcc: premium-v2, 255.00 USD a month")
+
+
+def test_of_two_workloads_that_force_it_neither_alone_is_worth_giving_up() -> None:
+    made = answer({**FORCED, "insert": FORCED["tpcc"]})
+    assert (made.tier, made.without) == ("ultra", ())
+
+
+def test_a_tier_that_is_open_for_one_workload_is_not_named() -> None:
+    made = answer({"point-select": ALIKE, "tpcc": {"premium-v2": NOISY, "ultra": FAST}})
+    assert made.standings == {"premium-v2": "open", "ultra": "open"}
+    assert made.tier is None
+    assert "whether premium-v2 is enough for tpcc is open" in made.reason
+
+
+def test_a_workload_without_an_answer_leaves_none_and_that_of_the_others_is_said() -> None:
+    made = answer(FORCED, {"tpcc": "the machine was the limit"})
+    assert made.tier is None
+    assert "tpcc has no answer" in made.reason
+    # Of the others there is one workload, for which the cheapest is enough.
+    assert made.reason.endswith("Without tpcc: premium-v2, 255.00 USD a month")
+
+
+def test_a_tier_without_figures_in_one_workload_is_open() -> None:
+    made = answer({"point-select": ALIKE, "tpcc": {"ultra": FAST}})
+    assert made.standings["premium-v2"] == "open"
+
+
+@pytest.mark.parametrize(
+    "rates", [{"tpcc": ALIKE}, {"tpcc": {"ultra": FAST}, "insert": {"ultra": FAST}}]
+)
+def test_one_workload_or_one_tier_needs_none(
+    rates: Mapping[str, Mapping[str, Sequence[float]]],
+) -> None:
+    assert decide(rates) is None
+
+
+def test_it_is_the_first_answer_of_a_report() -> None:
+    values = {(tier, load): FAST for tier in TIERS for load in ("insert", "tpcc")}
+    campaign = build_campaign(workloads=["insert", "tpcc"], values=values, frames=False)
+    verdict = judge(campaign)
+    assert verdict.cluster is not None
+    first, *each = summary.answers(ReportIndex(campaign, verdict))
+    assert (first.workload, first.tier) == ("all 2 workloads", verdict.cluster.tier)
+    assert [one.workload for one in each] == ["insert", "tpcc"]
+
+
+def test_a_wrong_tier_is_named_in_few_campaigns_where_each_is_just_not_enough() -> None:
+    counts = bench_cluster.simulate("normal", "both just below in all", 5, 100, seed=3)
+    assert counts.wrong <= 11, "one-sided binomial of 5 % at 0.5 %"
