@@ -166,6 +166,12 @@ def test_every_key_of_a_catalog_reference_and_of_an_existing_cluster_is_document
 # ------------------------------------------------------------------ words
 
 
+def test_every_profile_and_workload_that_is_shipped_is_documented() -> None:
+    text = text_of(*(file.name for file in (ROOT / "docs").glob("*.md")))
+    shipped = [f.stem for kind in ("profiles", "workloads") for f in (ROOT / kind).glob("*.yaml")]
+    assert [name for name in shipped if f"`{name}`" not in text] == []
+
+
 def test_every_word_of_a_result_is_documented() -> None:
     text = " ".join(text_of("GLOSSARY.md", "METHOD.md", "WORKLOADS.md", "RESULTS.md").split())
     words: set[str] = set()
