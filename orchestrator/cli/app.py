@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
-from orchestrator.cli import CACHE, RESULTS, ROOT
+from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
 from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Placing
@@ -66,7 +66,7 @@ def _lock() -> Path:
 class App:
     """The command line of one call."""
 
-    root: Path = ROOT
+    root: Path = field(default_factory=root)
     cache: Path = CACHE
     results: Path = RESULTS  # where campaigns stay if the command has no --results
     out: Console = field(default_factory=LastingConsole)
@@ -84,6 +84,7 @@ class App:
     words: tuple[str, ...] = ()  # the command as given, without the program's name
     # What is called with the exit code before the program ends.
     at_end: list[Callable[[int], None]] = field(default_factory=list)
+    own: Path | None = None if IS_CHECKOUT else OWN  # if the user's files are not in `root`
 
     def connection(self, name: str) -> Callable[[Clock, Placing], Platform]:
         """What connects to the platform `name`. UsageError if there is none of that name."""

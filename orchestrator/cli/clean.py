@@ -30,7 +30,7 @@ def clean(
     if not (yes or dry_run or sys.stdin.isatty()):
         raise UsageError(
             "`clean` removes kept data sets and what campaigns left, and nobody can be asked",
-            advice="see them with --dry-run, then say --yes (`make clean YES=1`)",
+            advice="see them with --dry-run, then say --yes",
         )
     world = app.world(*plans.place(app, profile, platform))
     with app.alone(world.platform):

@@ -120,6 +120,6 @@ def _images(platform: Platform, root: Path) -> list[Finding]:
         more = (
             "a campaign brings it" if brought else f"elsewhere: {platform.images.ways_to_get(tag)}"
         )
-        text = "there" if exists else f"`make setup` builds it; {more}"
+        text = "there" if exists else f"`tierbench setup` builds it; {more}"
         found.append(Finding(f"image {tag}", exists, text))
     return found

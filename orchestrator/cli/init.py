@@ -40,21 +40,21 @@ def init(
 ) -> None:
     """Writes a first profile, or workload, with comments that explain its keys."""
     texts: dict[Path, str] = {}
-    compared = True
+    own, compared = app.own or app.root, True
     if name is not None:
         text, compared = _profile(name, tier, changes or (), path, _hosts(existing), app)
-        texts[app.root / "profiles" / f"{name}.yaml"] = text
+        texts[own / "profiles" / f"{name}.yaml"] = text
     if workload is not None:
         _check_name(workload)
         text = _workload_text(workload)
-        texts[app.root / "workloads" / f"{workload}.yaml"] = text
+        texts[own / "workloads" / f"{workload}.yaml"] = text
     if name is None and (tier, path, existing) != (None, None, None):
         raise UsageError("--tier, --path and --existing are of a profile: give its name")
     if not texts:
         raise UsageError("name a profile, or a --workload", advice="`tierbench init --help`")
-    _write(texts, app.root)
+    _write(texts, own)
     for file in texts:
-        app.out.print(f"wrote {file.relative_to(app.root)}", highlight=False)
+        app.out.print(f"wrote {file.relative_to(own)}", highlight=False)
     load = workload or "tpcc"
     named = f"run --profile {name} --workload {load}"
     if compared:
@@ -107,6 +107,7 @@ def _write(texts: Mapping[Path, str], root: Path) -> None:
             )
     for file, text in texts.items():
         try:
+            file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("x") as made:
                 made.write(text)
         except OSError as error:

@@ -18,6 +18,7 @@ import typer
 from rich.markup import escape
 from typer import Option
 
+from orchestrator import __version__
 from orchestrator.cli import REHEARSALS, RESULTS
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.commands import LazyGroup
@@ -39,6 +40,7 @@ from orchestrator.cli.options import (
     ScaleOption,
     SeedOption,
     SloOption,
+    VersionOption,
     WorkloadOption,
     WorkloadsOption,
     names_in,
@@ -60,8 +62,16 @@ program = typer.Typer(
     cls=LazyGroup,
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
     no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
+
+
+@program.callback()
+def whole(context: typer.Context, version: VersionOption = False) -> None:
+    if version:
+        context.obj.out.print(f"tierbench {__version__}", highlight=False)
+        raise typer.Exit
 
 
 @program.command()

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 from typer import Argument, Option
 
-from orchestrator.cli import RESULTS, ROOT
+from orchestrator.cli import RESULTS, root
 from orchestrator.parts import AUTO
 from orchestrator.units import parse_bytes
 
@@ -29,7 +29,7 @@ def _names_of(folder: str) -> Callable[[str], list[str]]:
 
     def complete(incomplete: str) -> list[str]:
         before, space, begun = incomplete.rpartition(" ")
-        known = sorted(file.stem for file in (ROOT / folder).glob("*.yaml"))
+        known = sorted(file.stem for file in (root() / folder).glob("*.yaml"))
         fitting = (name for name in known if name.startswith(begun) and name not in before.split())
         return [f"{before}{space}{name}" for name in fitting]
 
@@ -92,6 +92,7 @@ DrainOption = Annotated[
     bool, Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
 OnlyShowOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
+VersionOption = Annotated[bool, Option("--version", help="Says which tierbench this is.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]
 JsonOption = Annotated[bool, Option("--json", help="Print verdict.json instead of tables.")]

@@ -78,7 +78,7 @@ def _entries(results: Path, filters: Filters) -> list[Entry]:
     from orchestrator.system import files, stored_campaigns
 
     if not (folders := stored_campaigns.folders(results)):
-        raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
+        raise UsageError(f"no campaign in {results} yet", advice="run `tierbench compare` first")
     try:
         saved = stored_campaigns.baselines(results)
     except files.CutError as error:  # campaigns are listed without their names

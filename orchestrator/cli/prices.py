@@ -65,7 +65,10 @@ def update(
         )
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     text = prices_of.format_list(found, currency, region, today, service.SOURCE)
-    target = file or app.root / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
+    target = (
+        file
+        or (app.own or app.root) / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
+    )
     prices_of.with_prices(rows, {str(target): text})
     target.parent.mkdir(parents=True, exist_ok=True)
     files.write_text(target, text)

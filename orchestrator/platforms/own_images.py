@@ -45,7 +45,7 @@ def need(root: Path, name: str, platform: Platform) -> str:
     image = tag(root, name)
     if not platform.images.present(image):
         raise UnavailableError(
-            f"the image {image} is not here", advice="run `make setup`: it builds our images"
+            f"the image {image} is not here", advice="run `tierbench setup`: it builds our images"
         )
     return image
 

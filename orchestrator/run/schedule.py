@@ -169,7 +169,7 @@ class Setbacks:
         ):
             raise UnavailableError(
                 f"the container engine did not come back within {format_seconds(ENGINE_BACK_S)}",
-                advice="start it (`make setup` does, as root on Debian) and go on: "
+                advice="start it (`tierbench setup` does, as root on Debian) and go on: "
                 f"`tierbench resume {self._schedule.folder}`",
             )
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away

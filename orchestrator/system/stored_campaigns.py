@@ -52,7 +52,9 @@ def resolve(results: Path, text: str) -> Path:
         if text == "latest":
             if newest := store.newest(results):
                 return newest
-            raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
+            raise UsageError(
+                f"no campaign in {results} yet", advice="run `tierbench compare` first"
+            )
         for path in (Path(text), results / text):
             with suppress(OSError):  # a name that is too long is that of nothing
                 if (path / "plan.json").is_file():

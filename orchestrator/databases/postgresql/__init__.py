@@ -207,5 +207,5 @@ def _raise_if_taken(port: int) -> None:
             raise UnavailableError(
                 f"port {port} on 127.0.0.1 is taken ({error.strerror})",
                 advice="free it, choose another `port` in the profile, or leave it out: "
-                "then any free one is used; `make clean` removes what an earlier campaign left",
+                "then any free one is used; `tierbench clean` removes what an earlier one left",
             ) from error

@@ -129,6 +129,6 @@ class Swept:
         if self.kept:
             raise RunError(
                 f"leftovers of an earlier run could not be removed: {'; '.join(self.kept)}",
-                advice=f"look with `{look}` at what holds them, then `make clean`",
+                advice=f"look with `{look}` at what holds them, then `tierbench clean`",
             )
         return tuple(self.removed)

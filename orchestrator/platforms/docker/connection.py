@@ -57,7 +57,7 @@ _OPTIONS = (
     "LogLevel=ERROR",
 )
 _TIMEOUT_S = 120
-_START = "start it (`make setup` does, as root on Debian), then run `tierbench doctor`"
+_START = "start it (`tierbench setup` does, as root on Debian), then run `tierbench doctor`"
 _LOOPBACK = "127.0.0.1"
 _CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
@@ -261,7 +261,7 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
         yield
     except ImageNotFound as error:
         raise UnavailableError(
-            f"{doing}: the image is not here ({error.explanation})", advice="run `make setup`"
+            f"{doing}: the image is not here ({error.explanation})", advice="run `tierbench setup`"
         ) from error
     except APIError as error:
         text = str(error.explanation or error)

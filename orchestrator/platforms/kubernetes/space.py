@@ -132,7 +132,7 @@ class Space:
             raise RunError(
                 f"{what} could not be removed within {deadline_s:g} s: {said}",
                 advice=f"`kubectl describe` it (in {self.namespace}, unless it is in none), which "
-                "says what holds it, then `make clean`",
+                "says what holds it, then `tierbench clean`",
             )
 
     def make_room(self, kind: str, path: str) -> None:

@@ -84,7 +84,7 @@ def test_a_missing_image_says_how_to_get_it() -> None:
     platform: Any = FakePlatform()
     with pytest.raises(UnavailableError, match="tierbench/postgres:") as raised:
         own_images.need(ROOT, "postgres", platform)
-    assert "make setup" in raised.value.advice
+    assert "tierbench setup" in raised.value.advice
 
 
 def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:

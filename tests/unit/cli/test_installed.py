@@ -1,0 +1,122 @@
+"""A wheel, installed away from the checkout, in a folder of the user's.
+
+Method: the wheel is built as `make release` does, unpacked beside the libraries of this environment
+(whose own installation of the checkout is not looked at), and run as a program of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+VARIABLES = ("TIERBENCH_CACHE", "PYTHONPATH")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """`site`: the unpacked wheel; `home`: where commands are given."""
+
+    site: Path
+    home: Path
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        others = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+        libraries = sysconfig.get_path("purelib")  # as a path, so the checkout's .pth is not read
+        search = os.pathsep.join([str(self.site), libraries])
+        cache = str(self.home / "xdg")
+        return subprocess.run(
+            [sys.executable, "-S", "-m", "orchestrator", *words],
+            cwd=self.home,
+            env={**others, "PYTHONPATH": search, "XDG_CACHE_HOME": cache, "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    build = [
+        *pip,
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(folder),
+        str(ROOT),
+    ]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    site, home = folder / "site", folder / "home"
+    unpack = [*pip, "install", "--no-deps", "--no-compile", "--target", str(site), str(wheel)]
+    subprocess.run(unpack, check=True, capture_output=True)
+    home.mkdir()
+    return Installed(site, home)
+
+
+def test_it_is_not_the_checkout_that_runs(installed: Installed) -> None:
+    shown = installed.run("--version")
+    assert (shown.returncode, shown.stdout) == (0, "tierbench 0.1.0\n"), shown.stderr
+    assert (installed.site / "orchestrator" / "shipped" / "docker" / "disk" / "device").is_file()
+
+
+def test_what_was_shipped_is_known(installed: Installed) -> None:
+    shown = installed.run("list")
+    assert shown.returncode == 0, shown.stderr
+    for name in ("premium-v2", "ultra", "tpcc", "disk-matrix"):
+        assert name in shown.stdout
+
+
+def test_a_profile_of_the_users_is_written_and_found_in_his_folder(installed: Installed) -> None:
+    written = installed.run("init", "my-disk", "--tier", "azure/P15")
+    assert written.returncode == 0, written.stderr
+    assert (installed.home / "profiles" / "my-disk.yaml").is_file()
+    planned = installed.run(
+        "compare", "--profiles", "my-disk ultra", "--workloads", "insert", "--dry-run"
+    )
+    assert planned.returncode == 0, planned.stderr
+    assert "my-disk" in planned.stdout
+
+
+def test_a_rehearsal_leaves_its_report_in_the_users_folder(installed: Installed) -> None:
+    done = installed.run("rehearse", "--repeats", "2", "--results", "results")
+    assert done.returncode == 0, done.stderr
+    assert (installed.home / "results" / "latest" / "report.html").is_file()
+    assert (installed.home / "xdg" / "tierbench").is_dir()
+    assert not (installed.home / ".cache").exists()
+
+
+def test_the_published_study_comes_with_it(installed: Installed) -> None:
+    done = installed.run("import-study")
+    assert done.returncode == 0, done.stderr
+
+
+def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
+    """So that a registry serves both, and neither builds what the other has built."""
+    ask = (
+        "from orchestrator.cli import root; from orchestrator.platforms import own_images; "
+        "print(*(own_images.tag(root(), name) for name in own_images.OURS))"
+    )
+    from orchestrator.platforms import own_images
+
+    search = os.pathsep.join([str(installed.site), sysconfig.get_path("purelib")])
+    tags = subprocess.run(
+        [sys.executable, "-S", "-c", ask],
+        cwd=installed.home,
+        env={**os.environ, "PYTHONPATH": search, "XDG_CACHE_HOME": str(installed.home / "xdg")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert tags == [own_images.tag(ROOT, name) for name in own_images.OURS]
