@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.many import DockerMachines
@@ -19,6 +20,11 @@ def _docker(clock: Clock, placing: Placing) -> Platform:
 
 def _kubernetes(clock: Clock, placing: Placing) -> Platform:
     # Its client takes half a second to import, which every other command would wait for.
-    from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-
+    try:
+        from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            f"the client of Kubernetes is not installed: {error}",
+            advice="pip install 'tierbench[kubernetes]'",
+        ) from error
     return KubernetesPlatform(clock, placing)

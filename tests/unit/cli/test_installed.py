@@ -15,6 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import UnavailableError
+from orchestrator.model import Placing
+from orchestrator.platforms import own_images, platforms
+from orchestrator.system.clock import SystemClock
 from tests import ROOT
 
 VARIABLES = ("TIERBENCH_CACHE", "PYTHONPATH")
@@ -108,8 +112,6 @@ def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
         "from orchestrator.cli import root; from orchestrator.platforms import own_images; "
         "print(*(own_images.tag(root(), name) for name in own_images.OURS))"
     )
-    from orchestrator.platforms import own_images
-
     search = os.pathsep.join([str(installed.site), sysconfig.get_path("purelib")])
     tags = subprocess.run(
         [sys.executable, "-S", "-c", ask],
@@ -120,3 +122,12 @@ def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
         check=True,
     ).stdout.split()
     assert tags == [own_images.tag(ROOT, name) for name in own_images.OURS]
+
+
+def test_without_the_client_of_kubernetes_it_is_said_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "orchestrator.platforms.kubernetes.engine", None)
+    with pytest.raises(UnavailableError) as raised:
+        platforms()["kubernetes"](SystemClock(), Placing())
+    assert raised.value.advice == "pip install 'tierbench[kubernetes]'"
