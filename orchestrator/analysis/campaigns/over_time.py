@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.analysis import comparisons, results
 from orchestrator.analysis.campaigns import campaign_comparability
-from orchestrator.analysis.comparisons import COMPARED, Pair
+from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import unpaired
@@ -141,19 +141,12 @@ def _pairs(
         if (of_other := results.finished(one, profile, workload))
         and not campaign_comparability.obstacle(one, after, profile, workload, across)
     ]
-    for key in COMPARED:
-        one, two = ([run[key].value for run in side if key in run] for side in (left, right))
-        runs_of_both = len(left) + len(right)
-        pair = comparisons.make_pair(after.name, workload, key, (one, two), runs_of_both, obstacle)
-        if pair is None:
-            continue
-        days = [values for other in past if (values := results.whole(other, key))]
-        ratio = pair.ratio
+    for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
+        days = [values for other in past if (values := results.whole(other, pair.key))]
+        sides, ratio = (pair.left, pair.right), pair.ratio
         with suppress(ValueError):  # a figure of zero
             known = len(days) >= FEWEST_HISTORY
-            ratio = (
-                unpaired.ratio_across_days(one, two, days) if known else unpaired.ratio(one, two)
-            )
+            ratio = unpaired.ratio_across_days(*sides, days) if known else unpaired.ratio(*sides)
         yield len(days), replace(pair, ratio=ratio, in_blocks=False)
 
 
