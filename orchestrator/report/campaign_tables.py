@@ -9,9 +9,11 @@ from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.campaigns.over_time import (
     FEWEST_HISTORY,
     CampaignComparison,
+    Level,
+    Point,
     ProfileDelta,
+    Trend,
 )
-from orchestrator.analysis.campaigns.trend import Level, Point, Trend
 from orchestrator.analysis.comparisons import COMPARED
 from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.statistics import change_points
