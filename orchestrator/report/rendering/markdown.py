@@ -17,8 +17,9 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def draw(document: Document) -> str:
     """The whole report as one Markdown text, ending in a newline."""
-    filters = {"plain": _plain, "raised": _raised, "table": table}
-    return filled("report.md.jinja", filters, document=document)
+    return filled(
+        "report.md.jinja", {"plain": _plain, "raised": _raised, "table": table}, document=document
+    )
 
 
 def table(table: Table) -> str:

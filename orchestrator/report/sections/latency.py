@@ -12,8 +12,8 @@ import altair as alt
 import numpy as np
 
 from orchestrator import units
-from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.figures.counted import Counted, together
+from orchestrator.analysis.figures.transactions import Window
 from orchestrator.analysis.results import RunData, measured_window, value_of
 from orchestrator.analysis.statistics.stats import MIN_BEYOND
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
@@ -154,25 +154,19 @@ def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distrib
 
     Without those of which too little was kept: a curve needs two points, hence 20 transactions.
     """
-    pieces: dict[str, list[Counted]] = {scope: [] for scope in scopes}
+    windows: list[Window] = []
     for run in runs:
-        window, pooled = measured_window(run.record), run.record.workload.thinks
-        at_a_rate = value_of(run.record, "offered_per_s") is not None
-        if window is None:
-            continue
-        of_run = {scope: Counted() for scope in pieces}
-        for table in run.transactions():
-            for scope, counted in of_run.items():
-                ranked = transactions.ranked_latencies(table, *window, scope, pooled, at_a_rate)
-                counted.add(ranked)
-        for scope, counted in of_run.items():
-            if counted.total:
-                pieces[scope].append(counted)
-    drawn = {scope: _distribution(found) for scope, found in pieces.items()}
+        if (window := measured_window(run.record)) is not None:
+            at_a_rate = value_of(run.record, "offered_per_s") is not None
+            windows.append(Window(*window, run.record.workload.thinks, at_a_rate))
+            for table in run.transactions():
+                windows[-1].add_latencies(table)
+    drawn = {scope: _distribution([one.ranked(scope) for one in windows]) for scope in scopes}
     return {scope: found for scope, found in drawn.items() if found is not None}
 
 
 def _distribution(pieces: Sequence[Counted]) -> Distribution | None:
+    pieces = [piece for piece in pieces if piece.total]
     every = together(pieces)
     count = every.total
     if count < 2 * MIN_BEYOND:
