@@ -32,6 +32,7 @@ from orchestrator.model import (
 )
 from orchestrator.planning.plan import EXISTING
 from orchestrator.tier import Gate
+from orchestrator.units import gathered
 
 LEFT_OUT = "left out: "  # begins notes of files that were cut
 Key = tuple[str, str]  # metric, scope
@@ -319,12 +320,12 @@ def _without_delivery(record: Record, average_s: float) -> float:
 def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     """The database nodes by disk. The same device of one machine is the same disk; a node whose
     device is not known has one of its own."""
-    nodes_of: dict[tuple[str, ...], list[Node]] = {}
-    for node in (node for node in nodes if node.role == "database"):
+
+    def disk(node: Node) -> tuple[str, ...]:
         device = node.device or node.sources.get(DISK_DEVICE)
-        disk = (place(node), device) if device else ("", "node", node.name)
-        nodes_of.setdefault(disk, []).append(node)
-    return nodes_of
+        return (place(node), device) if device else ("", "node", node.name)
+
+    return gathered((disk(node), node) for node in nodes if node.role == "database")
 
 
 def place(node: Node) -> str:

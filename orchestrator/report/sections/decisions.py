@@ -130,11 +130,11 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
             yield _step(word, step, decision)
     if decision.request:
         yield f"For a purchase request: {decision.request}"
-    priced: dict[str, list[str]] = {}
-    for offer in decision.offers:
-        if offer.price_source:
-            where = f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})"
-            priced.setdefault(where, []).append(offer.tier)
+    priced = units.gathered(
+        (f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})", offer.tier)
+        for offer in decision.offers
+        if offer.price_source
+    )
     if priced:
         sources = "; ".join(f"{units.listed(names)} {where}" for where, names in priced.items())
         yield f"List prices of the disks of all nodes, VM not included: {sources}."
