@@ -153,13 +153,14 @@ class ReportIndex:
         return absent if self.finished(profile, workload) else "missing"
 
     def metric_cells(
-        self, profile: str, workload: str, titles: Mapping[str, str]
+        self, profile: str, workload: str, titles: Mapping[str, str], transaction_type: str = ""
     ) -> dict[str, Cell]:
         """Column's title → value, of metric → column's title."""
-        return {
-            title: self.value_cell(profile, workload, self.cell(profile, workload, metric))
+        cells = {
+            title: self.cell(profile, workload, metric, transaction_type)
             for metric, title in titles.items()
         }
+        return {title: self.value_cell(profile, workload, cell) for title, cell in cells.items()}
 
     # -------------------------------------------------------------- runs
 

@@ -23,7 +23,7 @@ from orchestrator.analysis.campaigns import campaign_comparability
 from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import change_points, stats, unpaired
+from orchestrator.analysis.statistics import across_days, stats
 from orchestrator.metrics import METRICS
 from orchestrator.model import Direction
 from orchestrator.units import format_seconds
@@ -152,8 +152,9 @@ def _pairs(
         days = [values for other in past if (values := results.whole(other, pair.key))]
         sides, ratio = (pair.left, pair.right), pair.ratio
         with suppress(ValueError):  # a figure of zero
-            known = len(days) >= FEWEST_HISTORY
-            ratio = unpaired.ratio_across_days(*sides, days) if known else unpaired.ratio(*sides)
+            ratio = across_days.ratio(*sides)
+            if len(days) >= FEWEST_HISTORY:
+                ratio = across_days.ratio_across_days(*sides, days)
         yield len(days), replace(pair, ratio=ratio, in_blocks=False)
 
 
@@ -261,7 +262,7 @@ def trend(
         else:
             kept.append((one, values))
     logs = [float(np.log(np.asarray(values)).mean()) for _, values in kept]
-    borders = (0, *change_points.find(logs), len(kept))
+    borders = (0, *across_days.change_points(logs), len(kept))
     points: list[Point] = []
     for place, (one, values) in enumerate(kept):
         level = sum(border <= place for border in borders[:-1])

@@ -156,10 +156,7 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
     for name in types:
         rows.append(name.replace("_", " "))
         for tier in index.tiers:
-            values = {
-                title: index.value_cell(tier, workload, index.cell(tier, workload, metric, name))
-                for metric, title in shown.items()
-            }
+            values = index.metric_cells(tier, workload, shown, name)
             slo = {"SLO": Cell(judged.get((tier, name), ""))} if judged else {}
             rows.append({"Transaction": Cell(tier, tier=tier), **values, **slo})
     return (table_of(rows, ("Transaction", "SLO"), (_TYPE_REMARK,)),)
