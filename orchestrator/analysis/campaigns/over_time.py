@@ -18,8 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from orchestrator.analysis import comparisons, results
-from orchestrator.analysis.campaigns import campaign_comparability
+from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
@@ -72,7 +71,7 @@ def compare(
     history: Iterable[Results] = (),
 ) -> CampaignComparison:
     """Every profile × workload that both have finished runs of. Margins: those of `after`, if not
-    given; `across_machines`: see `campaign_comparability.obstacle`; `history`: other campaigns, of
+    given; `across_machines`: see `comparability.obstacle_over_time`; `history`: other campaigns, of
     which those count that began before the later of both and are comparable with it."""
     margin = after.plan.margin_pct if margin_pct is None else margin_pct
     p99_margin = after.plan.p99_margin_pct if p99_margin_pct is None else p99_margin_pct
@@ -103,7 +102,7 @@ def compare(
         tuple(_with_history(*pairs[i], deltas[i]) for i in range(len(pairs))),
         tuple(f"{p} × {w}" for p, w in titles[0] if (p, w) not in titles[1]),
         tuple(f"{p} × {w}" for p, w in titles[1] if (p, w) not in titles[0]),
-        (*_apart(before, after), *campaign_comparability.remarks(before, after)),
+        (*_apart(before, after), *comparability.remarks(before, after)),
     )
 
 
@@ -141,12 +140,12 @@ def _pairs(
     differs between days."""
     runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
-    obstacle = campaign_comparability.obstacle(before, after, profile, workload, across)
+    obstacle = comparability.obstacle_over_time(before, after, profile, workload, across)
     past = [
         of_other
         for one in ([] if obstacle else history)
         if (of_other := results.finished(one, profile, workload))
-        and not campaign_comparability.obstacle(one, after, profile, workload, across)
+        and not comparability.obstacle_over_time(one, after, profile, workload, across)
     ]
     for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
         days = [values for other in past if (values := results.whole(other, pair.key))]
@@ -254,7 +253,7 @@ def trend(
         values = _values(one, profile, workload, metric)
         reason = f"a run has no {METRICS[metric].title}"
         if values:
-            reason = campaign_comparability.obstacle(
+            reason = comparability.obstacle_over_time(
                 one, newest, profile, workload, across_machines
             )
         if reason:
@@ -266,7 +265,7 @@ def trend(
     points: list[Point] = []
     for place, (one, values) in enumerate(kept):
         level = sum(border <= place for border in borders[:-1])
-        mean, revision = stats.summarise(values), campaign_comparability.revision(one)
+        mean, revision = stats.summarise(values), comparability.revision(one)
         figures = mean.n, mean.mean, mean.ci_low, mean.ci_high
         points.append(Point(one.name, results.began_s(one) or 0.0, *figures, level, revision))
     return Trend(

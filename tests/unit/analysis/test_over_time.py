@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.campaigns import campaign_comparability, over_time
+from orchestrator.analysis import comparability
+from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import across_days
@@ -334,5 +335,5 @@ def test_equal_campaigns_seldom_differ(n: int, m: int, noises: tuple[float, floa
 
 def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
     changed = later(campaign(), 0, revision="a" * 40, revision_changed=True, host=HOST)
-    (remark, *_) = campaign_comparability.remarks(changed, changed)
+    (remark, *_) = comparability.remarks(changed, changed)
     assert remark.startswith("both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa")
