@@ -30,7 +30,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.planning.plan import EXISTING
+from orchestrator.planning.plan import EXISTING, FULL_SCALES
 from orchestrator.tier import Gate
 from orchestrator.units import gathered
 
@@ -117,6 +117,11 @@ class Results:
     def absent(self) -> str:
         """What befell a planned run that left no record."""
         return "not published" if self.published else "not carried out"
+
+    @property
+    def small_scale(self) -> str:
+        """Its scale, if it has less data and shorter runs than the published study; or empty."""
+        return "" if self.plan.scale in FULL_SCALES else self.plan.scale
 
     @cached_property
     def done(self) -> tuple[RunData, ...]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from orchestrator.analysis import results
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Profile, Record
-from orchestrator.planning import published_study
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence, some
@@ -111,8 +110,7 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _scale(index: ReportIndex) -> Iterator[Stamp]:
-    scale = index.campaign.plan.scale
-    if scale not in published_study.FULL_SCALES:
+    if scale := index.campaign.small_scale:
         text = (
             "Less data and shorter runs than the published study: good for how the tiers compare "
             "under these conditions, not for sizing."
