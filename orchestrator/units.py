@@ -10,7 +10,10 @@ import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from typing import TypeVar
 
+_Key = TypeVar("_Key")
+_One = TypeVar("_One")
 MOST = 2**63  # no disk, memory or count here reaches it
 
 _SIZE = {
@@ -179,6 +182,14 @@ def format_change(change_pct: float) -> str:
 def listed(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def gathered(pairs: Iterable[tuple[_Key, _One]]) -> dict[_Key, list[_One]]:
+    """Each key with all that comes with it, in the order in which they come."""
+    found: dict[_Key, list[_One]] = {}
+    for key, one in pairs:
+        found.setdefault(key, []).append(one)
+    return found
 
 
 def named(values: Mapping[str, int | float | str]) -> str:

@@ -8,11 +8,12 @@ Method, references and simulated error rates: docs/METHOD.md, ERROR-RATES.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.overload import LatencyOutcome
+from orchestrator.analysis.results import Key, Measured
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
@@ -52,6 +53,10 @@ class Pair:
     in_blocks: bool = True  # whether the i-th values of both sides are of one repetition
 
     @property
+    def key(self) -> Key:
+        return self.metric.name, self.scope
+
+    @property
     def chance(self) -> float | None:
         """Its p-value, to be held against the usual levels, if it can come to a verdict at all."""
         if self.obstacle or self.overload or self.ratio.p_value is None:
@@ -68,26 +73,27 @@ class Pair:
         return looks.confidence(SAME_CONFIDENCE, self.share)
 
 
-def make_pair(
+def pairs(
     contender: str,
     workload: str,
-    key: tuple[str, str],
-    figures: tuple[Sequence[float], Sequence[float]],
-    runs: int,
+    sides: tuple[Sequence[Measured], Sequence[Measured]],
     obstacle: str,
-) -> Pair | None:
-    """The comparison of all `figures` that `runs` runs of both sides have, the baseline's first,
-    without an interval; None where there is no change, as a side has none or the baseline zero."""
-    left, right = map(tuple, figures)
-    if not left or not right or sum(left) <= 0:
-        return None
-    if absent := runs - len(left) - len(right):
-        # Dropping such runs would choose among them: the slow ones lack percentiles first.
-        obstacle = obstacle or f"{absent} of {runs} runs have no such figure"
-    if min(*left, *right) <= 0:
-        obstacle = obstacle or "a run's figure is zero, and a ratio to it has no meaning"
-    ratio = stats.ratio_of_all(left, right)
-    return Pair(contender, workload, METRICS[key[0]], key[1], left, right, ratio, obstacle)
+) -> Iterator[Pair]:
+    """The comparisons of all figures that runs of both sides have, the baseline's first, without
+    an interval; none where there is no change, as a side has no figure or the baseline zero."""
+    runs = sum(map(len, sides))
+    for key in COMPARED:
+        left, right = (tuple(run[key].value for run in side if key in run) for side in sides)
+        if not left or not right or sum(left) <= 0:
+            continue
+        why = obstacle
+        if absent := runs - len(left) - len(right):
+            # Dropping such runs would choose among them: the slow ones lack percentiles first.
+            why = why or f"{absent} of {runs} runs have no such figure"
+        if min(*left, *right) <= 0:
+            why = why or "a run's figure is zero, and a ratio to it has no meaning"
+        ratio = stats.ratio_of_all(left, right)
+        yield Pair(contender, workload, METRICS[key[0]], key[1], left, right, ratio, why)
 
 
 def deltas(

@@ -30,8 +30,9 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.planning.plan import EXISTING
+from orchestrator.planning.plan import EXISTING, FULL_SCALES
 from orchestrator.tier import Gate
+from orchestrator.units import gathered
 
 LEFT_OUT = "left out: "  # begins notes of files that were cut
 Key = tuple[str, str]  # metric, scope
@@ -116,6 +117,11 @@ class Results:
     def absent(self) -> str:
         """What befell a planned run that left no record."""
         return "not published" if self.published else "not carried out"
+
+    @property
+    def small_scale(self) -> str:
+        """Its scale, if it has less data and shorter runs than the published study; or empty."""
+        return "" if self.plan.scale in FULL_SCALES else self.plan.scale
 
     @cached_property
     def done(self) -> tuple[RunData, ...]:
@@ -319,12 +325,12 @@ def _without_delivery(record: Record, average_s: float) -> float:
 def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     """The database nodes by disk. The same device of one machine is the same disk; a node whose
     device is not known has one of its own."""
-    nodes_of: dict[tuple[str, ...], list[Node]] = {}
-    for node in (node for node in nodes if node.role == "database"):
+
+    def disk(node: Node) -> tuple[str, ...]:
         device = node.device or node.sources.get(DISK_DEVICE)
-        disk = (place(node), device) if device else ("", "node", node.name)
-        nodes_of.setdefault(disk, []).append(node)
-    return nodes_of
+        return (place(node), device) if device else ("", "node", node.name)
+
+    return gathered((disk(node), node) for node in nodes if node.role == "database")
 
 
 def place(node: Node) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, overload, results
-from orchestrator.analysis.comparisons import COMPARED, Pair
+from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import (
     Bottleneck,
     CellSummary,
@@ -21,7 +21,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.analysis.decisions import decision, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
-from orchestrator.analysis.results import Key, Measured, Results, RunData
+from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
@@ -170,41 +170,25 @@ def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
             if name == plan.baseline or not baseline or not contender:
                 continue
             sides = _by_repetition(baseline), _by_repetition(contender)
+            figures = list(sides[0].values()), list(sides[1].values())
             obstacle = comparability.obstacle([*baseline, *contender])
             load = overload.between(plan.baseline, baseline, name, contender)
-            for key in COMPARED:
-                pair = _pair(name, workload.name, key, *sides, obstacle, share)
-                if pair is not None and pair.metric.direction == "lower":
-                    pair = replace(pair, overload=load)
-                if pair is not None:
-                    yield pair
+            for pair in comparisons.pairs(name, workload.name, figures, obstacle):
+                decides = load if pair.metric.direction == "lower" else None
+                yield replace(_in_blocks(pair, *sides, share), overload=decides)
 
 
 def _by_repetition(runs: Sequence[RunData]) -> dict[int, Measured]:
     return {run.record.run.repetition: results.sound(run.record.measurements) for run in runs}
 
 
-def _pair(
-    contender: str,
-    workload: str,
-    key: Key,
-    left: Mapping[int, Measured],
-    right: Mapping[int, Measured],
-    obstacle: str,
-    share: float,
-) -> Pair | None:
-    """None if a side has no such value, or the baseline's is zero: there is no change then."""
-    one, two = (
-        {number: run[key].value for number, run in side.items() if key in run}
-        for side in (left, right)
-    )
-    every = list(one.values()), list(two.values())
-    pair = comparisons.make_pair(contender, workload, key, every, len(left) + len(right), obstacle)
-    if pair is None:
-        return None
-    common = [number for number in one if number in two]
-    sides = tuple(one[number] for number in common), tuple(two[number] for number in common)
-    pair = replace(pair, left=sides[0], right=sides[1], share=share)
+def _in_blocks(
+    pair: Pair, left: Mapping[int, Measured], right: Mapping[int, Measured], share: float
+) -> Pair:
+    """Of the repetitions that both sides finished, with an interval if there are several."""
+    common = [n for n, run in left.items() if pair.key in run and pair.key in right.get(n, ())]
+    one, two = (tuple(side[n][pair.key].value for n in common) for side in (left, right))
+    pair = replace(pair, left=one, right=two, share=share)
     with suppress(ValueError):  # a figure of zero, or no repetition that both finished
-        return replace(pair, ratio=stats.ratio_of_means(*sides, pair.confidence))
+        return replace(pair, ratio=stats.ratio_of_means(one, two, pair.confidence))
     return pair

@@ -29,7 +29,7 @@ from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, U
 
 if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
-    from orchestrator.analysis.campaigns.trend import Trend
+    from orchestrator.analysis.campaigns.over_time import Trend
     from orchestrator.analysis.results import Results
 
 AcrossOption = Annotated[
@@ -91,7 +91,7 @@ def _entries(results: Path, filters: Filters) -> list[Entry]:
 def _trend(
     results: Path, entries: Sequence[Entry], profile: str, workload: str, across: bool
 ) -> Trend:
-    from orchestrator.analysis.campaigns.trend import trend
+    from orchestrator.analysis.campaigns.over_time import trend
     from orchestrator.system import store
 
     sound = [entry for entry in entries if not entry.fault]

@@ -18,6 +18,7 @@ from orchestrator.planning import disk_matrix, machines, node_disks
 from orchestrator.units import counted
 
 EXISTING = "existing"  # the database of a cluster that others run
+FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
 
 

@@ -42,7 +42,6 @@ from orchestrator.model import (
 from orchestrator.tier import Limits, Origin, OthersDisks, Tier
 
 SCALE = "study"
-FULL_SCALES = (SCALE, "study-20")  # with the study's own sizes
 MARGIN_PCT = 5.0
 STATEMENT = "published figures, not measured by this program"
 # Key of a cell → metric and scope; figures of disks have the scope that `disk_figures` says.

@@ -15,10 +15,19 @@ from rich.text import Text
 
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report.blocks import charts_of
+from orchestrator.report.blocks import Document, charts_of
 from orchestrator.report.rendering import terminal
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import decisions, summary, sweeps
+from orchestrator.report.sections import (
+    conditions,
+    decisions,
+    disks,
+    measured,
+    method,
+    resources,
+    summary,
+    sweeps,
+)
 from orchestrator.report.sections.caveats import stamps
 
 
@@ -31,6 +40,44 @@ class ReportPaths:
     charts: tuple[Path, ...]
 
 
+def arrange(campaign: Results, verdict: Verdict) -> Document:
+    """In the order in which a reader needs it: the first screen, then tables, causes,
+    charts, and the conditions they hold under."""
+    # Those that draw charts, which a terminal does not need.
+    from orchestrator.report.sections import deltas, disk_matrix, latency, over_time
+
+    index = ReportIndex(campaign, verdict)
+    word, text = summary.status(index)
+    return Document(
+        title=summary.title(index),
+        subtitle=summary.subtitle(index),
+        status=word,
+        status_text=text,
+        stamps=stamps(index),
+        answers=summary.answers(index),
+        verdicts=summary.verdict_table(index),
+        footnotes=index.footnotes,
+        sections=(
+            *decisions.section(index),
+            *sweeps.sections(index),
+            measured.section(index),
+            *measured.failures(index),
+            *disk_matrix.sections(index),
+            deltas.section(index),
+            resources.bottlenecks(index),
+            *resources.nodes(index),
+            *resources.storage_engine(index),
+            *latency.section(index),
+            over_time.section(index),
+            disks.section(index),
+            conditions.cache(index),
+            conditions.environment(index),
+            method.section(index),
+        ),
+        tiers=index.tiers,
+    )
+
+
 def write(
     campaign: Results, verdict: Verdict, folder: Path, cache: Path | None = None
 ) -> ReportPaths:
@@ -39,7 +86,6 @@ def write(
     `cache`: a folder that keeps what every page has; without it, that is made anew.
     """
     # Here, because what draws charts takes half a second to import: only a report waits for it.
-    from orchestrator.report.document import arrange
     from orchestrator.report.rendering import markdown, page
 
     document = arrange(campaign, verdict)

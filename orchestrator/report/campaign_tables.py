@@ -9,12 +9,14 @@ from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.campaigns.over_time import (
     FEWEST_HISTORY,
     CampaignComparison,
+    Level,
+    Point,
     ProfileDelta,
+    Trend,
 )
-from orchestrator.analysis.campaigns.trend import Level, Point, Trend
 from orchestrator.analysis.comparisons import COMPARED
 from orchestrator.analysis.conclusions import Delta, Verdict
-from orchestrator.analysis.statistics import change_points
+from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, Table, table_of
@@ -138,10 +140,10 @@ def _quantity(value: float, history: Trend) -> str:
 def _about(history: Trend) -> Iterator[str]:
     bars = sparkline([point.mean for point in history.points])
     yield f"{METRICS[history.metric].title}, {history.profile} × {history.workload}: {bars}"
-    if len(history.points) < change_points.FEWEST:
+    if len(history.points) < across_days.FEWEST:
         yield (
             f"No change of level can be proven with {len(history.points)} comparable campaigns: "
-            f"{change_points.FEWEST} are needed."
+            f"{across_days.FEWEST} are needed."
         )
     if history.open:
         yield f"Open: {history.open}."

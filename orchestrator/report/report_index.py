@@ -17,6 +17,7 @@ from orchestrator.planning import load_points
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Footnote
 from orchestrator.report.wording import closed, ranges, sentence, some, spanning
+from orchestrator.units import gathered
 
 NEW_ORDER = "new_order"
 
@@ -152,13 +153,14 @@ class ReportIndex:
         return absent if self.finished(profile, workload) else "missing"
 
     def metric_cells(
-        self, profile: str, workload: str, titles: Mapping[str, str]
+        self, profile: str, workload: str, titles: Mapping[str, str], transaction_type: str = ""
     ) -> dict[str, Cell]:
         """Column's title → value, of metric → column's title."""
-        return {
-            title: self.value_cell(profile, workload, self.cell(profile, workload, metric))
+        cells = {
+            title: self.cell(profile, workload, metric, transaction_type)
             for metric, title in titles.items()
         }
+        return {title: self.value_cell(profile, workload, cell) for title, cell in cells.items()}
 
     # -------------------------------------------------------------- runs
 
@@ -191,10 +193,7 @@ class ReportIndex:
 
     def losses(self, runs: Iterable[Run]) -> tuple[str, ...]:
         """A sentence for each reason, with the runs that were lost by it."""
-        lost: dict[str, list[Run]] = {}
-        for run in runs:
-            if (loss := self.loss(run)) is not None:
-                lost.setdefault(loss, []).append(run)
+        lost = gathered((loss, run) for run in runs if (loss := self.loss(run)) is not None)
         return tuple(_lost(of_it, loss) for loss, of_it in lost.items())
 
     @property
@@ -221,14 +220,9 @@ class ReportIndex:
         return frozenset(n for n, data in self.runs.items() if data.record.outcome == "done")
 
     @cached_property
-    def _doubts_by_kind(self) -> Mapping[tuple[str, str], tuple[Doubt, ...]]:
-        groups: dict[tuple[str, str], tuple[Doubt, ...]] = {}
-        for doubt in self.verdict.doubts:
-            if doubt.run is None:  # a stamp, since it touches every figure
-                continue
-            key = (doubt.kind, doubt.advice)
-            groups[key] = (*groups.get(key, ()), doubt)
-        return groups
+    def _doubts_by_kind(self) -> Mapping[tuple[str, str], Sequence[Doubt]]:
+        of_runs = (one for one in self.verdict.doubts if one.run is not None)  # others are stamps
+        return gathered(((one.kind, one.advice), one) for one in of_runs)
 
     def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
         """Numbers of the footnotes that touch any run of these cells.
@@ -256,17 +250,17 @@ def _lost(runs: Sequence[Run], loss: str) -> str:
     return closed(f"{word} {ranges(run.number for run in runs)} ({named}) {verb}{loss}")
 
 
-def _footnote(number: int, doubts: tuple[Doubt, ...], finished: frozenset[int]) -> Footnote:
+def _footnote(number: int, doubts: Sequence[Doubt], finished: frozenset[int]) -> Footnote:
     texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
     advice = sentence(doubts[0].advice.strip())
     return Footnote(number, some(texts), advice, _where(doubts, finished))
 
 
-def _touched(doubts: tuple[Doubt, ...]) -> frozenset[int]:
+def _touched(doubts: Sequence[Doubt]) -> frozenset[int]:
     return frozenset(doubt.run for doubt in doubts if doubt.run is not None)
 
 
-def _where(doubts: tuple[Doubt, ...], finished: frozenset[int]) -> str:
+def _where(doubts: Sequence[Doubt], finished: frozenset[int]) -> str:
     touched = _touched(doubts)
     if touched >= finished and len(finished) > 1:
         return "every finished run"

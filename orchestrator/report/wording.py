@@ -140,9 +140,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
 
 def spanning(texts: Sequence[str]) -> tuple[str, ...]:
     """Texts alike but for their numbers become one: `92 % busy`, `97 % busy` → `92–97 % busy`."""
-    alike: dict[str, list[str]] = {}
-    for text in texts:
-        alike.setdefault(_NUMBER.sub("#", text), []).append(text)
+    alike = units.gathered((_NUMBER.sub("#", text), text) for text in texts)
     return tuple(_span(group) for group in alike.values())
 
 

@@ -1,23 +1,151 @@
-"""The burst credit of real disks from run to run, estimated from gates and /proc/diskstats."""
+"""The burst credit of real disks from run to run, estimated from gates and /proc/diskstats.
+
+No provider tells a guest how full the bucket of its disk is. What can be said are bounds: at first
+everything between empty and full; each second above the base rate takes away what it used of it,
+each second below adds what it left, within the bucket's size. So a disk that was idle for long is
+known to be full, and one that was loaded for long to be empty.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.analysis.telemetry import burst_credit
-from orchestrator.analysis.telemetry.burst_credit import Buckets, Seen
+from orchestrator.facts import CreditState, GateQuantity
 from orchestrator.kernel import block_devices
 from orchestrator.model import Node, Sample
 from orchestrator.powers import World
-from orchestrator.tier import ClassVolumes, Gate, Tier
+from orchestrator.tier import ClassVolumes, Gate, GateCheck, Tier
 
 _IOS = ("disk_reads_total", "disk_writes_total")
 _BYTES = ("disk_read_bytes_total", "disk_written_bytes_total")
 COUNTERS = (*_IOS, *_BYTES)
+EMPTY_PCT = 5.0  # of a full bucket: the rest lasts seconds
+_OF_BUCKET: Mapping[str, tuple[GateQuantity, ...]] = {
+    "iops": ("iops_read", "iops_write", "iops_mixed"),
+    "bytes": ("bandwidth_read", "bandwidth_write"),
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Counters of a disk at one moment: I/Os and bytes since some beginning."""
+
+    time_s: float
+    ios: float
+    moved_bytes: float
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """One credit bucket, in I/Os or bytes: its rates, and the bounds of what is in it.
+    `bursting`: the disk was seen to burst, and cannot have used up its credit since."""
+
+    base_per_s: float
+    peak_per_s: float
+    size: float
+    least: float
+    most: float
+    bursting: bool = False
+
+    @property
+    def least_pct(self) -> float:
+        return 100 * self.least / self.size
+
+    @property
+    def most_pct(self) -> float:
+        return 100 * self.most / self.size
+
+    @property
+    def state(self) -> CreditState:
+        if self.most_pct <= EMPTY_PCT:
+            return "at base"
+        return "bursting" if self.bursting or self.least_pct > EMPTY_PCT else "unknown"
+
+    def after(self, used: float, seconds: float) -> Bucket:
+        """After `used` I/Os or bytes in so many seconds. A rate above the base shows credit."""
+        earned = self.base_per_s * seconds - used
+        most = min(self.size, max(0.0, self.most + earned))
+        least = min(self.size, max(0.0, self.least + earned))
+        bursting = self.bursting and 100 * most > EMPTY_PCT * self.size
+        return replace(self, least=least, most=most, bursting=bursting)
+
+
+Buckets = Mapping[str, Bucket]  # "iops", "bytes" → those that the tier has
+
+
+def unknown(tier: Tier) -> dict[str, Bucket]:
+    """The buckets of a real disk of which nothing was seen; none if the tier does not burst."""
+    burst = tier.limits.burst
+    if burst is None or not tier.disk.is_real:
+        return {}
+    rates = {
+        "iops": (tier.limits.iops, burst.iops),
+        "bytes": (tier.limits.bytes_per_s, burst.bytes_per_s),
+    }
+    buckets: dict[str, Bucket] = {}
+    for name, (base, peak) in rates.items():
+        if base and peak and peak > base:
+            size = (peak - base) * burst.duration_s
+            buckets[name] = Bucket(base, peak, size, 0.0, size)
+    return buckets
+
+
+def by_gate(buckets: Buckets, gate: Gate, machine: str, device: str) -> dict[str, Bucket]:
+    """What the gate has found: a disk at its base rate under a load that would burst has no credit
+    left, and by the end of the gate what it can have earned since; one above it has some."""
+    found = dict(buckets)
+    own, of_device = _of(gate, machine, device)
+    checked_s = own.get("checked_s", {})
+    for name, bucket in buckets.items():
+        checks = [check for check in of_device if check.quantity in _OF_BUCKET[name]]
+        # A rate that another limit holds down says nothing of this bucket; the last check counts,
+        # because those before it may have used the credit up.
+        judged = [check for check in checks if check.declared is not None]
+        if not judged:
+            continue
+        last = judged[-1]
+        if last.verdict == "bursting":
+            found[name] = replace(bucket, least=0.0, bursting=True)
+        # One at the base rate of this bucket would have shown its credit.
+        elif last.verdict == "ok" and (last.declared or 0.0) >= 0.99 * bucket.base_per_s:
+            since_s = max(0.0, gate.taken_s - checked_s.get(last.quantity, 0.0))
+            most = min(bucket.size, bucket.base_per_s * since_s)
+            found[name] = replace(bucket, least=0.0, most=most, bursting=False)
+    return found
+
+
+def _of(gate: Gate, machine: str, device: str) -> tuple[Mapping[str, Any], list[GateCheck]]:
+    """The facts and checks of one disk among those of the gate, which are known by their paths, and
+    by their machines where there are several."""
+    for path, facts in gate.device.get("disks", {}).items():
+        if facts.get("device") == device and facts.get("machine", machine) == machine:
+            return facts, [one for one in gate.checks if one.disk.endswith(f"({path})")]
+    return gate.device, [one for one in gate.checks if not one.disk]
+
+
+def since(buckets: Buckets, before: Seen, now: Seen) -> dict[str, Bucket]:
+    """After what the disk's counters grew by; unchanged if they did not grow in time."""
+    seconds = now.time_s - before.time_s
+    if seconds <= 0:
+        return dict(buckets)
+    used = {"iops": now.ios - before.ios, "bytes": now.moved_bytes - before.moved_bytes}
+    return {name: bucket.after(max(0.0, used[name]), seconds) for name, bucket in buckets.items()}
+
+
+def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
+    """As a run's facts keep it."""
+    return {
+        name: {
+            "state": bucket.state,
+            "least_pct": round(bucket.least_pct, 1),
+            "most_pct": round(bucket.most_pct, 1),
+        }
+        for name, bucket in buckets.items()
+    }
 
 
 @dataclass
@@ -37,7 +165,7 @@ class BurstCredit:
 
     def checked(self, tier: Tier, gate: Gate) -> None:
         """A gate was taken just now."""
-        if not burst_credit.unknown(tier):
+        if not unknown(tier):
             return
         self._gates[tier.name] = gate
         for machine in self._world.platform.machines():
@@ -48,7 +176,7 @@ class BurstCredit:
                     self._counters[machine.name, name] = _seen(now_s, row)
         for key, state in self._disks.items():
             if key[0] == tier.name:
-                buckets = burst_credit.by_gate(state.buckets, gate, key[1], key[-1])
+                buckets = by_gate(state.buckets, gate, key[1], key[-1])
                 self._disks[key] = _DiskCredit(buckets, self._counters.get(key[1:]))
 
     def of_run(
@@ -57,27 +185,27 @@ class BurstCredit:
         """Database node → its disk's credit when the window began at `start_s`, by what `samples`
         of COUNTERS and earlier runs have shown. Empty if the tier is no real disk that bursts."""
         found: dict[str, dict[str, Any]] = {}
-        if not burst_credit.unknown(tier):
+        if not unknown(tier):
             return found
         series = _series(samples)
         for place, on_it in results.by_disk(nodes).items():
             state = self._disks.get((tier.name, *place))
             if isinstance(tier.disk, ClassVolumes):  # another volume for each run, and for the gate
-                state = _DiskCredit(burst_credit.unknown(tier))
+                state = _DiskCredit(unknown(tier))
             elif state is None:
-                state = _DiskCredit(burst_credit.unknown(tier), self._counters.get(place))
+                state = _DiskCredit(unknown(tier), self._counters.get(place))
                 if gate := self._gates.get(tier.name):
-                    state.buckets = burst_credit.by_gate(state.buckets, gate, place[0], place[-1])
+                    state.buckets = by_gate(state.buckets, gate, place[0], place[-1])
             at_start = state.buckets
             for now in series.get(on_it[0].name, ()):
                 buckets = state.buckets
                 if state.seen is not None:
-                    buckets = burst_credit.since(buckets, state.seen, now)
+                    buckets = since(buckets, state.seen, now)
                 state = _DiskCredit(buckets, now)
                 if now.time_s <= start_s:
                     at_start = buckets
             self._disks[tier.name, *place] = state
-            found |= {node.name: burst_credit.recorded(at_start) for node in on_it}
+            found |= {node.name: recorded(at_start) for node in on_it}
         return found
 
 

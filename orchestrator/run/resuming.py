@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.campaigns.campaign_comparability import revision, unlike_machines
+from orchestrator.analysis.comparability import revision, unlike_machines
 from orchestrator.analysis.results import Results
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.facts import group

@@ -22,9 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis import comparisons
-from orchestrator.analysis.campaigns import over_time, trend
+from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.comparisons import Pair
-from orchestrator.analysis.statistics import change_points, unpaired
+from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
 
 LENGTHS = (8, 12, 20, 40)
@@ -65,7 +65,7 @@ DAYS: Mapping[str, Draw] = {  # deviation 1
 def false_alarms_pct(draw: Draw, n: int, trials: int, seed: int = 1) -> float:
     """Percent of series without a change in which one is found."""
     random = np.random.default_rng(seed)
-    found = sum(bool(change_points.find(NOISE * draw(random, n))) for _ in range(trials))
+    found = sum(bool(across_days.change_points(NOISE * draw(random, n))) for _ in range(trials))
     return 100 * found / trials
 
 
@@ -74,9 +74,9 @@ def ever_pct(looks: int, trials: int, seed: int = 1) -> tuple[float, float]:
     which any look finds a change; and in which any calls the newest level 5 % worse."""
     random, any_, worse = np.random.default_rng(seed), 0, 0
     for _ in range(trials):
-        values = random.normal(0.0, NOISE, change_points.FEWEST + looks - 1)
-        cuts = [values[: change_points.FEWEST + look] for look in range(looks)]
-        found = [(cut, change_points.find(cut)) for cut in cuts]
+        values = random.normal(0.0, NOISE, across_days.FEWEST + looks - 1)
+        cuts = [values[: across_days.FEWEST + look] for look in range(looks)]
+        found = [(cut, across_days.change_points(cut)) for cut in cuts]
         any_ += any(places for _, places in found)
         worse += any(_fell(cut, places) for cut, places in found if places)
     return 100 * any_ / trials, 100 * worse / trials
@@ -95,7 +95,7 @@ def seen_pct(shift: float, before: int, after: int, trials: int, seed: int = 1) 
     for _ in range(trials):
         values = random.normal(0.0, NOISE, before + after)
         values[before:] += math.log1p(shift)
-        seen += any(abs(place - before) <= 1 for place in change_points.find(values))
+        seen += any(abs(place - before) <= 1 for place in across_days.change_points(values))
     return 100 * seen / trials
 
 
@@ -105,7 +105,7 @@ def open_pct(shift: float, before: int, trials: int, seed: int = 1) -> float:
     for _ in range(trials):
         values = random.normal(0.0, NOISE, before + 1)
         values[-1] += math.log1p(shift)
-        seen += bool(trend.open_question(values.tolist()))
+        seen += bool(over_time.open_question(values.tolist()))
     return 100 * seen / trials
 
 
@@ -136,9 +136,9 @@ def _pair(values: np.ndarray) -> Pair:
     """The last two campaigns; those before are their history, if there is any."""
     *history, before, after = (tuple(one.tolist()) for one in values)
     if history:
-        ratio = unpaired.ratio_across_days(before, after, history)
+        ratio = across_days.ratio_across_days(before, after, history)
     else:
-        ratio = unpaired.ratio(before, after)
+        ratio = across_days.ratio(before, after)
     metric = METRICS["throughput_per_s"]
     return Pair("after", "w", metric, "all", before, after, ratio, "", in_blocks=False)
 

@@ -40,7 +40,6 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis.figures import distributions
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.facts import DatabaseFacts
 from orchestrator.load_generators.sysbench import Sysbench
@@ -49,6 +48,7 @@ from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Sample, Volume
 from orchestrator.parts import Disks, Parts, Share
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Completed, ContainerSpec, World
+from orchestrator.report.sections import latency
 from orchestrator.run import experiment
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
@@ -335,7 +335,7 @@ def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
     samples = sum(map(len, run.sampled.parts()))
     assert run.record.outcome == "done", run.record.failure
     stages.begin("latency by percentile, from the stored records")
-    distributions.of_runs([run], ["all"])
+    latency.of_runs([run], ["all"])
     stages.end()
     return stages.table(
         f"{asked.nodes} nodes, {asked.clients} clients, {asked.transactions:,.0f} transactions, "

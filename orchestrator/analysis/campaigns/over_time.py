@@ -1,9 +1,11 @@
-"""Two stored campaigns, the later one against the earlier: what changed from A to B. Pure.
+"""Stored campaigns over time: what changed from A to B, and one profile × workload over all. Pure.
 
-The rule is that of a campaign's own comparisons (docs/METHOD.md): four words, an interval, chance
-among all comparisons, and inconclusive where more than the time differs. But they were not measured
-in turns, so what differs between days is in every change. How much that is, earlier campaigns say;
-without enough of them every comparison is inconclusive.
+Two campaigns: by the rule of a campaign's own comparisons (docs/METHOD.md), inconclusive where more
+than the time differs. But they were not measured in turns, so what differs between days is in every
+change. How much that is, earlier campaigns say; without enough of them nothing is proven.
+
+A trend: the mean of a campaign is one observation, since its repetitions share the machine of that
+day and say nothing about the spread between days.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from orchestrator.analysis import comparisons, results
-from orchestrator.analysis.campaigns import campaign_comparability
-from orchestrator.analysis.comparisons import COMPARED, Pair
+import numpy as np
+
+from orchestrator.analysis import comparability, comparisons, results
+from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import unpaired
+from orchestrator.analysis.statistics import across_days, stats
+from orchestrator.metrics import METRICS
+from orchestrator.model import Direction
 from orchestrator.units import format_seconds
 
 # Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day
@@ -65,7 +71,7 @@ def compare(
     history: Iterable[Results] = (),
 ) -> CampaignComparison:
     """Every profile × workload that both have finished runs of. Margins: those of `after`, if not
-    given; `across_machines`: see `campaign_comparability.obstacle`; `history`: other campaigns, of
+    given; `across_machines`: see `comparability.obstacle_over_time`; `history`: other campaigns, of
     which those count that began before the later of both and are comparable with it."""
     margin = after.plan.margin_pct if margin_pct is None else margin_pct
     p99_margin = after.plan.p99_margin_pct if p99_margin_pct is None else p99_margin_pct
@@ -96,7 +102,7 @@ def compare(
         tuple(_with_history(*pairs[i], deltas[i]) for i in range(len(pairs))),
         tuple(f"{p} × {w}" for p, w in titles[0] if (p, w) not in titles[1]),
         tuple(f"{p} × {w}" for p, w in titles[1] if (p, w) not in titles[0]),
-        (*_apart(before, after), *campaign_comparability.remarks(before, after)),
+        (*_apart(before, after), *comparability.remarks(before, after)),
     )
 
 
@@ -134,26 +140,20 @@ def _pairs(
     differs between days."""
     runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
-    obstacle = campaign_comparability.obstacle(before, after, profile, workload, across)
+    obstacle = comparability.obstacle_over_time(before, after, profile, workload, across)
     past = [
         of_other
         for one in ([] if obstacle else history)
         if (of_other := results.finished(one, profile, workload))
-        and not campaign_comparability.obstacle(one, after, profile, workload, across)
+        and not comparability.obstacle_over_time(one, after, profile, workload, across)
     ]
-    for key in COMPARED:
-        one, two = ([run[key].value for run in side if key in run] for side in (left, right))
-        runs_of_both = len(left) + len(right)
-        pair = comparisons.make_pair(after.name, workload, key, (one, two), runs_of_both, obstacle)
-        if pair is None:
-            continue
-        days = [values for other in past if (values := results.whole(other, key))]
-        ratio = pair.ratio
+    for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
+        days = [values for other in past if (values := results.whole(other, pair.key))]
+        sides, ratio = (pair.left, pair.right), pair.ratio
         with suppress(ValueError):  # a figure of zero
-            known = len(days) >= FEWEST_HISTORY
-            ratio = (
-                unpaired.ratio_across_days(one, two, days) if known else unpaired.ratio(one, two)
-            )
+            ratio = across_days.ratio(*sides)
+            if len(days) >= FEWEST_HISTORY:
+                ratio = across_days.ratio_across_days(*sides, days)
         yield len(days), replace(pair, ratio=ratio, in_blocks=False)
 
 
@@ -169,3 +169,155 @@ def _with_history(profile: str, count: int, pair: Pair, delta: Delta) -> Profile
     changed = delta.verdict in ("better", "worse")
     unproven = replace(delta, verdict="inconclusive", reason=reason)
     return ProfileDelta(profile, unproven, count, changed)
+
+
+# ------------------------------------------------------------------ a trend
+
+
+CONFIDENCE_NEXT = 0.99  # of the interval in which the next campaign of a level is expected
+FEWEST_NEXT = 5  # campaigns of a level from which the next is predicted
+_NOT_ITSELF = "the newest campaign is left out, so where it stands is not known"
+_RATES = ("nopm", "throughput_per_s")  # the first that runs have
+
+
+@dataclass(frozen=True)
+class Point:
+    """One campaign: its mean over `n` repetitions with the 95 % interval."""
+
+    campaign: str
+    began_s: float
+    n: int
+    mean: float
+    ci_low: float | None
+    ci_high: float | None
+    level: int  # counts from 1
+    revision: str  # of the code, as recorded
+
+
+@dataclass(frozen=True)
+class Level:
+    """Campaigns in a row without a proven change, `first` to `last`."""
+
+    first: str
+    last: str
+    campaigns: int
+    mean: float  # geometric, of their means
+    change_pct: float | None  # against the level before; None for the first
+    word: VerdictWord | None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A campaign that is not comparable with the newest, and why."""
+
+    campaign: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Trend:
+    """`open`: what the newest campaign leaves to be answered; empty if nothing."""
+
+    profile: str
+    workload: str
+    metric: str
+    unit: str
+    direction: Direction
+    margin_pct: float
+    points: tuple[Point, ...]
+    levels: tuple[Level, ...]
+    left_out: tuple[LeftOut, ...]
+    open: str
+
+    @property
+    def worse(self) -> bool:
+        """Whether the level on which the newest campaign stands is worse than the one before."""
+        return bool(self.levels) and self.levels[-1].word == "worse"
+
+
+def trend(
+    campaigns: Sequence[Results], profile: str, workload: str, across_machines: bool = False
+) -> Trend | None:
+    """The series of those with finished runs of that cell and the newest one's rate; None if no
+    campaign has any."""
+    measured = (one for one in campaigns if results.finished(one, profile, workload))
+    dated = [(begin_s, one) for one in measured if (begin_s := results.began_s(one)) is not None]
+    every = [one for _, one in sorted(dated, key=lambda pair: pair[0])]
+    metric = next((m for m in _RATES if every and _values(every[-1], profile, workload, m)), None)
+    if metric is None:
+        return None
+    newest, plan = every[-1], every[-1].plan
+    kept: list[tuple[Results, tuple[float, ...]]] = []
+    left_out: list[LeftOut] = []
+    for one in every:
+        values = _values(one, profile, workload, metric)
+        reason = f"a run has no {METRICS[metric].title}"
+        if values:
+            reason = comparability.obstacle_over_time(
+                one, newest, profile, workload, across_machines
+            )
+        if reason:
+            left_out.append(LeftOut(one.name, reason))
+        else:
+            kept.append((one, values))
+    logs = [float(np.log(np.asarray(values)).mean()) for _, values in kept]
+    borders = (0, *across_days.change_points(logs), len(kept))
+    points: list[Point] = []
+    for place, (one, values) in enumerate(kept):
+        level = sum(border <= place for border in borders[:-1])
+        mean, revision = stats.summarise(values), comparability.revision(one)
+        figures = mean.n, mean.mean, mean.ci_low, mean.ci_high
+        points.append(Point(one.name, results.began_s(one) or 0.0, *figures, level, revision))
+    return Trend(
+        profile,
+        workload,
+        metric,
+        METRICS[metric].unit,
+        METRICS[metric].direction,
+        plan.margin_pct,
+        tuple(points),
+        tuple(_levels(points, logs, borders, plan.margin_pct)),
+        tuple(left_out),
+        open_question(logs[borders[-2] :]) if kept and kept[-1][0] is newest else _NOT_ITSELF,
+    )
+
+
+def _values(campaign: Results, profile: str, workload: str, metric: str) -> tuple[float, ...]:
+    """One value above zero for each finished run; empty if a run has none."""
+    return results.whole(results.finished(campaign, profile, workload), (metric, "all"))
+
+
+def _levels(
+    points: Sequence[Point], logs: Sequence[float], borders: Sequence[int], margin_pct: float
+) -> Iterator[Level]:
+    before: float | None = None
+    for low, high in pairwise(borders):
+        if low == high:
+            return  # no campaign is comparable
+        level = float(np.mean(logs[low:high]))
+        change = None if before is None else 100 * math.expm1(level - before)
+        word: VerdictWord | None = None
+        if change is not None:
+            word = "better" if change > 0 else "worse"
+            word = "same" if abs(change) <= margin_pct else word
+        ends = points[low].campaign, points[high - 1].campaign
+        yield Level(*ends, high - low, math.exp(level), change, word)
+        before = level
+
+
+def open_question(level: Sequence[float]) -> str:
+    """Whether the newest campaign lies outside of what the others of its level let expect, by
+    Student's prediction interval. A single campaign is never called a new level."""
+    others = np.asarray(level[:-1])
+    if others.size < FEWEST_NEXT:
+        return ""
+    error = stats.spread_of_logs(others) * math.sqrt(1 + 1 / others.size)
+    half = stats.t_quantile(0.5 + CONFIDENCE_NEXT / 2, others.size - 1) * error
+    off = level[-1] - float(others.mean())
+    if abs(off) <= half:
+        return ""
+    return (
+        f"the newest campaign is {100 * abs(math.expm1(off)):.1f} % "
+        f"{'above' if off > 0 else 'below'} its level, farther than 99 % of campaigns would be: "
+        "one more will tell if the level has changed"
+    )

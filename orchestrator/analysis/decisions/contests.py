@@ -55,7 +55,7 @@ class Contest:
     obstacle: str = ""  # why nothing may be compared at all
     overload: Overload = NO_RATE  # tiers that are no candidates, as they do not serve the rate
     # Of the runs of each tier, and "" → of the campaign.
-    doubts: Mapping[str, tuple[Doubt, ...]] = field(default_factory=dict)
+    doubts: Mapping[str, Sequence[Doubt]] = field(default_factory=dict)
     scale: str = ""  # of the workload, where it is less than the published study's
     constant_latency: tuple[str, ...] = ()  # tiers whose disks have no tail: p99 is no criterion
     unlike_prices: str = ""  # why prices that are compared may not be

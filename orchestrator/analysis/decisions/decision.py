@@ -30,7 +30,7 @@ from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
 from orchestrator.model import Doubt, Workload
-from orchestrator.planning import load_points, published_study
+from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import listed
 
@@ -68,11 +68,10 @@ def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Co
     """With the doubts that reach it."""
     plan = campaign.plan
     loads = [load for load in plan.workloads if load_points.subject(load) == contest.workload]
-    scale = "" if plan.scale in published_study.FULL_SCALES else plan.scale
     found = kinds.of_tiers(plan, doubts, [load.name for load in loads])
     windows_s = {load.measure_s for load in loads}
     window_s = windows_s.pop() if len(windows_s) == 1 else 0.0
-    return replace(contest, doubts=found, scale=scale, window_s=window_s)
+    return replace(contest, doubts=found, scale=campaign.small_scale, window_s=window_s)
 
 
 def _of_workload(

@@ -30,7 +30,7 @@ from orchestrator.model import Objective, Profile, Workload
 from orchestrator.planning import load_points
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import listed
+from orchestrator.units import gathered, listed
 
 PLATEAU = 0.95  # of the highest throughput: what is above is as much
 
@@ -84,15 +84,14 @@ class Loads:
 
 def of_plan(campaign: Results) -> dict[str, Loads]:
     """Name of the workload swept → its loads."""
-    found: dict[str, list[tuple[float, Workload]]] = {}
-    axes: dict[str, str] = {}
-    for workload in campaign.plan.workloads:
-        if point := load_points.of_sweep(workload):
-            found.setdefault(point.of, []).append((point.value, workload))
-            axes[point.of] = point.axis
+    found = gathered(
+        ((point.of, point.axis), (point.value, workload))
+        for workload in campaign.plan.workloads
+        if (point := load_points.of_sweep(workload))
+    )
     return {
-        name: Loads(campaign, name, axes[name], tuple(sorted(points, key=lambda one: one[0])))
-        for name, points in found.items()
+        name: Loads(campaign, name, axis, tuple(sorted(points, key=lambda one: one[0])))
+        for (name, axis), points in found.items()
     }
 
 

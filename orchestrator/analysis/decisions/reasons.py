@@ -23,7 +23,7 @@ from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.metrics import METRICS
 from orchestrator.planning import costs, node_disks
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import counted, format_quantity, format_seconds, listed
+from orchestrator.units import counted, format_quantity, format_seconds, gathered, listed
 
 NOT_ITS_DISK = (
     "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
@@ -275,9 +275,7 @@ def least_margins(made: Sequence[Offer]) -> str:
 
 def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
     """`within 5 % of the best throughput and within 20 % of the best p99 latency`."""
-    titles: dict[float, list[str]] = {}
-    for criterion in criteria:
-        titles.setdefault(contest.margin_of(criterion), []).append(criterion.title)
+    titles = gathered((contest.margin_of(one), one.title) for one in criteria)
     return " and ".join(
         f"within {format_quantity(margin_pct, '%')} of the best {listed(each)}"
         for margin_pct, each in titles.items()

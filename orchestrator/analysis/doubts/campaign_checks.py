@@ -16,9 +16,9 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt, Profile
 from orchestrator.planning import latency_quantiles, notes, rehearsal
-from orchestrator.tier import DiskKind, Gate, GateCheck
+from orchestrator.tier import DiskKind, Gate
 from orchestrator.tier_catalog import prices
-from orchestrator.units import format_change, format_quantity
+from orchestrator.units import format_change, format_quantity, gathered
 
 GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
@@ -100,9 +100,7 @@ def missing_cells(campaign: Results) -> Iterator[Doubt]:
 
 def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     profiles = campaign.plan.tiers
-    by_kind: dict[DiskKind, list[str]] = {}
-    for profile in profiles:
-        by_kind.setdefault(profile.tier.disk.kind, []).append(profile.name)
+    by_kind = gathered((profile.tier.disk.kind, profile.name) for profile in profiles)
     for disk, names in by_kind.items():
         if disk in _NOT_THE_REAL_DISK:
             kind, text, advice = _NOT_THE_REAL_DISK[disk]
@@ -114,10 +112,8 @@ def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
 
 def _latency_words(profiles: Iterable[Profile]) -> str:
     """Whether emulated latencies have a tail: `; latency of premium, ultra: constant …`."""
-    names_of: dict[str, list[str]] = {}
-    for profile in profiles:
-        if words := latency_quantiles.described(profile.tier):
-            names_of.setdefault(words, []).append(profile.name)
+    names_of = gathered((latency_quantiles.described(one.tier), one.name) for one in profiles)
+    names_of.pop("", None)
     return "".join(f"; latency of {', '.join(names)}: {w}" for w, names in names_of.items())
 
 
@@ -253,11 +249,12 @@ def gate_drift(campaign: Results) -> Iterator[Doubt]:
     burst credit is not compared: that is its credit, not the disk. Before the first gate that
     passed nothing was measured."""
     for tier, gates in _by_tier(campaign).items():
-        seen: dict[tuple[str, str], list[tuple[float, GateCheck]]] = {}
-        for gate in dropwhile(lambda one: not one.passed, gates):
-            for check in gate.checks:
-                if check.quantity in _ALLOWED_PCT and check.verdict != "bursting":
-                    seen.setdefault((check.disk, check.limit), []).append((gate.taken_s, check))
+        seen = gathered(
+            ((check.disk, check.limit), (gate.taken_s, check))
+            for gate in dropwhile(lambda one: not one.passed, gates)
+            for check in gate.checks
+            if check.quantity in _ALLOWED_PCT and check.verdict != "bursting"
+        )
         for (disk, limit), checks in seen.items():
             low, high = (pick(checks, key=lambda one: one[1].measured) for pick in (min, max))
             (first_s, first), (then_s, then) = sorted((low, high), key=lambda one: one[0])
@@ -313,10 +310,8 @@ def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
 
 
 def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
-    found: dict[str, list[Gate]] = {}
-    for gate in sorted(campaign.gates, key=lambda gate: gate.taken_s):
-        found.setdefault(gate.tier, []).append(gate)
-    return found
+    in_time = sorted(campaign.gates, key=lambda gate: gate.taken_s)
+    return gathered((gate.tier, gate) for gate in in_time)
 
 
 def _done(campaign: Results, tier: str) -> list[RunData]:

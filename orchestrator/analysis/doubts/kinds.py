@@ -21,7 +21,7 @@ from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt, Plan
-from orchestrator.units import counted
+from orchestrator.units import counted, gathered
 
 # excludes: the run enters no figure and no decision (`validity`).
 # forbids: its figures make a tier look better than it is, or all tiers alike, so nothing is
@@ -138,16 +138,11 @@ def of_run(run: RunData, values: Values) -> Iterator[Doubt]:
 
 def of_tiers(
     plan: Plan, doubts: Iterable[Doubt], workloads: Iterable[str]
-) -> dict[str, tuple[Doubt, ...]]:
+) -> dict[str, list[Doubt]]:
     """Tier → the doubts about its runs of `workloads`; "" → those about the whole campaign."""
-    names = set(workloads)
-    tier_of = {run.number: run.profile for run in plan.runs if run.workload in names}
-    found: dict[str, tuple[Doubt, ...]] = {}
-    for doubt in doubts:
-        if doubt.run is None or doubt.run in tier_of:
-            tier = "" if doubt.run is None else tier_of[doubt.run]
-            found[tier] = (*found.get(tier, ()), doubt)
-    return found
+    names, tier_of = set(workloads), dict[int | None, str]({None: ""})
+    tier_of |= {run.number: run.profile for run in plan.runs if run.workload in names}
+    return gathered((tier_of[one.run], one) for one in doubts if one.run in tier_of)
 
 
 def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:

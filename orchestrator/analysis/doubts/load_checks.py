@@ -4,6 +4,8 @@ window does not hold the writes that the database puts off, or what it left was 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Reasons
 from orchestrator.analysis.results import RunData
@@ -89,65 +91,50 @@ def clients_apart(run: RunData, _: Values) -> Reasons:
 def overloaded(run: RunData, _: Values) -> Reasons:
     """If work came in faster than it was done, latency is the length of a queue that grows."""
     if resources.paced(run.record):
-        record = run.record
-        behind = [*_unstarted(record), *_unserved(record)] or [*_queued(record)]
-        yield from behind or _waited(record)
+        for text in _behind(run.record):
+            yield text, _advice(run.record)
 
 
-def _unstarted(record: Record) -> Reasons:
-    """What the built-in generator counted as due by the end of the run and not begun."""
-    if behind := overload.not_begun(record):
-        owed, due = behind
+def _behind(record: Record) -> Iterator[str]:
+    """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
+    else; else what the queue grew by in the window, although all of it was begun before the end;
+    else that terminals waited for a connection, which is not in latency and so must be small for
+    latency to tell what users would see."""
+    grown = "latency is mostly the wait in a queue that grew"
+    if record.workload.thinks:
+        grown = "the terminals' wait for a connection, which is not in latency, grew"
+    unstarted, unserved = overload.not_begun(record), overload.not_served(record)
+    if unstarted:
+        owed, due = unstarted
         yield (
             f"{format_number(owed)} of {format_number(due)} transactions that were due had not "
             f"begun when the run ended ({100 * owed / due:.1f} %): the database did not keep up, "
-            f"so {_grown(record)}, and depends on how long was measured",
-            _advice(record),
+            f"so {grown}, and depends on how long was measured"
         )
-
-
-def _grown(record: Record) -> str:
-    if record.workload.thinks:
-        return "the terminals' wait for a connection, which is not in latency, grew"
-    return "latency is mostly the wait in a queue that grew"
-
-
-def _unserved(record: Record) -> Reasons:
-    """What BenchBase did not serve; it counts nothing else."""
-    if behind := overload.not_served(record):
-        served, rate = behind
+    if unserved:
+        share, rate = unserved
         yield (
-            f"{format_number(served * rate)}/s of the {format_number(rate)}/s asked for were "
-            f"served ({100 * served:.1f} %): the database did not keep up, and what waited for a "
-            "terminal or was dropped is not in its latency",
-            _advice(record),
+            f"{format_number(share * rate)}/s of the {format_number(rate)}/s asked for were "
+            f"served ({100 * share:.1f} %): the database did not keep up, and what waited for a "
+            "terminal or was dropped is not in its latency"
         )
-
-
-def _queued(record: Record) -> Reasons:
-    """What the queue grew by in the window, although all of it was begun before the end."""
-    if behind := overload.grew(record):
-        offered, served = map(format_number, behind)
+    if unstarted or unserved:
+        return
+    wait_s, latency_s = (
+        results.value_of(record, name) for name in ("connection_wait_avg_s", "latency_avg_s")
+    )
+    if queued := overload.grew(record):
+        offered, served = map(format_number, queued)
         yield (
             f"{offered}/s fell due in the window and {served}/s ended in it: the queue grew, so "
-            "latency depends on how long was measured",
-            _advice(record),
+            "latency depends on how long was measured"
         )
-
-
-def _waited(record: Record) -> Reasons:
-    """By the built-in generator's terminals: their wait for a connection is not in latency, so it
-    must be small for latency to tell what users would see."""
-    wait_s = results.value_of(record, "connection_wait_avg_s")
-    latency_s = results.value_of(record, "latency_avg_s")
-    if wait_s is None or not latency_s or wait_s < WAITED * latency_s:
-        return
-    yield (
-        f"terminals waited {format_seconds(wait_s)} for a connection on average, beside an average "
-        f"latency of {format_seconds(latency_s)} that does not hold it: there were at times too "
-        "few connections for the pace asked for",
-        _advice(record),
-    )
+    elif wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
+        yield (
+            f"terminals waited {format_seconds(wait_s)} for a connection on average, beside an "
+            f"average latency of {format_seconds(latency_s)} that does not hold it: there were at "
+            "times too few connections for the pace asked for"
+        )
 
 
 def _advice(record: Record) -> str:

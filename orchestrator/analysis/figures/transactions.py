@@ -72,20 +72,27 @@ class Window:
 
     def add(self, table: pd.DataFrame) -> None:
         inside = ended(table, self._start_s, self._end_s)
-        in_time = due(table, self._start_s, self._end_s)
         self._ended += len(inside)
-        self._due += len(in_time)
+        self._due += len(due(table, self._start_s, self._end_s))
         if self._pooled:
             self._waits_s.add(inside["queue_s"].to_numpy())
-            inside = inside.assign(latency_s=inside["latency_s"] - inside["queue_s"])
-        timed = in_time if self._at_a_rate else inside
         for name in inside["type"].cat.categories:
             of_type = inside[inside["type"] == name]
             for outcome in (COMMITTED, ROLLED_BACK, FAILED):
                 self._counts[name, outcome] += int((of_type["outcome"] == outcome).sum())
             self._retries[name] += int(of_type["retries"].sum())
-            served = timed[(timed["type"] == name) & (timed["outcome"] != FAILED)]
-            self._latency_s.setdefault(name, Counted()).add(served["latency_s"].to_numpy())
+        self.add_latencies(table)
+
+    def add_latencies(self, table: pd.DataFrame) -> None:
+        """What percentiles are of, and nothing that is counted besides."""
+        timed = (due if self._at_a_rate else ended)(table, self._start_s, self._end_s)
+        served = timed[timed["outcome"] != FAILED]
+        latency_s = served["latency_s"].to_numpy()
+        if self._pooled:  # a generator that does not know what was spent waiting leaves no number
+            latency_s = latency_s - np.nan_to_num(served["queue_s"].to_numpy(dtype=float))
+        for name in served["type"].cat.categories:
+            own_s = latency_s[(served["type"] == name).to_numpy()]
+            self._latency_s.setdefault(name, Counted()).add(own_s)
 
     def add_unstarted(self, waits_s: Mapping[str, np.ndarray]) -> None:
         """Type → how long those had been due, when the load ended, that never began."""
@@ -97,13 +104,12 @@ class Window:
     def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
         """For all types together and, if several, for each."""
         types = list(self._latency_s)
-        ranked = [name for name in types if name != DELIVERY or NEW_ORDER not in types]
-        figures = list(self._of_types(types, ranked, "all"))
+        figures = list(self._of_types(types, "all"))
         average_s = next((m.value for m in figures if m.metric == "latency_avg_s"), None)
         if statements and average_s is not None:
             figures.append(measured("statement_latency_avg_s", average_s / statements))
         for name in types if len(types) > 1 else ():
-            figures += self._of_types([name], [name], name)
+            figures += self._of_types([name], name)
         if NEW_ORDER in types:
             orders = self._counts[NEW_ORDER, COMMITTED]
             figures.append(measured("nopm", orders / (self._end_s - self._start_s) * 60))
@@ -114,10 +120,15 @@ class Window:
             figures.append(measured("connection_wait_p99_s", self._waits_s.percentile(99.0)))
         return tuple(figures)
 
-    def _of_types(
-        self, types: Collection[str], ranked: Collection[str], scope: str
-    ) -> Iterator[Measurement]:
-        """`ranked`: the types that percentiles are of."""
+    def ranked(self, scope: str) -> Counted:
+        """The latencies that the percentiles of a type are of, or of all types together."""
+        return together(self._latency_s[name] for name in self._ranked(scope))
+
+    def _ranked(self, scope: str) -> list[str]:
+        types = [name for name in self._latency_s if scope in ("all", name)]
+        return [name for name in types if name != DELIVERY or NEW_ORDER not in types]
+
+    def _of_types(self, types: Collection[str], scope: str) -> Iterator[Measurement]:
         committed, rolled_back, failed = (
             sum(self._counts[name, outcome] for name in types)
             for outcome in (COMMITTED, ROLLED_BACK, FAILED)
@@ -133,8 +144,8 @@ class Window:
             return
         yield measured("latency_avg_s", latency_s.mean, scope)
         yield measured("latency_max_s", latency_s.most, scope)
-        in_order = together(self._latency_s[name] for name in ranked)
-        known = in_order.total - sum(self._unstarted[name] for name in ranked)
+        in_order = self.ranked(scope)
+        known = in_order.total - sum(self._unstarted[name] for name in self._ranked(scope))
         for metric, percent in PERCENTILES.items():
             enough = in_order.total >= stats.percentile_min_count(percent)
             if enough and stats.rank(in_order.total, percent) <= known:
@@ -163,26 +174,6 @@ def ended(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
 def due(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
     """The transactions that were due in [start_s, end_s), whenever they ended."""
     return table[(table["start_s"] >= start_s) & (table["start_s"] < end_s)]
-
-
-def ranked_latencies(
-    table: pd.DataFrame,
-    start_s: float,
-    end_s: float,
-    scope: str = "all",
-    pooled: bool = False,
-    at_a_rate: bool = False,
-) -> np.ndarray:
-    """The latencies, in s, that the percentiles of a scope are computed from, without those that
-    never began; in no order."""
-    inside = (due if at_a_rate else ended)(table, start_s, end_s)
-    served = inside[inside["outcome"] != FAILED]
-    kept = _in_percentiles(served["type"]) if scope == "all" else served["type"] == scope
-    rows = served[kept]
-    # A generator that does not know what was spent waiting leaves no number.
-    waited_s = np.nan_to_num(rows["queue_s"].to_numpy(dtype=float)) if pooled else 0.0
-    latencies_s: np.ndarray = rows["latency_s"].to_numpy(dtype=float) - waited_s
-    return latencies_s
 
 
 def _in_percentiles(types: pd.Series) -> np.ndarray:

@@ -20,10 +20,6 @@ class Machines:
         self._nodes, self._growth, self._cpus = nodes, growth, cpus
         self._hosts = [node for node in nodes if node.role == "host"]
 
-    def cpus(self, node: Node) -> float | None:
-        """Cores of the machine of `node`."""
-        return cores(self._nodes, node, self._cpus)
-
     def around(self, node: Node) -> dict[str, float]:
         """The values of the machine of `node`, and of the load generators' if that is another."""
         own = _host_of(self._nodes, node)

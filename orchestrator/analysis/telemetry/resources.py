@@ -74,7 +74,7 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     on_machines = machines.Machines(nodes, growth, cpus)
     gathered: dict[str, dict[str, float]] = {}
     for node in (node for node in nodes if node.role == "database"):
-        own = _node(node, growth, on_machines.cpus(node))
+        own = _node(node, growth, machines.cores(nodes, node, cpus))
         reads, writes = own.get("disk_read_iops", 0.0), own.get("disk_write_iops", 0.0)
         if "disk_iops" in own and (idle_s := idle_latency_s(tier, gate, reads, writes, node.name)):
             own["idle_disk_latency_s"] = idle_s
@@ -187,7 +187,9 @@ def telemetry(
     """
     on_machines = machines.Machines(nodes, growth, cpus)
     database = [node for node in nodes if node.role == "database"]
-    values = {node.name: _node(node, growth, on_machines.cpus(node)) for node in database}
+    values = {
+        node.name: _node(node, growth, machines.cores(nodes, node, cpus)) for node in database
+    }
     server = {node.name: growth.of(node.name, OF_SERVER) for node in database}
     return (
         *(

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Answer,
-    Block,
-    Cell,
-    Charts,
-    Code,
-    Document,
-    Footnote,
-    Items,
-    Paragraph,
-    Section,
-    Table,
-)
+from orchestrator.report.blocks import Cell, Document, Table
+from orchestrator.report.rendering import filled
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 _BREAKS = re.compile(r"\s*[\r\n\t]+\s*")
@@ -29,85 +17,9 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def draw(document: Document) -> str:
     """The whole report as one Markdown text, ending in a newline."""
-    pieces = [
-        f"# {_plain(document.title)}",
-        _plain(document.subtitle),
-        f"**{document.status.upper()}.** {_plain(document.status_text)}",
-        *_stamps(document),
-        *(_answer(answer, len(document.tiers)) for answer in document.answers),
-        table(document.verdicts),
-        *_footnotes(document.footnotes),
-    ]
-    for section in document.sections:
-        pieces.extend(_section(section))
-    return "\n\n".join(piece for piece in pieces if piece) + "\n"
-
-
-def _stamps(document: Document) -> Iterator[str]:
-    if document.stamps:
-        yield "\n>\n".join(
-            f"> **{_plain(stamp.label)}.** {_plain(stamp.text)} {_advice(stamp.advice)}".rstrip()
-            for stamp in document.stamps
-        )
-
-
-def _answer(answer: Answer, tiers: int) -> str:
-    if tiers < 2:
-        return f"**{_plain(answer.workload)}**: {_plain(answer.text)}"
-    chosen = _plain(answer.tier) if answer.tier else "no answer"
-    price = f" ({_plain(answer.price)})" if answer.price else ""
-    return f"**{_plain(answer.workload)}: {chosen}**{price}. {_plain(answer.text)}"
-
-
-def _footnotes(footnotes: tuple[Footnote, ...]) -> Iterator[str]:
-    if footnotes:
-        yield "**Doubts**"
-        yield "\n".join(
-            f"- {_raised((note.number,))} {_plain(note.text)} {_advice(note.advice)} "
-            f"({_plain(note.where)})"
-            for note in footnotes
-        )
-
-
-def _advice(text: str) -> str:
-    return f"*{_plain(text)}*" if text else ""
-
-
-def _section(section: Section) -> Iterator[str]:
-    yield f"## {_plain(section.title)}"
-    for part in section.parts:
-        if part.title:
-            yield f"### {_plain(part.title)}"
-        for block in part.blocks:
-            yield _block(block)
-
-
-def _block(block: Block) -> str:
-    match block:
-        case Table():
-            return table(block)
-        case Paragraph():
-            return _paragraph(block)
-        case Items(rows=rows):
-            return "\n".join(f"- {_paragraph(row)}" for row in rows)
-        case Code(text=text):
-            return f"```sh\n{text}\n```"
-        case Charts():
-            return _charts(block)
-
-
-def _paragraph(paragraph: Paragraph) -> str:
-    lead = f"**{_plain(paragraph.lead)}**: " if paragraph.lead else ""
-    return lead + _plain(paragraph.text)
-
-
-def _charts(charts: Charts) -> str:
-    images = "\n".join(f"![{_plain(chart.title)}]({chart.path})" for chart in charts.rows)
-    text = f"{images}\n\n{_plain(charts.caption)}" if charts.caption else images
-    if not charts.folded:
-        return text
-    summary = f"<summary>{html.escape(charts.folded)}</summary>"
-    return f"<details>{summary}\n\n{text}\n\n</details>"
+    return filled(
+        "report.md.jinja", {"plain": _plain, "raised": _raised, "table": table}, document=document
+    )
 
 
 def table(table: Table) -> str:

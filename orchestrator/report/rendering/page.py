@@ -15,35 +15,26 @@ from pathlib import Path
 from typing import Any
 
 import vl_convert
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from orchestrator.report import wording
-from orchestrator.report.blocks import Block, Chart, Document, charts_of
+from orchestrator.report.blocks import Chart, Document, charts_of
 from orchestrator.report.charts import charts
+from orchestrator.report.rendering import filled
 
 
 def draw(document: Document, cache: Path | None = None) -> str:
     """The whole page. All text is escaped; the charts are our own SVG and stand as they are.
     `cache`: as of `scripts_of`."""
-    here = resources.files(__package__)
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    style = (resources.files(__package__) / "page.css").read_text(encoding="utf-8")
+    return filled(
+        "page.html.jinja",
+        {"inline_svg": _inline, "text": _text},
+        document=document,
+        style=Markup(style),
+        colour=charts.colours(document.tiers),
+        scripts=scripts_of(document, cache),
     )
-    environment.filters["kind"] = _kind
-    environment.filters["inline_svg"] = _inline
-    environment.filters["text"] = _text
-    template = environment.from_string((here / "page.html.jinja").read_text(encoding="utf-8"))
-    style = Markup((here / "page.css").read_text(encoding="utf-8"))
-    colour = charts.colours(document.tiers)
-    scripts = scripts_of(document, cache)
-    page = template.render(document=document, style=style, colour=colour, scripts=scripts)
-    return page + "\n"
-
-
-def _kind(block: Block) -> str:
-    """Which macro draws a block."""
-    return type(block).__name__.lower()
 
 
 _CODE = re.compile(r"`([^`]+)`")

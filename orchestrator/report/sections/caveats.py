@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from orchestrator.analysis import results
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Profile, Record
-from orchestrator.planning import published_study
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence, some
-from orchestrator.units import listed
+from orchestrator.units import gathered, listed
 
 STUDY_NODES = 3
 
@@ -60,13 +59,10 @@ def _stand_in(index: ReportIndex) -> Iterator[Stamp]:
 
 def _doubts(index: ReportIndex) -> Iterator[Stamp]:
     """Doubts about no run in particular, one stamp for each kind."""
-    kinds: dict[DoubtKind, list[tuple[str, str]]] = {}
-    for doubt in index.verdict.doubts:
-        if doubt.run is None:
-            kinds.setdefault(doubt.kind, []).append((doubt.text, doubt.advice))
+    kinds = gathered((doubt.kind, doubt) for doubt in index.verdict.doubts if doubt.run is None)
     for kind, doubts in kinds.items():
-        texts = _shared(index, [text for text, _ in doubts])
-        advice = dict.fromkeys(sentence(advice.strip()) for _, advice in doubts)
+        texts = _shared(index, [doubt.text for doubt in doubts])
+        advice = dict.fromkeys(sentence(doubt.advice.strip()) for doubt in doubts)
         yield Stamp(_LABELS.get(kind, kind[:1].upper() + kind[1:]), texts, " ".join(advice))
 
 
@@ -114,8 +110,7 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _scale(index: ReportIndex) -> Iterator[Stamp]:
-    scale = index.campaign.plan.scale
-    if scale not in published_study.FULL_SCALES:
+    if scale := index.campaign.small_scale:
         text = (
             "Less data and shorter runs than the published study: good for how the tiers compare "
             "under these conditions, not for sizing."

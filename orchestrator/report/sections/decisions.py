@@ -15,7 +15,7 @@ from orchestrator.analysis.conclusions import (
     ObjectiveResult,
     Offer,
 )
-from orchestrator.planning import load_points, published_study
+from orchestrator.planning import load_points
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
@@ -130,11 +130,11 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
             yield _step(word, step, decision)
     if decision.request:
         yield f"For a purchase request: {decision.request}"
-    priced: dict[str, list[str]] = {}
-    for offer in decision.offers:
-        if offer.price_source:
-            where = f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})"
-            priced.setdefault(where, []).append(offer.tier)
+    priced = units.gathered(
+        (f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})", offer.tier)
+        for offer in decision.offers
+        if offer.price_source
+    )
     if priced:
         sources = "; ".join(f"{units.listed(names)} {where}" for where, names in priced.items())
         yield f"List prices of the disks of all nodes, VM not included: {sources}."
@@ -142,12 +142,11 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
 
 def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
     """Where throughput is not that of the disks as bought, under the load they are bought for."""
-    plan = index.campaign.plan
     why = []
-    if not all(profile.tier.disk.is_as_bought for profile in plan.profiles):
+    if not all(profile.tier.disk.is_as_bought for profile in index.profiles):
         why.append("on emulated or otherwise limited disks")
-    if plan.scale not in published_study.FULL_SCALES:
-        why.append(f"at scale {plan.scale}")
+    if scale := index.campaign.small_scale:
+        why.append(f"at scale {scale}")
     if why:
         yield (
             f"Cost per throughput is of what was measured here, {' and '.join(why)}: it ranks "

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import altair as alt
 import pandas as pd
 
 from orchestrator import units
@@ -19,17 +21,28 @@ from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Block,
     Cell,
+    Chart,
     Charts,
+    Measure,
     Paragraph,
     Part,
     Section,
     Table,
     table_of,
 )
-from orchestrator.report.charts import matrix_charts
+from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
 
 _NOT_REACHED = "not reached"
+_STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
+_PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
+_ON_PALE, _ON_DEEP = "#222222", "#ffffff"
+_EVEN = 1.01  # the narrowest range of colours: all cells may be alike
+_HEATS = (
+    Measure("iops", "iops", "IOPS", "I/Os per second"),
+    Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
+    Measure("latency_avg_s", "latency", "Mean latency", "ms", 1e3),
+)
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -107,6 +120,7 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
     iops, rate = (disk_matrix.ceilings(rows, metric) for metric in ("iops", "bytes_per_s"))
     native = disk_matrix.native_io_bytes(rows)
     alone = disk_matrix.lightest(rows)
+    load = _load(*alone[disk_matrix.SERIES])
     cells = (
         _ceiling(iops.get("all"), limits.iops, ""),
         Cell(wording.declared(limits.iops, "")),
@@ -114,7 +128,7 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
         _ceiling(rate.get("write"), limits.bytes_per_s, "bytes/s"),
         Cell(wording.declared(limits.bytes_per_s, "bytes/s")),
         Cell(units.format_bytes(native) if native else _NOT_REACHED),
-        Cell(_seconds(alone["latency_avg_s"]), detail=_load(alone)),
+        Cell(_seconds(alone["latency_avg_s"]), detail=f"{load}, {int(alone.in_flight)} in flight"),
     )
     return row | dict(zip(_CEILINGS, cells, strict=True))
 
@@ -129,10 +143,9 @@ def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell
     return Cell(text, detail=", ".join((*off, units.counted(ceiling.cells, "cell"))))
 
 
-def _load(row: pd.Series) -> str:
-    block = disk_matrix.block_name(int(row["block_bytes"]))
-    words = matrix_charts.in_words(row["pattern"], row["read_pct"])
-    return f"{words} of {block}, {int(row['in_flight'])} in flight"
+def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
+    """`random reads of 4 KiB`."""
+    return f"{_in_words(pattern, read_pct)} of {disk_matrix.block_name(int(block_bytes))}"
 
 
 # ------------------------------------------------------------------ latency against depth
@@ -145,7 +158,7 @@ def _depth(
     least = disk_matrix.MIN_LAW_POINTS
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
     yield _laws(laws) if laws else nothing
-    chart = matrix_charts.depth_chart(measured, index.tiers, workload.name)
+    chart = _depth_chart(measured, index.tiers, workload.name)
     caption = "A saturated disk gives no more: each further I/O in flight only waits."
     yield Charts((chart,), tuple(measured), caption)
 
@@ -159,17 +172,47 @@ def _laws(laws: Sequence[tuple[str, DepthLaw]]) -> Table:
 
 
 def _law_row(tier: str, law: DepthLaw) -> dict[str, Cell | str]:
-    words = matrix_charts.in_words(law.pattern, law.read_pct)
     off = units.format_quantity(round(law.off_pct, 2), "%")
     return {
         "Tier": Cell(tier, tier=tier),
-        "Asked for": f"{words} of {disk_matrix.block_name(law.block_bytes)}",
+        "Asked for": _load(law.pattern, law.read_pct, law.block_bytes),
         "Alone": "" if law.alone_s is None else units.format_seconds(law.alone_s),
         "Saturated from": f"{law.saturated_from} in flight",
         "Added by each in flight": units.format_seconds(law.slope_s),
         "1 / IOPS": units.format_seconds(1 / law.iops),
         "Off the line at most": Cell(off, detail=f"{law.points} depths"),
     }
+
+
+def _depth_chart(
+    measured: Mapping[str, pd.DataFrame], tiers: Sequence[str], workload: str
+) -> Chart:
+    """The first series among those with the most depths, with a line for each tier."""
+    every = pd.concat(measured, names=["tier"]).reset_index("tier")
+    depths = every.groupby(disk_matrix.SERIES)["in_flight"].transform("nunique")
+    longest = every[depths == depths.max()].iloc[0]
+    own = every[(every[disk_matrix.SERIES] == longest[disk_matrix.SERIES]).all(axis=1)]
+    points = [
+        {"tier": tier, "in_flight": int(flight), "ms": float(latency_s) * 1e3}
+        for tier, flight, latency_s in own[["tier", "in_flight", "typical_s"]].itertuples(
+            index=False
+        )
+    ]
+    load = _load(*longest[disk_matrix.SERIES])
+    base = alt.Chart(alt.NamedData("points")).encode(
+        x=alt.X("in_flight:Q", title="I/Os in flight"),
+        y=alt.Y("ms:Q", title="median latency, ms", scale=alt.Scale(zero=True)),
+        color=charts.colour(tiers, legend=False),
+        tooltip=[
+            alt.Tooltip("tier:N"),
+            alt.Tooltip("in_flight:Q", title="in flight"),
+            alt.Tooltip("ms:Q", title="ms", format=",.3~r"),
+        ],
+    )
+    layers = alt.layer(base.mark_line(strokeWidth=1.2), base.mark_point(size=30, filled=True))
+    chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=f"Latency of {load}")
+    title = f"Median latency of {load} against what is in flight, ms"
+    return charts.figure(f"{workload}-depth", title, chart.to_dict(), {"points": points})
 
 
 # ------------------------------------------------------------------ blocks
@@ -202,17 +245,12 @@ def _steps(measured: Mapping[str, pd.DataFrame]) -> Table | Paragraph:
 def _every_cell(
     workload: Workload, measured: Mapping[str, pd.DataFrame], tier: str
 ) -> tuple[Block, ...]:
-    maps = matrix_charts.heat_maps(measured, tier, workload.name)
+    maps = tuple(_heat_map(measured, heat, tier, workload.name) for heat in _HEATS)
     caption = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
     return Charts(maps, (tier,), caption), _table(measured[tier])
 
 
-_LATENCIES = {
-    "latency_avg_s": "Mean",
-    "latency_p50_s": "p50",
-    "latency_p95_s": "p95",
-    "latency_p99_s": "p99",
-}
+_LATENCIES = {"latency_avg_s": "Mean", **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")}}
 
 
 def _table(rows: pd.DataFrame) -> Table:
@@ -226,7 +264,7 @@ def _table(rows: pd.DataFrame) -> Table:
 
 def _row(row: pd.Series) -> dict[str, str]:
     return {
-        "Asked for": matrix_charts.in_words(row["pattern"], row["read_pct"]),
+        "Asked for": _in_words(row["pattern"], row["read_pct"]),
         "Block": disk_matrix.block_name(int(row["block_bytes"])),
         "Depth × threads": f"{int(row['depth'])} × {int(row['threads'])}",
         "IOPS": units.format_number(float(row["iops"])),
@@ -237,3 +275,72 @@ def _row(row: pd.Series) -> dict[str, str]:
 
 def _seconds(value_s: float) -> str:
     return "" if math.isnan(value_s) else units.format_seconds(float(value_s))
+
+
+def _in_words(pattern: str, read_pct: float) -> str:
+    """What a cell does: `random reads`, `sequential I/O, 30 % reads`."""
+    read_pct = int(read_pct)
+    mix = {100: "reads", 0: "writes"}.get(read_pct, f"I/O, {read_pct} % reads")
+    return f"{pattern} {mix}"
+
+
+def _heat_map(
+    measured: Mapping[str, pd.DataFrame], heat: Measure, tier: str, workload: str
+) -> Chart:
+    """A panel for each pattern and read share: block down, in flight across. Colours mean the same
+    for all tiers."""
+    values = pd.concat(measured.values())[heat.metric] * heat.factor
+    low, high = float(values.min()), float(values.max())
+    cells = [_heat_cell(row, heat) for _, row in measured[tier].iterrows()]
+    scale = alt.Scale(type="log", domain=[low, max(high, low * _EVEN)], range=[_PALE, _DEEP])
+    deep = alt.datum.value > math.sqrt(low * high)
+    base = alt.Chart().encode(
+        x=_axis("flight", cells, "flight_rank"),
+        y=_axis("block", cells, "block_bytes"),
+        tooltip=[
+            *charts.tooltips(panel="load", block="", flight="in flight"),
+            alt.Tooltip("value:Q", title=heat.unit, format=",.4~r"),
+        ],
+    )
+    colour = alt.Color("value:Q", scale=scale, legend=None)
+    ink = alt.condition(deep, alt.value(_ON_DEEP), alt.value(_ON_PALE))
+    layers = alt.layer(
+        base.mark_rect(stroke="white").encode(color=colour),
+        base.mark_text(fontSize=9).encode(text="text:N", color=ink),
+        data=alt.NamedData("cells"),
+    ).properties(width=alt.Step(_STEP), height=alt.Step(_ROW))
+    panels = list(dict.fromkeys(cell["panel"] for cell in cells))
+    header = alt.Header(title=None, labelAnchor="start")
+    panel = alt.Facet("panel:N", sort=panels, header=header)
+    chart = layers.facet(panel, columns=_PANELS_IN_A_ROW, spacing=12)
+    heading = alt.Title(f"{heat.title} of {tier}", subtitle=heat.unit)
+    spec = chart.properties(title=heading).to_dict()
+    title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
+    return charts.figure(f"{workload}-{tier}-{heat.file}", title, spec, {"cells": cells})
+
+
+def _axis(name: str, cells: Sequence[Mapping[str, Any]], rank: str) -> dict[str, Any]:
+    axis = {"labelAngle": 0, "ticks": False, "domain": False, "grid": False}
+    order = dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank]))
+    return {"field": name, "type": "ordinal", "title": None, "sort": [*order], "axis": axis}
+
+
+def _heat_cell(row: pd.Series, heat: Measure) -> dict[str, Any]:
+    value = float(row[heat.metric]) * heat.factor
+    depth, threads, block = (int(row[key]) for key in ("depth", "threads", "block_bytes"))
+    return {
+        "panel": _in_words(row["pattern"], row["read_pct"]),
+        "flight": str(depth) if threads == 1 else f"{depth}×{threads}",
+        "flight_rank": depth * threads,
+        "block": disk_matrix.block_name(block),
+        "block_bytes": block,
+        "value": value,
+        "text": _short(value),
+    }
+
+
+def _short(value: float) -> str:
+    """Few enough characters for a square: two digits or whole numbers, from ten thousand as k."""
+    if value >= 9_999.5:
+        return f"{value / 1000:.0f}k"
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"

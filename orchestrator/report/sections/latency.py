@@ -1,21 +1,29 @@
-"""The distribution of latency of each tier, from every transaction that was kept."""
+"""The distribution of latency of each tier, from every transaction that was kept, thinned to what a
+chart can show. Each point is an exact nearest-rank percentile: a latency that occurred."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+import numpy as np
 
 from orchestrator import units
-from orchestrator.analysis.figures import distributions
-from orchestrator.analysis.figures.distributions import Distribution
+from orchestrator.analysis.figures.counted import Counted, together
+from orchestrator.analysis.figures.transactions import Window
+from orchestrator.analysis.results import RunData, measured_window, value_of
+from orchestrator.analysis.statistics.stats import MIN_BEYOND
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 from orchestrator.report.wording import sentence
 
+MAX_POINTS = 300
+_STEPS_PER_NINE = 50
+_NAMED_PCT = (50.0, 95.0)  # stand between steps; 90, 99, 99.9, … are steps themselves
 _P50 = -math.log10(0.5)
 _HEIGHT, _MOST_LABELS = 190, 12
 _LEAST_MS = 1e-3  # what generators write down
@@ -43,9 +51,7 @@ def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
     scopes = {"all": "transactions"}
     if index.latency_scope(workload) == NEW_ORDER:
         scopes = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
-    by_tier = {
-        tier: distributions.of_runs(index.finished(tier, workload), scopes) for tier in index.tiers
-    }
+    by_tier = {tier: of_runs(index.finished(tier, workload), scopes) for tier in index.tiers}
     for scope, what in scopes.items():
         curves = {tier: of_tier[scope] for tier, of_tier in by_tier.items() if scope in of_tier}
         if curves:
@@ -122,3 +128,59 @@ def _counts(what: str, curves: Mapping[str, Distribution]) -> str:
         for tier, curve in curves.items()
     )
     return sentence(f"{what}: {counted}")
+
+
+# ------------------------------------------------------------------ points of a curve
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Latency by percentile of `transactions` from `runs` runs together.
+
+    nines: −log10(1 − p/100), the axis on which 90, 99 and 99.9 % stand equally far apart.
+    percent: p. latency_s: of the same place. The last has ten transactions beyond it, so that the
+    curve ends where single transactions would draw it.
+    """
+
+    runs: int
+    transactions: int
+    nines: np.ndarray
+    percent: np.ndarray
+    latency_s: np.ndarray
+
+
+def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distribution]:
+    """Scope → the distribution of the measured windows of all runs together.
+
+    Without those of which too little was kept: a curve needs two points, hence 20 transactions.
+    """
+    windows: list[Window] = []
+    for run in runs:
+        if (window := measured_window(run.record)) is not None:
+            at_a_rate = value_of(run.record, "offered_per_s") is not None
+            windows.append(Window(*window, run.record.workload.thinks, at_a_rate))
+            for table in run.transactions():
+                windows[-1].add_latencies(table)
+    drawn = {scope: _distribution([one.ranked(scope) for one in windows]) for scope in scopes}
+    return {scope: found for scope, found in drawn.items() if found is not None}
+
+
+def _distribution(pieces: Sequence[Counted]) -> Distribution | None:
+    pieces = [piece for piece in pieces if piece.total]
+    every = together(pieces)
+    count = every.total
+    if count < 2 * MIN_BEYOND:
+        return None
+    nines = _places(math.log10(count / MIN_BEYOND))
+    share = -np.expm1(-nines * math.log(10.0))  # 1 − 10^−nines without losing digits
+    # A whole p·n must not be rounded up because of its last digit.
+    rank = np.maximum(np.ceil(share * count - 1e-6).astype(int), 1)
+    return Distribution(len(pieces), count, nines, 100 * share, every.at_ranks(rank))
+
+
+def _places(last: float) -> np.ndarray:
+    """The same places for every tier, so that values can be read across; up to `last`."""
+    steps = min(math.floor(last * _STEPS_PER_NINE + 1e-9), MAX_POINTS - 1 - len(_NAMED_PCT))
+    named = [-math.log10(1 - percent / 100) for percent in _NAMED_PCT]
+    places = [step / _STEPS_PER_NINE for step in range(steps + 1)]
+    return np.array(sorted({*places, *(one for one in named if one <= last)}))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import CellSummary
-from orchestrator.analysis.figures.aborts import by_class
+from orchestrator.analysis.results import RunData
 from orchestrator.model import Workload
 from orchestrator.planning.slo import format_objective
 from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, table_of
@@ -154,10 +156,7 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
     for name in types:
         rows.append(name.replace("_", " "))
         for tier in index.tiers:
-            values = {
-                title: index.value_cell(tier, workload, index.cell(tier, workload, metric, name))
-                for metric, title in shown.items()
-            }
+            values = index.metric_cells(tier, workload, shown, name)
             slo = {"SLO": Cell(judged.get((tier, name), ""))} if judged else {}
             rows.append({"Transaction": Cell(tier, tier=tier), **values, **slo})
     return (table_of(rows, ("Transaction", "SLO"), (_TYPE_REMARK,)),)
@@ -266,3 +265,52 @@ def _errors(index: ReportIndex) -> Table | Paragraph:
         return Paragraph("No load generator counted one.")
     about = "Attempts of all finished runs together, warm-up included."
     return table_of(rows, ("Workload", "Tier", "Class", "SQLSTATE"), (about,))
+
+
+# The first two characters of an SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_CLASSES = {
+    "08": "connection",
+    "22": "data",
+    "23": "integrity constraint",
+    "25": "transaction state",
+    "40": "transaction rollback",
+    "42": "syntax or access",
+    "53": "resources",
+    "54": "program limit",
+    "55": "object state",
+    "57": "operator",
+    "58": "system",
+    "XX": "internal",
+}
+
+
+@dataclass(frozen=True)
+class Aborts:
+    """Of one class, in all given runs together. `states`: each SQLSTATE with its count."""
+
+    name: str
+    retried: int
+    failed: int
+    states: Mapping[str, int]
+
+
+def by_class(runs: Iterable[RunData]) -> tuple[Aborts, ...]:
+    """Most frequent first. Whole runs, warm-up included, because they are counted like that."""
+    found: dict[str, Counter[tuple[str, str]]] = {}
+    for run in runs:
+        errors = results.generator(run.record).more.get("errors")
+        for error in errors if isinstance(errors, list) else ():
+            if isinstance(error, Mapping) and isinstance(count := error.get("count", 0), int):
+                state = str(error.get("sqlstate") or "")
+                found.setdefault(state[:2], Counter())[str(error.get("kind")), state] += count
+    every = [_aborts(key, counts) for key, counts in found.items()]
+    return tuple(sorted(every, key=lambda one: -(one.retried + one.failed)))
+
+
+def _aborts(key: str, counts: Mapping[tuple[str, str], int]) -> Aborts:
+    kinds, states = Counter[str](), Counter[str]()
+    for (kind, state), count in counts.items():
+        kinds[kind] += count
+        states[state or "none given"] += count
+    name = f"{key} {_CLASSES[key]}" if key in _CLASSES else key or "no SQLSTATE"
+    return Aborts(name, kinds["retried"], kinds["failed"], states)

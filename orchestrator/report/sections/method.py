@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from orchestrator import units
-from orchestrator.analysis.campaigns import campaign_comparability
+from orchestrator.analysis import comparability
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics.looks import confidence, repetitions, share
 from orchestrator.analysis.statistics.stats import CONFIDENCE
@@ -91,7 +91,7 @@ def _levels(plan: Plan) -> str:
 
 
 def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
-    code = campaign_comparability.revision(campaign)
+    code = comparability.revision(campaign)
     given, measured = command(campaign), f"tierbench {code} measured. " if code else ""
     begin = "Which command was given was not kept. "
     if given:

@@ -109,14 +109,14 @@ def _node_charts(index: ReportIndex, workload: str) -> Iterator[Block]:
 def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> dict[float, str]:
     """Declared limit → its label, which names every tier that declares it. Only limits that a tier
     came near to: one far above all lines would only flatten them."""
-    names: dict[float, list[str]] = {}
-    for name, tier in tiers.items():
-        limit = "bytes_per_s" if metric == "disk_bytes_per_s" else "iops"
-        base, burst = getattr(tier.limits, limit), getattr(tier.limits.burst, limit, None)
-        for value, words in ((base, name), (burst, f"{name} burst")):
-            if value is not None and value <= _CAP_IN_VIEW * highest.get(name, 0.0):
-                names.setdefault(float(value), []).append(words)
-    unit = "bytes/s" if metric == "disk_bytes_per_s" else ""
+    limit, unit = ("bytes_per_s", "bytes/s") if metric == "disk_bytes_per_s" else ("iops", "")
+    names = units.gathered(
+        (float(value), f"{name}{burst}")
+        for name, tier in tiers.items()
+        for held, burst in ((tier.limits, ""), (tier.limits.burst, " burst"))
+        if (value := getattr(held, limit, None)) is not None
+        and value <= _CAP_IN_VIEW * highest.get(name, 0.0)
+    )
     return {
         value: f"cap of {_few(words)}: {units.format_quantity(value, unit)}"
         for value, words in names.items()

@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from orchestrator.analysis.campaigns.trend import Trend, trend
+from orchestrator.analysis.campaigns.over_time import Trend, trend
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import change_points
+from orchestrator.analysis.statistics import across_days
 from orchestrator.report import campaign_tables
 from orchestrator.report.blocks import Table
 from tests.campaigns import build_campaign, later
@@ -43,7 +43,7 @@ def test_the_statistic_is_that_of_its_definition() -> None:
     values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0]
     distances = np.abs(np.subtract.outer(values, values))
     wanted = [energy(values[:k], values[k:]) for k in range(2, 7)]
-    assert change_points._energies(distances) == pytest.approx(wanted)
+    assert across_days._energies(distances) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_the_statistic_is_that_of_its_definition() -> None:
     ],
 )
 def test_levels_begin_where_they_do(values: Sequence[float], places: tuple[int, ...]) -> None:
-    assert change_points.find(values) == places
-    assert change_points.find(values) == places  # the draw is seeded
+    assert across_days.change_points(values) == places
+    assert across_days.change_points(values) == places  # the draw is seeded
 
 
 def test_a_series_must_be_of_numbers() -> None:
     with pytest.raises(ValueError, match="finite"):
-        change_points.find([1.0, float("nan")] * 5)
+        across_days.change_points([1.0, float("nan")] * 5)
 
 
 @pytest.mark.parametrize("heavy_tails", [False, True])
@@ -76,7 +76,7 @@ def test_without_a_change_one_is_seldom_found(heavy_tails: bool) -> None:
     """5 % at most; of 120 series 8.3 % may have one by chance (97.5 %)."""
     random = np.random.default_rng(1)
     series = random.standard_t(3, (120, 12)) if heavy_tails else random.normal(size=(120, 12))
-    assert sum(bool(change_points.find(one)) for one in series) <= 10
+    assert sum(bool(across_days.change_points(one)) for one in series) <= 10
 
 
 # ------------------------------------------------------------------ of campaigns

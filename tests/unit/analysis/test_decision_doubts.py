@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
+from orchestrator import report
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
@@ -14,7 +15,6 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Record
 from orchestrator.planning import slo
-from orchestrator.report import document
 from orchestrator.tier import Burst
 from tests.campaigns import build_campaign, with_tail
 from tests.decision_scenarios import Change, failing, on, without_p99
@@ -44,7 +44,7 @@ def decided(campaign: Results) -> tuple[Verdict, Decision]:
 
 
 def status(campaign: Results, verdict: Verdict) -> str:
-    return document.arrange(campaign, verdict).status
+    return report.arrange(campaign, verdict).status
 
 
 def test_every_kind_of_doubt_says_what_it_does() -> None:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.campaigns import campaign_comparability, over_time
+from orchestrator.analysis import comparability
+from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import unpaired
+from orchestrator.analysis.statistics import across_days
 from orchestrator.model import Note, Objective, Record
 from orchestrator.tier import Burst, Price
 from tests.campaigns import build_campaign, later
@@ -289,7 +290,7 @@ def test_equal_campaigns_of_unlike_days_seldom_differ(
     for _ in range(1000):
         levels = random.normal(0, between_days, days + 2)
         one, two, *others = [np.exp(random.normal(level, 0.01, n)).tolist() for level in levels]
-        low, high = unpaired.ratio_across_days(one, two, others).interval_pct or (0.0, 0.0)
+        low, high = across_days.ratio_across_days(one, two, others).interval_pct or (0.0, 0.0)
         wrong += low > 0 or high < 0
     assert wrong <= 66
 
@@ -297,8 +298,8 @@ def test_equal_campaigns_of_unlike_days_seldom_differ(
 def test_a_mean_of_fewer_repetitions_is_held_against_means_of_as_few() -> None:
     """Else the history of long campaigns would seem to say that days hardly differ."""
     history = [(math.exp(s / 100),) * 2 + (math.exp(-s / 100),) * 2 for s in (1, -2, 3, -1, 2)]
-    short = unpaired.ratio_across_days((1.0, 1.01), (1.0, 1.01), history)
-    alike = unpaired.ratio_across_days((1.0, 1.01), (1.0, 1.01), [s[:2] for s in history])
+    short = across_days.ratio_across_days((1.0, 1.01), (1.0, 1.01), history)
+    alike = across_days.ratio_across_days((1.0, 1.01), (1.0, 1.01), [s[:2] for s in history])
     assert short == alike
 
 
@@ -307,17 +308,17 @@ def test_a_mean_of_fewer_repetitions_is_held_against_means_of_as_few() -> None:
 
 def test_an_interval_between_campaigns_is_the_same_from_either_side() -> None:
     one, two = (100.0, 102.0, 99.0), (110.0, 108.0, 111.0, 109.0)
-    there, back = unpaired.ratio(one, two), unpaired.ratio(two, one)
+    there, back = across_days.ratio(one, two), across_days.ratio(two, one)
     assert there.low and back.high and there.low == pytest.approx(1 / back.high)
     assert there.ratio == pytest.approx(1 / back.ratio)
     assert there.p_value == pytest.approx(back.p_value)
 
 
 def test_without_a_spread_there_is_no_interval_and_without_values_no_ratio() -> None:
-    assert unpaired.ratio((1.0,), (2.0, 2.0)).interval_pct is None
+    assert across_days.ratio((1.0,), (2.0, 2.0)).interval_pct is None
     for wrong in ((), (0.0, 1.0), (float("nan"),)):
         with pytest.raises(ValueError, match="a ratio needs"):
-            unpaired.ratio(wrong, (1.0, 2.0))
+            across_days.ratio(wrong, (1.0, 2.0))
 
 
 @pytest.mark.parametrize(("n", "m", "noises"), [(3, 3, (1, 1)), (5, 5, (1, 5)), (3, 8, (5, 1))])
@@ -327,12 +328,12 @@ def test_equal_campaigns_seldom_differ(n: int, m: int, noises: tuple[float, floa
     for _ in range(1000):
         one = np.exp(random.normal(0, noises[0] / 100, n)).tolist()
         two = np.exp(random.normal(0, noises[1] / 100, m)).tolist()
-        low, high = unpaired.ratio(one, two).interval_pct or (0.0, 0.0)
+        low, high = across_days.ratio(one, two).interval_pct or (0.0, 0.0)
         wrong += low > 0 or high < 0
     assert wrong <= 66
 
 
 def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
     changed = later(campaign(), 0, revision="a" * 40, revision_changed=True, host=HOST)
-    (remark, *_) = campaign_comparability.remarks(changed, changed)
+    (remark, *_) = comparability.remarks(changed, changed)
     assert remark.startswith("both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa")

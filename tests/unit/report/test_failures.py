@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.figures.aborts import by_class
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Record
 from orchestrator.report.blocks import Paragraph, Table
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections.measured import failures
+from orchestrator.report.sections.measured import by_class, failures
 from tests.campaigns import build_campaign
 
 ERRORS = [

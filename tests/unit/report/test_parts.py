@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.model import Doubt
-from orchestrator.report import wording
+from orchestrator.report import arrange, wording
 from orchestrator.report.blocks import Cell, Chart, Column, Document, Table
-from orchestrator.report.document import arrange
 from orchestrator.report.rendering import markdown
 from orchestrator.report.rendering.page import draw
 from orchestrator.report.report_index import ReportIndex

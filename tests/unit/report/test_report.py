@@ -12,8 +12,8 @@ from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record
+from orchestrator.report import arrange
 from orchestrator.report.blocks import Document, Table
-from orchestrator.report.document import arrange
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.disks import gate_table
 from orchestrator.tier import Gate, GateCheck

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.telemetry.counters import Growth
-from orchestrator.analysis.telemetry.machines import Machines
+from orchestrator.analysis.telemetry.machines import Machines, cores
 from orchestrator.collectors import collectors
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node, Volume
@@ -215,7 +215,7 @@ def test_each_machine_is_judged_by_itself() -> None:
     ]
     samples = pd.DataFrame(rows, columns=["time_s", "node", "metric", "unit", "value", "phase"])
     machines = Machines(nodes, Growth(samples, 0.0, 10.0), cpus=64.0)
-    assert [machines.cpus(one) for one in nodes[:3]] == [4.0, 8.0, 2.0]
+    assert [cores(nodes, one, 64.0) for one in nodes[:3]] == [4.0, 8.0, 2.0]
     first, second = machines.around(nodes[0]), machines.around(nodes[1])
     assert first["host_cpu_pct"] == pytest.approx(20) and second["host_cpu_pct"] == 90
     assert first["other_cpu_pct"] == pytest.approx(10) and second["other_cpu_pct"] == 15

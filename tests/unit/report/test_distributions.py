@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.figures import distributions
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED
 from orchestrator.analysis.results import RunData
+from orchestrator.report.sections import latency
 from tests.campaigns import START_S, build_campaign
 
 
@@ -45,7 +45,7 @@ def _table(latency_s: Sequence[float] | np.ndarray, **columns: Any) -> pd.DataFr
 def test_every_point_is_the_exact_percentile_of_all_runs_together() -> None:
     generator = np.random.default_rng(1)
     one, two = generator.lognormal(-4, 1, 7_001), generator.lognormal(-3, 1, 3_002)
-    found = distributions.of_runs(_runs(_table(one), _table(two)), ["all"])["all"]
+    found = latency.of_runs(_runs(_table(one), _table(two)), ["all"])["all"]
     assert (found.runs, found.transactions) == (2, 10_003)
     together = np.concatenate((one, two))
     for percent, latency_s in zip(found.percent, found.latency_s, strict=True):
@@ -57,15 +57,15 @@ def test_every_point_is_the_exact_percentile_of_all_runs_together() -> None:
 
 
 def test_it_ends_where_ten_transactions_are_slower() -> None:
-    found = distributions.of_runs(_runs(_table(np.arange(1, 10_001) / 1e4)), ["all"])["all"]
+    found = latency.of_runs(_runs(_table(np.arange(1, 10_001) / 1e4)), ["all"])["all"]
     assert found.nines[-1] == pytest.approx(3.0)
     assert found.latency_s[-1] == 0.999  # ten of the ten thousand are above it
 
 
 def test_many_transactions_are_thinned_and_rise() -> None:
     many = np.random.default_rng(2).exponential(0.01, 400_000)
-    found = distributions.of_runs(_runs(_table(many)), ["all"])["all"]
-    assert 200 < len(found.latency_s) <= distributions.MAX_POINTS
+    found = latency.of_runs(_runs(_table(many)), ["all"])["all"]
+    assert 200 < len(found.latency_s) <= latency.MAX_POINTS
     assert (np.diff(found.latency_s) >= 0).all()
     assert (np.diff(found.nines) > 0).all()
 
@@ -78,7 +78,7 @@ def test_failed_ones_the_warm_up_and_other_types_are_left_out() -> None:
         outcome=[COMMITTED] * 90 + [FAILED] * 30,
     )
     table.loc[60:89, "start_s"] = START_S  # ended in the warm-up
-    found = distributions.of_runs(_runs(table, workload="tpcc"), ["all", "new_order"])
+    found = latency.of_runs(_runs(table, workload="tpcc"), ["all", "new_order"])
     assert {scope: one.transactions for scope, one in found.items()} == {"all": 30, "new_order": 30}
     assert set(found["all"].latency_s) == {0.001}
 
@@ -88,10 +88,10 @@ def test_with_think_time_the_wait_for_a_connection_is_not_latency() -> None:
     workload = replace(run.record.workload, options={"think": "spec"})
     thinking = replace(run, record=replace(run.record, workload=workload))
     assert workload.thinks
-    found = distributions.of_runs([thinking], ["all"])["all"]
+    found = latency.of_runs([thinking], ["all"])["all"]
     assert (found.latency_s[0], found.latency_s[-1]) == (pytest.approx(0.2), 0.5)
 
 
 def test_too_few_make_no_curve() -> None:
-    assert distributions.of_runs(_runs(_table([0.1] * 19)), ["all"]) == {}
-    assert distributions.of_runs(_runs(None), ["all"]) == {}
+    assert latency.of_runs(_runs(_table([0.1] * 19)), ["all"]) == {}
+    assert latency.of_runs(_runs(None), ["all"]) == {}

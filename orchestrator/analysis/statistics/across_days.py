@@ -1,0 +1,165 @@
+"""Values of different days: the ratio of two groups that share no block, and where a series changed
+its level. Pure; what is drawn is seeded, so the same series, the same answer.
+
+Values of one campaign's tiers stand in blocks (`stats.ratio_of_means`); those of two campaigns do
+not, because no repetition of the one was made beside one of the other.
+
+Levels: E-divisive means, the method of Matteson and James (2014), "A Nonparametric Approach for
+Multiple Change Point Analysis of Multivariate Data", as R's `ecp` carries it out and as Daly et al.
+(2020) use it for performance tests: bisection at the largest energy distance, tested by
+permutation, until the first split that chance explains. Hunter (Fleming et al. 2023) tests by
+Student's t instead, because it has long series and wants no random draw; a series of campaigns is
+short, the draw is seeded, and permutation assumes no distribution. Error rates:
+docs/ERROR-RATES.md, `make bench NAME=history`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics.stats import CONFIDENCE, Ratio
+
+LEVEL = 0.05  # chance that a series without any change gets one
+SMALLEST = 2  # values between changes: of a single one nobody knows whether it is the new level
+FEWEST = 8  # values below which no split into two can be rarer than `LEVEL` among permutations
+PERMUTATIONS = 999
+SEED = 2014  # any; fixed
+_NUMBERS_AT_ONCE = 50_000
+
+
+def ratio(before: Sequence[float], after: Sequence[float], confidence: float = CONFIDENCE) -> Ratio:
+    """The ratio of `after` to `before`, of geometric means, with Welch's interval on logarithms.
+
+    Assumes independent values. No interval if a side has one value. ValueError if a side is empty,
+    or a value is not positive and finite.
+    """
+    if not before or not after:
+        raise ValueError("a ratio needs a value on each side")
+    left, right = stats.logs_for_ratio(before), stats.logs_for_ratio(after)
+    change = float(right.mean() - left.mean())
+    if min(left.size, right.size) < 2:
+        return Ratio(math.exp(change), None, None, None)
+    errors = [stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)]
+    freedom = _freedom(errors, [left.size, right.size])
+    return stats.ratio_by_t(change, math.hypot(*errors), freedom, confidence)
+
+
+def ratio_across_days(
+    before: Sequence[float],
+    after: Sequence[float],
+    history: Sequence[Sequence[float]],
+    confidence: float = CONFIDENCE,
+) -> Ratio:
+    """As `ratio`, with an interval that also holds what differs between campaigns of equal truth.
+
+    `history`: the values of other campaigns, at least two. Their means spread as those of both
+    sides do, so the difference of two such means has Student's prediction interval with k - 1
+    degrees of freedom (Hahn and Meeker 1991). As many values of each are used as the smaller side
+    has, for the mean of more is steadier. Of that interval and Welch's the wider holds.
+    ValueError as `ratio`.
+    """
+    alone = ratio(before, after, confidence)
+    if alone.low is None:
+        return alone
+    count = min(len(before), len(after))
+    means = np.asarray([stats.logs_for_ratio(values[:count]).mean() for values in history])
+    error = math.sqrt(2) * stats.spread_of_logs(means)
+    days = stats.ratio_by_t(math.log(alone.ratio), error, means.size - 1, confidence)
+    wider = min(alone, days, key=lambda one: one.low or 0.0)
+    return replace(wider, p_value=max(alone.p_value or 0.0, days.p_value or 0.0))
+
+
+def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
+    """Degrees of freedom, more careful than Welch's own.
+
+    Welch and Satterthwaite's are too many for two to five values a side of unlike noise: up to 6 %
+    false alarms instead of 5 %, and 10 % if the counts differ too. Those of the smaller side are
+    the proven lower bound (Mickey and Brown 1966); half-way to it holds the 5 % with equal counts.
+    """
+    least = float(min(counts) - 1)
+    if counts[0] != counts[1]:
+        return least
+    squares = [error**2 for error in errors]
+    parts = (square**2 / (count - 1) for square, count in zip(squares, counts, strict=True))
+    return (sum(squares) ** 2 / sum(parts) + least) / 2
+
+
+# ------------------------------------------------------------------ changes of level
+
+
+def change_points(values: Sequence[float] | np.ndarray) -> tuple[int, ...]:
+    """Places at which a new level begins, in order; empty if none is proven or `values` are fewer
+    than FEWEST. Values must be finite."""
+    data = np.asarray(values, dtype=float)
+    if not np.isfinite(data).all():
+        raise ValueError("a series of finite values is expected")
+    if data.size < FEWEST:
+        return ()
+    distances = np.abs(data[:, None] - data[None, :])
+    draw = np.random.default_rng(SEED)
+    borders = [0, int(data.size)]
+    while True:
+        best, place = _best_split(distances, borders)
+        if place is None or not _is_rare(distances, borders, best, draw):
+            return tuple(borders[1:-1])
+        borders = sorted([*borders, place])
+
+
+def _stretches(borders: Sequence[int]) -> list[slice]:
+    """Those long enough to be split."""
+    return [slice(low, high) for low, high in pairwise(borders) if high - low >= 2 * SMALLEST]
+
+
+def _best_split(distances: np.ndarray, borders: Sequence[int]) -> tuple[float, int | None]:
+    """The largest energy of any split of any stretch, and its place."""
+    found: list[tuple[float, int]] = []
+    for one in _stretches(borders):
+        energies = _energies(distances[one, one])
+        index = int(energies.argmax())
+        found.append((float(energies[index]), one.start + SMALLEST + index))
+    return max(found, default=(0.0, None))
+
+
+def _energies(distances: np.ndarray) -> np.ndarray:
+    """The scaled energy distance of both sides of each split, the first at SMALLEST: with m and n
+    values, mn/(m+n) · (2·mean between − mean within left − mean within right), moment 1.
+
+    `distances`: the last two axes are those of a series; others are several series.
+    """
+    size = distances.shape[-1]
+    sums = distances.cumsum(-2).cumsum(-1)
+    left = np.arange(SMALLEST, size - SMALLEST + 1)
+    right = size - left
+    within_left = sums[..., left - 1, left - 1]  # each pair twice
+    of_left = sums[..., left - 1, -1]  # with all
+    within_right = sums[..., -1, -1, None] - 2 * of_left + within_left
+    between = (of_left - within_left) / (left * right)
+    inside = within_left / (left * (left - 1)) + within_right / (right * (right - 1))
+    return np.asarray(left * right / size * (2 * between - inside))
+
+
+def _is_rare(
+    distances: np.ndarray, borders: Sequence[int], seen: float, draw: np.random.Generator
+) -> bool:
+    """Whether the values of each stretch, in any order, split as well as they do in time at most
+    LEVEL of the time: (as good + 1) / (PERMUTATIONS + 1)."""
+    allowed = LEVEL * (PERMUTATIONS + 1) - 1
+    at_once = max(1, _NUMBERS_AT_ONCE // distances.size)
+    done = as_good = 0
+    while done < PERMUTATIONS and as_good <= allowed:
+        count = min(at_once, PERMUTATIONS - done)
+        best = np.zeros(count)
+        for one in _stretches(borders):
+            places = np.tile(np.arange(one.start, one.stop), (count, 1))
+            order = draw.permuted(places, axis=1)
+            shuffled = distances[order[:, :, None], order[:, None, :]]
+            best = np.maximum(best, _energies(shuffled).max(axis=-1))
+        as_good += int((best >= seen * (1 - 1e-12)).sum())  # the same sums, in another order
+        done += count
+    return as_good <= allowed
