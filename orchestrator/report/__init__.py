@@ -56,6 +56,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         stamps=stamps(index),
         answers=summary.answers(index),
         verdicts=summary.verdict_table(index),
+        changes=deltas.charts_of_changes(index),
         footnotes=index.footnotes,
         sections=(
             *decisions.section(index),

@@ -204,6 +204,7 @@ class Document:
     stamps: tuple[Stamp, ...]
     answers: tuple[Answer, ...]
     verdicts: Table
+    changes: tuple[Charts, ...]  # the table as a picture beside it
     footnotes: tuple[Footnote, ...]
     sections: tuple[Section, ...]
     tiers: tuple[str, ...]
@@ -211,6 +212,8 @@ class Document:
 
 def charts_of(document: Document) -> Iterator[Chart]:
     """All charts, in the order of the page."""
+    for charts in document.changes:
+        yield from charts.rows
     for section in document.sections:
         for part in section.parts:
             for block in part.blocks:

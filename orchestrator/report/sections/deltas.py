@@ -27,9 +27,7 @@ from orchestrator.report.wording import sentence
 
 
 def section(index: ReportIndex) -> Section:
-    """Tables, the same as charts, and why some comparisons are open."""
-    charts_title = "As intervals" if has_intervals(index) else "As a chart"
-    drawn = tuple(Part(charts_title, (block,)) for block in _charts(index))
+    """Tables, and why some comparisons are open."""
     anchor, title = "deltas", f"Against {index.verdict.baseline}"
     if not index.contenders and not index.twin:
         title = "Against another tier"
@@ -45,7 +43,7 @@ def section(index: ReportIndex) -> Section:
             Part("Latency (negative is better)", (latency,)),
             Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
         )
-    return Section(anchor, title, (*tables, *drawn, *_open_questions(index)))
+    return Section(anchor, title, (*tables, *_open_questions(index)))
 
 
 def _table(index: ReportIndex, metrics: Mapping[str, str]) -> Table:
@@ -91,8 +89,9 @@ def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
 # ------------------------------------------------------------------ charts
 
 
-def _charts(index: ReportIndex) -> tuple[Charts, ...]:
-    """The dot-and-interval charts; none if there is nothing to compare."""
+def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
+    """Each change as a dot with its interval, for a glance at which tiers differ; none if there is
+    nothing to compare."""
     drawn = tuple(_drawn(index))
     if not drawn:
         return ()
