@@ -19,5 +19,9 @@ def filled(template: str, filters: Mapping[str, Callable[..., Any]], **values: A
         lstrip_blocks=True,
     )
     environment.filters |= {"kind": lambda block: type(block).__name__.lower(), **filters}
-    text = (resources.files(__package__) / template).read_text(encoding="utf-8")
-    return environment.from_string(text).render(**values).rstrip() + "\n"
+    return environment.from_string(text_of(template)).render(**values).rstrip() + "\n"
+
+
+def text_of(file: str) -> str:
+    """What a file of this folder holds."""
+    return (resources.files(__package__) / file).read_text(encoding="utf-8")
