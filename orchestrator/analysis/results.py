@@ -188,9 +188,9 @@ def cells(campaign: Results) -> Iterator[CellRuns]:
             yield CellRuns(profile, workload, planned, finished(campaign, *names), excluded)
 
 
-def span_s(campaign: Results) -> tuple[float, float] | None:
-    """When its first run began and its last one ended, in Unix seconds; None if no run began."""
-    phases = [phase for run in campaign.runs for phase in run.record.phases]
+def span_s(runs: Iterable[RunData]) -> tuple[float, float] | None:
+    """When the first run began and the last one ended, in Unix seconds; None if no run began."""
+    phases = [phase for run in runs for phase in run.record.phases]
     if not phases:
         return None
     return min(phase.start_s for phase in phases), max(phase.end_s for phase in phases)
@@ -198,7 +198,7 @@ def span_s(campaign: Results) -> tuple[float, float] | None:
 
 def began_s(campaign: Results) -> float | None:
     """When its first run began, in Unix seconds; None if no run did."""
-    span = span_s(campaign)
+    span = span_s(campaign.runs)
     return span[0] if span else None
 
 
@@ -219,7 +219,7 @@ def measuring_pct(campaign: Results) -> float | None:
     against all from the first run's begin to the last one's end. None if no run came that far."""
     phases = [phase for run in campaign.runs for phase in run.record.phases]
     useful_s = sum(phase.duration_s for phase in phases if phase.name in ("warm-up", "measure"))
-    begin_s, end_s = span_s(campaign) or (0.0, 0.0)
+    begin_s, end_s = span_s(campaign.runs) or (0.0, 0.0)
     return 100 * useful_s / (end_s - begin_s) if useful_s and end_s > begin_s else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,7 @@ from orchestrator.errors import UsageError
 
 if TYPE_CHECKING:
     from orchestrator.analysis.conclusions import Verdict
-    from orchestrator.planning.published_study import PublishedDelta, Study
+    from orchestrator.planning.published_study import DeltaKey, Study
 
 REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 
@@ -78,28 +78,24 @@ def compared(study: Study, verdict: Verdict) -> list[str]:
     """How many of the changes that the study printed come out of its figures, and which do not."""
     changes = reproduced(study.deltas, verdict)
     wrong = [
-        f"{printed.tier}, {printed.workload}, {printed.metric}: printed {printed.change_pct:+} %, "
-        f"and its figures make {'no such change' if change is None else f'{change:+} %'}"
-        for printed, change in changes.items()
-        if change != printed.change_pct
+        f"{tier}, {workload}, {metric}: printed {printed:+} %, and its figures make "
+        f"{'no such change' if change is None else f'{change:+} %'}"
+        for (workload, tier, metric, scope), printed in study.deltas.items()
+        if (change := changes[workload, tier, metric, scope]) != printed
     ]
     agreeing = len(changes) - len(wrong)
     return [f"{agreeing} of {len(changes)} printed changes follow from its figures", *wrong]
 
 
 def reproduced(
-    deltas: Sequence[PublishedDelta], verdict: Verdict
-) -> dict[PublishedDelta, Decimal | None]:
-    """Printed change → the verdict's with as many digits, halves rounded away from zero; None if
-    there is none."""
+    deltas: Mapping[DeltaKey, Decimal], verdict: Verdict
+) -> dict[DeltaKey, Decimal | None]:
+    """The verdict's changes where the study has some, with as many digits, halves rounded away from
+    zero; None if there is none."""
     ours = {(d.workload, d.contender, d.metric, d.scope): d.change_pct for d in verdict.deltas}
-    changes: dict[PublishedDelta, Decimal | None] = {}
-    for printed in deltas:
-        change_pct = ours.get((printed.workload, printed.tier, printed.metric, printed.scope))
-        digits = Decimal(1).scaleb(int(printed.change_pct.as_tuple().exponent))
-        changes[printed] = (
-            Decimal(repr(change_pct)).quantize(digits, ROUND_HALF_UP) + 0  # no minus zero
-            if change_pct is not None
-            else None
-        )
+    changes: dict[DeltaKey, Decimal | None] = dict.fromkeys(deltas)
+    for key in deltas.keys() & ours.keys():
+        digits = Decimal(1).scaleb(int(deltas[key].as_tuple().exponent))
+        exact = Decimal(repr(ours[key])).quantize(digits, ROUND_HALF_UP)
+        changes[key] = exact + 0  # no minus zero
     return changes

@@ -128,26 +128,19 @@ class StudyYaml(Strict):
     doubts: tuple[StudyDoubtYaml, ...] = ()
 
 
-@dataclass(frozen=True)
-class PublishedDelta:
-    """A tier's change against the baseline in percent, with the digits that were printed."""
-
-    workload: str
-    tier: str
-    metric: str
-    scope: str
-    change_pct: Decimal
+DeltaKey = tuple[str, str, str, str]  # workload, tier, metric, scope
 
 
 @dataclass(frozen=True)
 class Study:
-    """A campaign that others carried out: what they published of it, and nothing else."""
+    """A campaign that others carried out: what they published of it, and nothing else. `deltas`:
+    changes against the baseline in percent, with the digits that were printed."""
 
     title: str
     source: str
     plan: Plan
     records: tuple[Record, ...]
-    deltas: tuple[PublishedDelta, ...]
+    deltas: Mapping[DeltaKey, Decimal]
 
 
 def read(where: str, name: str, text: str) -> Study:
@@ -156,9 +149,13 @@ def read(where: str, name: str, text: str) -> Study:
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
     raise_all([Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
     plan = _plan(study, name)
-    return Study(
-        study.title, study.source, plan, tuple(_records(study, plan)), tuple(_deltas(study))
-    )
+    deltas = {
+        (workload, tier, *FIGURES[key]): printed
+        for workload, metrics in study.deltas.items()
+        for key, changes in metrics.items()
+        for tier, printed in changes.items()
+    }
+    return Study(study.title, study.source, plan, tuple(_records(study, plan)), deltas)
 
 
 # ------------------------------------------------------------------ what the schema cannot say
@@ -283,11 +280,3 @@ def _measurements(study: StudyYaml, figures: FiguresYaml) -> Iterator[Measuremen
         value = getattr(figures, key)
         if value is not None:
             yield measured(metric, value, scope or of_disks)
-
-
-def _deltas(study: StudyYaml) -> Iterator[PublishedDelta]:
-    for workload, metrics in study.deltas.items():
-        for key, changes in metrics.items():
-            metric, scope = FIGURES[key]
-            for tier, printed in changes.items():
-                yield PublishedDelta(workload, tier, metric, scope, printed)

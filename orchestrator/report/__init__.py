@@ -112,10 +112,10 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
         parts.append(terminal.stamps(labels))
     parts += [Text(), terminal.answers(summary.answers(index), 1 + len(index.contenders)), Text()]
     parts.append(terminal.TableView(summary.verdict_table(index)))
-    for workload, table in decisions.tables(index):
+    below = [(one.workload, decisions.table(index, one)) for one in verdict.decisions if one.offers]
+    below += [(sweep.workload, sweeps.overview(sweep)) for sweep in verdict.sweeps]
+    for workload, table in below:
         parts += [Text(), Text(workload, style="bold"), terminal.TableView(table)]
-    for workload, (overview, *_) in sweeps.tables(index):
-        parts += [Text(), Text(workload, style="bold"), terminal.TableView(overview)]
     if index.footnotes:
         parts += [Text(), terminal.doubts(index.footnotes)]
     if labels:

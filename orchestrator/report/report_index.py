@@ -217,7 +217,7 @@ class ReportIndex:
 
     @cached_property
     def _finished(self) -> frozenset[int]:
-        return frozenset(n for n, data in self.runs.items() if data.record.outcome == "done")
+        return frozenset(run.record.run.number for run in self.campaign.done)
 
     @cached_property
     def _doubts_by_kind(self) -> Mapping[tuple[str, str], Sequence[Doubt]]:

@@ -134,9 +134,8 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
         return
     today = datetime.fromtimestamp(began_s, UTC).date()
     for profile in campaign.plan.tiers:
-        of_log = (
-            (f"{profile.name}'s WAL", profile.tier.wal.price) if profile.tier.wal else ("", None)
-        )
+        wal = profile.tier.wal
+        of_log = (f"{profile.name}'s WAL", wal.price if wal else None)
         for name, price in ((profile.name, profile.tier.price), of_log):
             read = prices.read_on(price.as_of) if price else None
             if price and (read is None or (today - read).days > OLD_PRICE_DAYS):

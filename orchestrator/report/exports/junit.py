@@ -16,6 +16,7 @@ from typing import Literal
 from xml.etree import ElementTree
 
 from orchestrator import units
+from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Decision, Delta, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS
@@ -71,16 +72,9 @@ def _counts(cases: list[_Case]) -> dict[str, str]:
 
 def _suite(index: ReportIndex, workload: str, cases: list[_Case]) -> ElementTree.Element:
     suite = ElementTree.Element("testsuite", {"name": _xml(workload), **_counts(cases)})
-    began_s = min(
-        (
-            data.record.phases[0].start_s
-            for data in index.campaign.runs
-            if data.record.run.workload == workload and data.record.phases
-        ),
-        default=None,
-    )
-    if began_s is not None:
-        suite.set("timestamp", datetime.fromtimestamp(began_s, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    own = (data for data in index.campaign.runs if data.record.run.workload == workload)
+    if span := results.span_s(own):
+        suite.set("timestamp", datetime.fromtimestamp(span[0], UTC).strftime("%Y-%m-%dT%H:%M:%S"))
     properties = ElementTree.SubElement(suite, "properties")
     for stamp in stamps(index):
         about = {"name": _xml(stamp.label), "value": _xml(stamp.text)}
@@ -126,7 +120,8 @@ def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterat
 def _run(index: ReportIndex, one: RunFigures) -> _Case:
     name = f"run {one.run.number:02d}: {one.run.profile}, repetition {one.run.repetition}"
     loss = index.loss(one.run)
-    time_s = one.took_s or 0.0
+    begin_s, end_s = results.span_s([one.data] if one.data else []) or (0.0, 0.0)
+    time_s = end_s - begin_s
     if one.data is None:
         return _Case("runs", name, "skipped", "missing", loss or "not carried out")
     if loss is not None:

@@ -29,17 +29,9 @@ class RunFigures:
 
     @property
     def ended_s(self) -> float | None:
-        """Unix seconds; None if it has no phases."""
-        phases = self.data.record.phases if self.data else ()
-        return max((phase.end_s for phase in phases), default=None)
-
-    @property
-    def took_s(self) -> float | None:
-        """From the begin of its first phase to the end of its last."""
-        phases = self.data.record.phases if self.data else ()
-        if not phases:
-            return None
-        return max(phase.end_s for phase in phases) - min(phase.start_s for phase in phases)
+        """Unix seconds; None if it did not begin."""
+        span = results.span_s([self.data] if self.data else [])
+        return span[1] if span else None
 
 
 def runs(campaign: Results) -> Iterator[RunFigures]:

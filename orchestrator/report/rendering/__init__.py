@@ -10,14 +10,19 @@ from typing import Any
 def filled(template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
     """A template of this folder with these values, ending in a newline. HTML is escaped. Beside
     `filters` there is `kind`, which says of a block which macro draws it."""
-    from jinja2 import Environment, StrictUndefined  # the terminal does without
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # the terminal does without
 
     environment = Environment(
+        loader=FunctionLoader(text_of),
         autoescape=".html." in template,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"kind": lambda block: type(block).__name__.lower(), **filters}
-    text = (resources.files(__package__) / template).read_text(encoding="utf-8")
-    return environment.from_string(text).render(**values).rstrip() + "\n"
+    return environment.get_template(template).render(**values).rstrip() + "\n"
+
+
+def text_of(file: str) -> str:
+    """What a file of this folder holds."""
+    return (resources.files(__package__) / file).read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,17 @@ from markupsafe import Markup, escape
 from orchestrator.report import wording
 from orchestrator.report.blocks import Chart, Document, charts_of
 from orchestrator.report.charts import charts
-from orchestrator.report.rendering import filled
+from orchestrator.report.rendering import filled, text_of
 
 
 def draw(document: Document, cache: Path | None = None) -> str:
     """The whole page. All text is escaped; the charts are our own SVG and stand as they are.
     `cache`: as of `scripts_of`."""
-    style = (resources.files(__package__) / "page.css").read_text(encoding="utf-8")
     return filled(
         "page.html.jinja",
         {"inline_svg": _inline, "text": _text},
         document=document,
-        style=Markup(style),
+        style=Markup(text_of("page.css")),
         colour=charts.colours(document.tiers),
         scripts=scripts_of(document, cache),
     )
@@ -68,7 +67,7 @@ def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
     that keeps Vega's code for the next page.
     """
     drawn = {chart.name: _packed(chart.live) for chart in charts_of(document) if chart.live}
-    code = (_vega(cache), _own()) if drawn else ()
+    code = [_closed(text) for text in (_vega(cache), text_of("page.js"))] if drawn else []
     sums = " ".join(f"'sha256-{_sum(text)}'" for text in code) or "'none'"
     policy = (
         f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
@@ -82,25 +81,20 @@ def _vega(cache: Path | None) -> str:
     """Vega's code, made once for each of its versions."""
     kept = cache / f"vega-{metadata.version('vl-convert-python')}.js" if cache else None
     if kept is not None and kept.is_file():
-        return _closed(kept.read_text(encoding="utf-8"))
+        return kept.read_text(encoding="utf-8")
     bundle = _bundle()
     if kept is not None:
         with contextlib.suppress(OSError):  # then it is made again
             new = kept.with_suffix(f".{os.getpid()}")
             new.write_text(bundle, encoding="utf-8")
             new.replace(kept)
-    return _closed(bundle)
+    return bundle
 
 
 @functools.cache
 def _bundle() -> str:
     """It takes two seconds."""
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-
-
-@functools.cache
-def _own() -> str:
-    return _closed((resources.files(__package__) / "page.js").read_text(encoding="utf-8"))
 
 
 def _closed(code: str) -> str:

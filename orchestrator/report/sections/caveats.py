@@ -130,8 +130,8 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
     for profile in index.profiles:
         if profile.cluster.database != "existing":
             continue
-        records = [data.record for data in index.campaign.runs]
-        done = [r for r in records if r.run.profile == profile.name and r.outcome == "done"]
+        records = (data.record for data in index.campaign.done)
+        done = [record for record in records if record.run.profile == profile.name]
         if not done:
             continue
         yield Stamp(f"{profile.name}: others run it", _known(profile, done[-1]), "")

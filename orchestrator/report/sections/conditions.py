@@ -190,11 +190,8 @@ def _warm_up(workload: Workload) -> str:
 
 def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
     """Facts that changed from run to run are left out: they stand in the runs' records."""
-    runs = [
-        dict(_pairs(data.record.facts))
-        for data in index.campaign.runs
-        if data.record.outcome == "done" and data.record.run.profile == tier
-    ]
+    done = (data.record for data in index.campaign.done)
+    runs = [dict(_pairs(record.facts)) for record in done if record.run.profile == tier]
     return {
         name: value
         for name, value in (runs[0].items() if runs else ())

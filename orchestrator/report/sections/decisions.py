@@ -26,22 +26,15 @@ _UNKNOWN = "–"
 def section(index: ReportIndex) -> tuple[Section, ...]:
     """Empty where tiers were not compared."""
     parts = tuple(
-        Part(decision.workload, (_table(index, decision), *price_charts(index, decision)))
+        Part(decision.workload, (table(index, decision), *price_charts(index, decision)))
         for decision in index.verdict.decisions
         if decision.offers
     )
     return (Section("decision", "What each tier costs and gives", parts),) if parts else ()
 
 
-def tables(index: ReportIndex) -> Iterator[tuple[str, Table]]:
-    """Workload by workload, where its decision compared tiers."""
-    for decision in index.verdict.decisions:
-        if decision.offers:
-            yield decision.workload, _table(index, decision)
-
-
-def _table(index: ReportIndex, decision: Decision) -> Table:
-    """A column for each tier, from cheap to dear."""
+def table(index: ReportIndex, decision: Decision) -> Table:
+    """Of a decision that compared tiers: a column for each, from cheap to dear."""
     offers = decision.offers
     compared = any(offer.on_front is not None for offer in offers)
 

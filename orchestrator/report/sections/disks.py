@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis.results import RunData
+from orchestrator.analysis.results import RunData, span_s
 from orchestrator.analysis.telemetry.disk_demand import Overhead, overheads, queue_depth
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
@@ -109,9 +109,8 @@ def _gates(index: ReportIndex) -> Part:
 
 def _age_s(index: ReportIndex, profile: str, gate: Gate) -> float:
     """Age of the gate when the profile's first run began."""
-    phases = (run.record.phases for run in _runs(index, profile))
-    began = [of_run[0].start_s for of_run in phases if of_run]
-    return max(0.0, min(began, default=gate.taken_s) - gate.taken_s)
+    began_s, _ = span_s(_runs(index, profile)) or (gate.taken_s, 0.0)
+    return max(0.0, began_s - gate.taken_s)
 
 
 def gate_table(gate: Gate) -> Table:

@@ -50,7 +50,7 @@ def _database(index: ReportIndex) -> str:
 
 
 def _when(index: ReportIndex) -> str:
-    span = span_s(index.campaign)
+    span = span_s(index.campaign.runs)
     if span is None:
         return ""
     first, last = map(wording.moment, span)

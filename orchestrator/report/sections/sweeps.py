@@ -32,17 +32,10 @@ _CAPACITY = (
 )
 
 
-def tables(index: ReportIndex) -> Iterator[tuple[str, tuple[Table, ...]]]:
-    """Sweep by sweep: what was found of each tier, then the figures at each load."""
-    for sweep in index.verdict.sweeps:
-        loads = (_loads(index, sweep, tier) for tier in index.tiers)
-        yield sweep.workload, (_overview(sweep), *loads)
-
-
 def sections(index: ReportIndex) -> tuple[Section, ...]:
-    """One for each sweep, its charts first."""
+    """One for each sweep: what was found, charts, then each tier's figures at each load."""
     every = []
-    for sweep, (_, (overview, *loads)) in zip(index.verdict.sweeps, tables(index), strict=True):
+    for sweep in index.verdict.sweeps:
         drawn = charts_of_sweep(index, sweep)
         caption = (
             "Means over the repetitions with their 95 % interval. The latency of a tier that is "
@@ -51,15 +44,16 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
         blocks = (Charts(drawn, index.tiers, caption),) if drawn else ()
         text = f"{_KNEE} {_CAPACITY}" if sweep.slo else _KNEE
         parts = (
-            Part("", (Paragraph(text), overview, *blocks)),
-            *(Part(tier, (table,)) for tier, table in zip(index.tiers, loads, strict=True)),
+            Part("", (Paragraph(text), overview(sweep), *blocks)),
+            *(Part(tier, (_loads(index, sweep, tier),)) for tier in index.tiers),
         )
         title = f"{sweep.workload} under several loads"
         every.append(Section(f"sweep-{sweep.workload}", title, parts))
     return tuple(every)
 
 
-def _overview(sweep: Sweep) -> Table:
+def overview(sweep: Sweep) -> Table:
+    """What was found of each tier."""
     stops = [f"{tier.tier}: {tier.stopped}." for tier in sweep.tiers if tier.stopped]
     remarks = (f"SLO: {', '.join(sweep.slo)}.",) if sweep.slo else ()
     rows = [_overview_row(sweep, tier) for tier in sweep.tiers]

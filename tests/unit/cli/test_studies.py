@@ -24,7 +24,7 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import DoubtKind
 from orchestrator.planning import published_study
-from orchestrator.planning.published_study import STATEMENT, PublishedDelta
+from orchestrator.planning.published_study import STATEMENT, DeltaKey
 from orchestrator.report import campaign_tables
 from orchestrator.report.rendering import markdown
 from orchestrator.system import store
@@ -81,19 +81,20 @@ def test_every_published_figure_is_in_the_records_and_no_other(imported: Importe
     assert stored == published
 
 
-CHANGES = [(one.workload, one.metric, one.tier) for one in STUDY.deltas]
+CHANGES = [(workload, metric, tier) for workload, tier, metric, _ in STUDY.deltas]
 
 
 @pytest.mark.parametrize("number", range(len(CHANGES)), ids=["-".join(one) for one in CHANGES])
 def test_each_printed_change_is_reproduced_and_reported(imported: Imported, number: int) -> None:
     """To the digits that were printed, in the verdict and on the page."""
-    printed = STUDY.deltas[number]
-    assert studies.reproduced([printed], imported.verdict) == {printed: printed.change_pct}
+    key, printed = list(STUDY.deltas.items())[number]
+    workload, tier, compared, _ = key
+    assert studies.reproduced({key: printed}, imported.verdict) == {key: printed}
     page = rows(imported.markdown)
-    metric = "Latency" if printed.metric.startswith("latency") else "Throughput"
-    column = [w.name for w in imported.results.plan.workloads].index(printed.workload) + 1
-    cell = page[metric, printed.tier][column]
-    assert Decimal(cell.split(" %")[0].replace("−", "-")) == printed.change_pct
+    metric = "Latency" if compared.startswith("latency") else "Throughput"
+    column = [w.name for w in imported.results.plan.workloads].index(workload) + 1
+    cell = page[metric, tier][column]
+    assert Decimal(cell.split(" %")[0].replace("−", "-")) == printed
 
 
 def rows(markdown: str) -> dict[tuple[str, str], list[str]]:
@@ -336,10 +337,10 @@ def test_the_rehearsal_s_tables_are_those_of_its_verdict(imported: Imported) -> 
     golden.compare_section(DOCUMENT, "rehearsal", f"\n{drawn}\n")
 
 
-def _line(printed: PublishedDelta, change_pct: Decimal | None) -> str:
-    figure = campaign_tables.figure(printed.metric, printed.scope)
-    cells = (printed.workload, figure, printed.tier)
-    return f"| {' | '.join(cells)} | {printed.change_pct:+} % | {change_pct:+} % |"
+def _line(key: DeltaKey, change_pct: Decimal | None) -> str:
+    workload, tier, metric, scope = key
+    cells = (workload, campaign_tables.figure(metric, scope), tier)
+    return f"| {' | '.join(cells)} | {STUDY.deltas[key]:+} % | {change_pct:+} % |"
 
 
 def test_the_documented_decisions_are_the_programs(imported: Imported) -> None:
