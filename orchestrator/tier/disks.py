@@ -12,13 +12,14 @@ from typing import Literal
 DiskKind = Literal["emulated", "cgroup", "mounted", "storage-class", "existing", "none", "dry"]
 
 
+# `reflink` is read of campaigns of earlier releases.
 SnapshotWay = Literal["copy", "reflink", "elsewhere", "command", "none"]
 
 
 @dataclass(frozen=True)
 class Snapshots:
-    """How data loaded on a real disk are kept and put back: a `copy` or a `reflink` on the same
-    disk, a copy `elsewhere` (at `path`), by the profile's own `save` and `restore`, or not."""
+    """How data loaded on a real disk are kept and put back: a `copy` on the same disk or
+    `elsewhere` (at `path`), by the profile's own `save` and `restore`, or not."""
 
     way: SnapshotWay
     path: str | None = None

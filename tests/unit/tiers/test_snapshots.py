@@ -6,7 +6,6 @@ Only what a container does (to see the machine's paths below /host) is done here
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
+from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
@@ -239,7 +238,6 @@ def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world
         (Snapshots("elsewhere", path="{}/none"), UsageError, "not a directory"),
         (Snapshots("elsewhere", path="{}/disk/below"), UsageError, "the disk that is measured"),
         (Snapshots("elsewhere", path="{}/foreign"), UsageError, "was not made by tierbench"),
-        (Snapshots("reflink"), UnavailableError, "has no reflinks"),
         (Snapshots("copy"), None, ""),
         (Snapshots("none"), None, ""),
     ],
@@ -252,17 +250,9 @@ def test_ways_that_cannot_be_meant(
     way = replace(way, path=way.path.format(root) if way.path else None)
     tier = real_tier(root, way)
     disk = real_disk.believable(tier, tier.disk.path or "", 0, world.machine)
-    if way.way == "reflink" and _reflinks(root):
-        pytest.skip("the file system of this test has reflinks")
     with pytest.raises(error, match=words) if error else nullcontext():
         snapshots.check(tier, [disk], world)
     assert not list((root / "disk").glob(".tierbench*"))
-
-
-def _reflinks(folder: Path) -> bool:
-    (folder / "a").touch()
-    argv = ["cp", "--reflink=always", str(folder / "a"), str(folder / "b")]
-    return subprocess.run(argv, check=False, capture_output=True).returncode == 0
 
 
 def test_without_room_for_a_copy_every_run_loads(

@@ -55,7 +55,7 @@ def attached(
     empty and the disks quiet. `kept`: the directories become snapshots afterwards. Else restored
     ones stay for the next run, until something else needs their place: a load, or a gate."""
     by_command = taken is not None and snapshots.chosen(tier).way == "command"
-    stays = taken is not None and not kept and snapshots.writes_differences(tier)
+    stays = taken is not None and not kept and not by_command
     where, began_s = node_places.directories(tier, list(sizes_bytes)), world.clock.monotonic()
     restored: dict[str, Any] = {"way": "none"}
     with ExitStack() as up:
@@ -64,7 +64,7 @@ def attached(
         disks = up.enter_context(real_disk.attached(tier, sizes_bytes, world, by_command, stays))
         if taken is not None:
             if not by_command:
-                restored = snapshots.restore(tier, list(zip(where, taken, strict=True)), world)
+                restored = snapshots.restore(list(zip(where, taken, strict=True)), world)
             took_s = round(world.clock.monotonic() - began_s, 1)
             restored |= {"way": snapshots.chosen(tier).way, "took_s": took_s}
             restored |= after_copying(_devices(disks.volumes), list(where), world)
