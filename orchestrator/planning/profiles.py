@@ -76,8 +76,8 @@ def read_profile(
     raise_all(mistakes)
     assert read is not None
     if isinstance(read, ProfileYaml):
-        mechanism, real = read.tier.enforcement, read.tier.on_real_disks
-        _refuse(where, tier_keys.mistakes(given, mechanism.kind, mechanism.name, real))
+        mechanism = read.tier.enforcement
+        _refuse(where, tier_keys.mistakes(given, mechanism.kind, mechanism.name))
         tier = read.tier.build(name, read.title)
         chosen = tier_catalog.own(recorded_disk.applied(tier, disk) if disk else tier)
     assert chosen is not None
@@ -148,7 +148,7 @@ def _with_log(
     if tier_catalog.names_a_row(keys):
         log = tier_catalog.choose(catalog, keys, name, where=place).tier
     else:
-        unused = tier_keys.mistakes(keys, "mounted", "mounted", True)
+        unused = tier_keys.mistakes(keys, "mounted", "mounted")
         _refuse(where, ((f"wal.{key}", what) for key, what in unused))
         log = validate(TierYaml, place, keys).build(name, "disk of the WAL")
     return replace(tier, wal=replace(log, disk=RealDisks()))

@@ -122,7 +122,7 @@ def choose(
             raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
     keys, way = given if isinstance(given, dict) else {}, asked.enforcement
-    mistakes = list(tier_keys.mistakes(keys, way.kind, way.name, asked.on_real_disks))
+    mistakes = list(tier_keys.mistakes(keys, way.kind, way.name))
     if kind.sizes and size is None:
         what = f"is missing: give the size, or name one of {', '.join(kind.sizes)}"
         mistakes.append(("size", what))

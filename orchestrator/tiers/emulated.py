@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
@@ -35,7 +34,7 @@ CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{one}_length" for one in _PEAKS
 Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
 
 
-class EmulatedTier:
+class EmulatedTier(disk_server.OnFiles):
     name = "emulated"
     kind: DiskKind = "emulated"
 
@@ -44,27 +43,6 @@ class EmulatedTier:
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
         disk_server.need_kernel(needed, of_nodes(world.platform))
         _check_limits(tier)
-
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return disk_files.snapshots(nodes, name, world)
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        return True
-
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> AbstractContextManager[tuple[Volume, ...]]:
-        return disk_server.loading(sizes_bytes, snapshots, world, resumed)
-
-    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return disk_files.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}

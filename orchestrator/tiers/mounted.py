@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.node_disks import node_names
@@ -91,7 +90,7 @@ class MountedTier:
     def _gate(self, tier: Tier, world: World, thorough: bool, drained: bool) -> Gate:
         """Measures each disk once, however many nodes are on it."""
 
-        def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks, there: World) -> Gate:
+        def take(judged: Tier, disks: Disks, there: World) -> Gate:
             gate = self._take(judged, disks, there, thorough=thorough, drained=drained)
             (volume,) = disks.volumes
             cache = host_cache(judged, volume, there) if thorough else _CACHE_NOT_TRIED

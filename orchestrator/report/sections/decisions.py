@@ -144,7 +144,7 @@ def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
     """Where throughput is not that of the disks as bought, under the load they are bought for."""
     plan = index.campaign.plan
     why = []
-    if not all(profile.tier.disk.is_as_bought for profile in plan.profiles):
+    if not all(profile.tier.disk.is_real for profile in plan.profiles):
         why.append("on emulated or otherwise limited disks")
     if plan.scale not in published_study.FULL_SCALES:
         why.append(f"at scale {plan.scale}")

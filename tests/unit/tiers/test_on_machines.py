@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidError
-from orchestrator.kernel import mounts
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
@@ -164,7 +163,7 @@ def test_disks_whose_machines_are_not_told_need_one_machine(tier: Tier, world: W
 def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) -> None:
     asked: list[str] = []
 
-    def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks, there: World) -> Gate:
+    def take(judged: Tier, disks: Disks, there: World) -> Gate:
         asked.append(there.machine.name)
         check = GateCheck("IOPS", "1/s", 100.0, 99.0, 5.0, "ok")
         return Gate(judged.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 1.0})

@@ -328,13 +328,10 @@ def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
     assert [file.name for file in files] == [f"node-{number}.img" for number in range(1, 13)]
     assert CgroupTier().snapshots(PREMIUM, 12, "key", world) == files
     assert all(one.restores(PREMIUM, [1], files, world) for one in (EmulatedTier(), CgroupTier()))
-    real = changed(PREMIUM, enforcement="cgroup", path=str(tmp_path))
-    on_disk = tmp_path / "tierbench-snapshots"
-    for mechanism in (CgroupTier(), mounted.MountedTier()):
-        (directory,) = mechanism.snapshots(real, 1, "key", world)
-        assert directory.is_relative_to(on_disk) and mechanism.restores(
-            real, [1], [directory], world
-        )
+    real = changed(PREMIUM, enforcement="mounted", path=str(tmp_path))
+    (directory,) = mounted.MountedTier().snapshots(real, 1, "key", world)
+    assert directory.is_relative_to(tmp_path / "tierbench-snapshots")
+    assert mounted.MountedTier().restores(real, [1], [directory], world)
     assert not isinstance(tier_mechanisms()["none"], Restorable)
 
 
@@ -345,12 +342,11 @@ def test_where_disks_take_space(tmp_path: Path) -> None:
         "node-2": NodeDisks("/mnt/b"),
         "node-3": NodeDisks("/mnt/b"),
     }
-    limited = changed(PREMIUM, enforcement="cgroup")
-    spread, here = changed(limited, disks=disks), changed(limited, path="/mnt/a")
+    real = changed(PREMIUM, enforcement="mounted")
+    spread, here = changed(real, disks=disks), changed(real, path="/mnt/a")
     assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(PREMIUM, 3, world) == {tmp_path: 6}
-    assert CgroupTier().places(here, 3, world) == {Path("/mnt/a"): 3}
-    assert CgroupTier().places(spread, 3, world) == {Path("/mnt/a"): 1, Path("/mnt/b"): 2}
+    assert mounted.MountedTier().places(here, 3, world) == {Path("/mnt/a"): 3}
     assert mounted.MountedTier().places(spread, 3, world) == {Path("/mnt/a"): 1, Path("/mnt/b"): 2}
     assert not isinstance(tier_mechanisms()["existing"], TakesSpace | KeepsGate)
     assert not isinstance(tier_mechanisms()["none"], TakesSpace | KeepsGate | Restorable)

@@ -24,7 +24,7 @@ from orchestrator.platforms.common.machines import kernels, of_nodes
 from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
-from orchestrator.tier import LatencyModel
+from orchestrator.tier import LatencyModel, Tier
 from orchestrator.tiers.common.emulated import disk_files, latency_tables
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
 from orchestrator.tiers.common.real import removal
@@ -77,14 +77,33 @@ def create(file: Path, size_bytes: int, world: World) -> None:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
 
-@contextmanager
-def loading(
-    sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World, resumed: bool = False
-) -> Iterator[tuple[Volume, ...]]:
-    """What `Restorable.loading` promises: the devices are those of the snapshots themselves."""
-    files = disk_files.of_load(sizes_bytes, snapshots, resumed)
-    with devices("raw", files, {}, world, restored=resumed, kept=True) as disks:
-        yield disks.volumes
+class OnFiles:
+    """What tiers on files of ours have in common: of `Restorable` and `TakesSpace`."""
+
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        return disk_files.snapshots(nodes, name, world)
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
+        return True
+
+    @contextmanager
+    def loading(
+        self,
+        tier: Tier,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
+    ) -> Iterator[tuple[Volume, ...]]:
+        """The devices are those of the snapshots themselves."""
+        files = disk_files.of_load(sizes_bytes, snapshots, resumed)
+        with devices("raw", files, {}, world, restored=resumed, kept=True) as disks:
+            yield disks.volumes
+
+    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
+        return disk_files.places(nodes, world)
 
 
 @contextmanager

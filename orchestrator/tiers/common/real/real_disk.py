@@ -250,7 +250,7 @@ def _remove(ours: Path, world: World) -> None:
 GATE_BYTES = 2**30 + 2**28
 QUICK_GATE_BYTES = 2**28
 
-Take = Callable[[Tier, mounts.RealDisk, Disks, World], Gate]
+Take = Callable[[Tier, Disks, World], Gate]
 
 
 def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
@@ -299,7 +299,7 @@ def _on_disk(tier: Tier, place: DiskPath, disk: mounts.RealDisk, world: World, t
     shown = facts(place, disk, world.machine)
     with watched(disk, world.machine), folders(disk.path, ["gate"], world) as (folder,):
         volume = Volume(str(folder), disk.node, restored=False)
-        return take(tier, disk, Disks((volume,), shown), world)
+        return take(tier, Disks((volume,), shown), world)
 
 
 def _device(gates: Mapping[DiskPath, Gate]) -> dict[str, Any]:
