@@ -42,7 +42,6 @@ class EmulatedTier(disk_server.OnFiles):
         own_images.need(world.root, "disk", world.platform)
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
         disk_server.need_kernel(needed, of_nodes(world.platform))
-        _check_limits(tier)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
@@ -142,35 +141,6 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
             "good-dwell-s": epochs.good_dwell_s,
         }
     return limits
-
-
-def _check_limits(tier: Tier) -> None:
-    """UsageError for numbers that no device can have; a profile's are refused before, with their
-    place in the file."""
-    rates = {"iops": tier.limits.iops, "bytes_per_s": tier.limits.bytes_per_s}
-    times = {"read_latency_s": tier.latency.read_s, "write_latency_s": tier.latency.write_s}
-    for name, value in {**rates, **times}.items():
-        if value is None:
-            continue
-        if not math.isfinite(value) or value < 0 or (name in rates and value == 0):
-            raise UsageError(f"{tier.name}: {name} is {value}: a limit is above zero, or absent")
-    if not 4096 <= tier.limits.io_unit_bytes <= 2**20:
-        raise UsageError(
-            f"{tier.name}: io_unit is {tier.limits.io_unit_bytes}; 4 KiB to 1 MiB work"
-        )
-    burst = tier.limits.burst
-    if burst is None:
-        return
-    if not 0 <= burst.start_pct <= 100:
-        raise UsageError(f"{tier.name}: burst.start is {burst.start_pct} %; 0 to 100 % work")
-    if burst.duration_s <= 0:
-        raise UsageError(f"{tier.name}: burst.duration is {burst.duration_s} s")
-    for name, peak, base in (
-        ("iops", burst.iops, tier.limits.iops),
-        ("bytes_per_s", burst.bytes_per_s, tier.limits.bytes_per_s),
-    ):
-        if peak is not None and (base is None or peak <= base):
-            raise UsageError(f"{tier.name}: burst.{name} is {peak}, not above its base of {base}")
 
 
 def change_all(
