@@ -268,7 +268,7 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
     mark, or only lists them. What fails is said, and the rest goes on; then RunError."""
     failed: list[str] = []
     steps: tuple[Callable[[], Iterable[removal.MarkedFolder]], ...] = (
-        lambda: restoring.forget(_places(world), world, only_list),
+        lambda: removal.forget(_places(world), world, only_list),
         lambda: disk_files.forget(world, only_list),
         lambda: removal.here(_folders(world.cache), world, only_list),
     )

@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.powers import World
 from orchestrator.system import store
-from orchestrator.tiers.common.real import node_places, restoring, snapshots
+from orchestrator.tiers.common.real import node_places, removal, restoring, snapshots
 from tests.file_systems import file_system
 from tests.integration.conftest import HERE, measured, tierbench
 
@@ -103,6 +103,6 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
         assert first["unchanged_files"] == 0 < second["unchanged_files"]
         assert second["written_bytes"] < first["written_bytes"] / 2
         folders = [node_places.FOLDER, snapshots.FOLDER]
-        removed = restoring.forget((), world)
+        removed = removal.forget((), world)
         assert {Path(one.place).relative_to(place).parts[0] for one in removed} == set(folders)
         assert {child.name for child in place.iterdir()} == before

@@ -17,7 +17,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import checks
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
-from orchestrator.tiers.common.real import real_disk, restoring, snapshots
+from orchestrator.tiers.common.real import real_disk, removal, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
@@ -125,7 +125,7 @@ def test_caches_of_this_computer_are_not_those_of_the_machines(tier: Tier, world
 
 def test_snapshots_are_removed_from_each_machine(tier: Tier, world: World) -> None:
     found = loaded(tier, world)
-    removed = restoring.forget((), world)
+    removed = removal.forget((), world)
     assert [one.machine for one in removed if snapshots.FOLDER in one.place] == ["vm1", "vm2"]
     assert not restoring.are_there(found, world)
 

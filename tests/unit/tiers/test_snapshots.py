@@ -20,14 +20,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import NodeDisks, Snapshots, Tier
-from orchestrator.tiers.common.real import (
-    node_directories,
-    node_places,
-    real_disk,
-    removal,
-    restoring,
-    snapshots,
-)
+from orchestrator.tiers.common.real import node_places, real_disk, removal, restoring, snapshots
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
 from tests.fakes import fake_world, this_machine_has
@@ -324,18 +317,18 @@ def test_a_disk_that_writes_on_is_waited_for(root: Path, world: World) -> None:
             return IDLE.format(next(counts, 10_010), next(in_flight, 0))
 
     world.platform._machine = Busy(root)  # type: ignore[attr-defined]
-    facts = node_directories.after_copying(["sdb"], [root / "disk"], world)
+    facts = restoring.after_copying(["sdb"], [root / "disk"], world)
     assert (facts["quiet"], facts["quiet_wait_s"]) == (True, 1.8), "a second after the fifth look"
 
 
 @pytest.mark.parametrize("in_flight", [0, 1])
 def test_a_disk_that_never_rests_is_said_not_to(root: Path, world: World, in_flight: int) -> None:
     (root / "proc/diskstats").write_text(IDLE.format(7, in_flight))
-    facts = node_directories.after_copying(["sdb"], [root / "disk"], world)
+    facts = restoring.after_copying(["sdb"], [root / "disk"], world)
     assert facts["quiet"] is (in_flight == 0)
     assert bool(world.progress.said) is (in_flight == 1)  # type: ignore[attr-defined]
     (root / "proc/diskstats").write_text("")
-    assert node_directories.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
+    assert restoring.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
 
 
 # ------------------------------------------------------------------ left behind

@@ -8,15 +8,18 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
+from orchestrator.kernel import mounts
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
+from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
 from orchestrator.powers import Completed, ContainerSpec, Mount, World
+from orchestrator.tiers.common.real import node_places
 from orchestrator.units import format_bytes
 
 HOST = "/host"  # the machine's paths, as the containers here see them
@@ -97,6 +100,36 @@ def there(
     if done.exit_code != 0:
         raise RunError(f"{folders[0]} could not be removed", evidence=done.out)
     return read(done.out, HOST)
+
+
+def forget(
+    found: Collection[Path], world: World, only_list: bool = False
+) -> tuple[MarkedFolder, ...]:
+    """Removes folders of data in `found` and wherever a disk is mounted on the machines of nodes,
+    as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
+    if not isinstance(world.platform, HasEngines):
+        return _forgotten(found, world, only_list)
+    numbers = range(1, len(of_nodes(world.platform)) + 1)
+    worlds = [on(f"node-{number}", world) for number in numbers]
+    return tuple(
+        replace(one, machine=its.machine.name)
+        for its in worlds
+        for one in _forgotten(found, its, only_list)
+    )
+
+
+def _forgotten(found: Collection[Path], world: World, only_list: bool) -> tuple[MarkedFolder, ...]:
+    machine = world.machine
+    roots = {one.parent for one in found}
+    with suppress(OSError):
+        roots |= {Path(point.path) for point in mounts.mount_points(machine)}
+    folders = [root / node_places.FOLDER for root in sorted(roots)]
+    for shelf in (root / SNAPSHOTS for root in sorted(roots)):
+        with suppress(OSError):
+            names = machine.listing(str(shelf)) if machine.is_folder(str(shelf)) else ()
+            folders += [shelf / name for name in names if name != marked.MARK]
+    ours = [one for one in folders if machine.is_folder(str(one))]
+    return there(ours, world, only_list)
 
 
 def anew(folder: Path, names: Sequence[str], world: World) -> None:
