@@ -43,7 +43,8 @@ class MountedTier:
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
                 machine = share.world.machine
-                disks = real_disk.found(tier, share.nodes, lambda _: QUICK_GATE_BYTES, machine)
+                at = node_places.chosen(tier, share.nodes)
+                disks = real_disk.found(tier, at, lambda _: QUICK_GATE_BYTES, machine)
                 kept_copies.check(tier, list(disks.values()), share.world)
                 answer = cloud_metadata.about(tier, disks, machine, self._asking(share.world))
             for line in answer.warnings:
@@ -77,7 +78,8 @@ class MountedTier:
 
     def _answer(self, tier: Tier, share: node_places.MachineShare) -> cloud_metadata.MetadataAnswer:
         machine = share.world.machine
-        found = real_disk.found(tier, share.nodes, lambda _: 0, machine)
+        at = node_places.chosen(tier, share.nodes)
+        found = real_disk.found(tier, at, lambda _: 0, machine)
         return cloud_metadata.about(tier, found, machine, self._asking(share.world))
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:

@@ -17,7 +17,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common.real import real_disk
+from orchestrator.tiers.common.real import node_places, real_disk
 from orchestrator.tiers.common.real.cloud_metadata import AZURE_URL
 from tests.disk_scripts import Engine
 from tests.fakes import FakePlatform, FarPlatform, completed, fake_world
@@ -75,7 +75,8 @@ def tier(path: Path | str | None, **more: Any) -> Tier:
 
 def believable(root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object) -> Any:
     declared = tier(path, **more)
-    (disk,) = real_disk.found(declared, (), lambda _: needed_bytes, LocalMachine(root)).values()
+    at = node_places.chosen(declared, ())
+    (disk,) = real_disk.found(declared, at, lambda _: needed_bytes, LocalMachine(root)).values()
     return disk
 
 
@@ -250,8 +251,10 @@ def test_another_file_system_than_expected(
 
 def test_all_disks_that_are_wrong_are_named_at_once(root: Path) -> None:
     disks = {"node-1": NodeDisks(str(root / "none")), "node-2": NodeDisks(str(root / "home"))}
+    both = tier(None, disks=disks)
+    at = node_places.chosen(both, list(disks))
     with pytest.raises(UsageError) as raised:
-        real_disk.found(tier(None, disks=disks), list(disks), lambda _: 0, LocalMachine(root))
+        real_disk.found(both, at, lambda _: 0, LocalMachine(root))
     assert [mistake.where for mistake in raised.value.mistakes] == [
         f"node-1 ({root}/none)",
         f"node-2 ({root}/home)",

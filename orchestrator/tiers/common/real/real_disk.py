@@ -42,16 +42,10 @@ _MARK = snapshots.MARK
 
 
 def found(
-    tier: Tier, nodes: Sequence[str], needed_bytes: Callable[[DiskPath], int], machine: Machine
-) -> dict[DiskPath, mounts.RealDisk]:
-    """The disk at each path of the tier for these nodes, which are all on the machine. Raises as
-    `believable` does; if more than one is wrong, UsageError with all of them."""
-    return _found(tier, chosen(tier, nodes), needed_bytes, machine)
-
-
-def _found(
     tier: Tier, at: Sequence[DiskPath], needed_bytes: Callable[[DiskPath], int], machine: Machine
 ) -> dict[DiskPath, mounts.RealDisk]:
+    """The disk at each of these paths of the tier, which are all on the machine. Raises as
+    `believable` does; if more than one is wrong, UsageError with all of them."""
     disks: dict[DiskPath, mounts.RealDisk] = {}
     failures: list[tuple[DiskPath, UsageError | UnavailableError]] = []
     for place in at:
@@ -86,7 +80,7 @@ def attached(
     def needed_bytes(place: DiskPath) -> int:
         return sum(sizes_bytes[use.node] for use in place.uses if not use.wal)
 
-    disks = _found(tier, at, needed_bytes, world.machine)
+    disks = found(tier, at, needed_bytes, world.machine)
     kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
     with ExitStack() as up:
         for place, disk in disks.items():
@@ -272,7 +266,7 @@ def _of_machine(
     tier: Tier, share: node_places.MachineShare, thorough: bool, take: Take
 ) -> dict[DiskPath, Gate]:
     needed_bytes, world = GATE_BYTES if thorough else QUICK_GATE_BYTES, share.world
-    disks = found(tier, share.nodes, lambda _: needed_bytes, world.machine)
+    disks = found(tier, chosen(tier, share.nodes), lambda _: needed_bytes, world.machine)
     gates: dict[DiskPath, Gate] = {}
     for place, disk in _each_once(disks):
         world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
