@@ -69,14 +69,12 @@ class TierMechanism(Protocol):
 class Restorable(Protocol):
     """A tier mechanism that can keep loaded disks as snapshots and restore them for each run."""
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
         """Returns where the snapshots of the data set `name` lie, one per node, in a folder of
-        their own, whose name differs wherever the snapshots do. One that exists is whole."""
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        """Returns whether runs on this tier start from snapshots; if not, every run loads."""
+        their own, whose name differs wherever the snapshots do; none if every run loads. One that
+        exists is whole."""
 
     def loading(
         self,

@@ -86,9 +86,8 @@ def _planned(
         "seed": seed,
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-    snapshots = mechanism.snapshots(profile.tier, spec.nodes, key, world)
-    there = mechanism.restores(profile.tier, _sizes(spec), snapshots, world)
-    return (snapshots, mechanism, identity) if there else None
+    snapshots = mechanism.snapshots(profile.tier, _sizes(spec), key, world)
+    return (snapshots, mechanism, identity) if snapshots else None
 
 
 def _sizes(spec: ClusterSpec) -> list[int]:

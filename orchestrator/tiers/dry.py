@@ -24,13 +24,10 @@ class DryTier:
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be missing."""
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return disk_files.snapshots(nodes, name, world)
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        return True
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
+        return disk_files.snapshots(len(sizes_bytes), name, world)
 
     @contextmanager
     def attached(

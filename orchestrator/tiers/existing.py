@@ -26,14 +26,11 @@ class ExistingTier:
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be checked: declared limits are not enforced here."""
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return (world.cache / "datasets" / name / _SAVED,)
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
         """The database says whether its owner has commands for it."""
-        return True
+        return (world.cache / "datasets" / name / _SAVED,)
 
     @contextmanager
     def loading(

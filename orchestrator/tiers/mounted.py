@@ -58,7 +58,6 @@ class MountedTier:
     # Of `Restorable`.
     places = staticmethod(restoring.places)
     snapshots = staticmethod(restoring.snapshots_of)
-    restores = staticmethod(restoring.restores)
     loading = staticmethod(restoring.loading)
 
     @contextmanager

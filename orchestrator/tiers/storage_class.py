@@ -70,22 +70,23 @@ class StorageClassTier:
             what = f"VolumeSnapshotClass {shots.name!r} keeps its snapshots"
             raise _retained(tier, what, "deletionPolicy")
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        """Notes in the cache of what holds the data: as all rented, that ends with the campaign."""
-        wanted = _wanted(tier)
-        rented = f"{wanted} {tier.disk.snapshots} {world.platform.campaign}"
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
+        """Notes in the cache of what holds the data: as all rented, that ends with the campaign.
+        They are copies of claims if the profile says so, snapshots where the driver makes them."""
+        wanted, asked = _wanted(tier), tier.disk.snapshots
+        if asked is None:
+            with _class(tier, world) as found:
+                restores = _claims(tier, world).snapshot_class(found.provisioner) is not None
+        else:
+            restores = asked.way == "copy"
+        if not restores:
+            return ()
+        rented = f"{wanted} {asked} {world.platform.campaign}"
         mark = hashlib.sha256(rented.encode()).hexdigest()[:8]
         folder = world.cache / "datasets" / f"{name}-{mark}"
-        return tuple(folder / f"node-{number}.claim" for number in range(1, nodes + 1))
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        """By copies of claims if the profile says so; by snapshots where the driver makes them."""
-        if tier.disk.snapshots is not None:
-            return tier.disk.snapshots.way == "copy"
-        with _class(tier, world) as found:
-            return _claims(tier, world).snapshot_class(found.provisioner) is not None
+        return tuple(folder / f"node-{number}.claim" for number in range(1, len(sizes_bytes) + 1))
 
     def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
         """See `Rented`: a claim or snapshot may have been removed by others."""

@@ -200,8 +200,8 @@ class SimulatedTier(DryTier):
 
     name = "emulated"
 
-    def restores(self, *_: Any) -> bool:
-        return False
+    def snapshots(self, *_: Any) -> tuple[Path, ...]:
+        return ()
 
     @contextmanager
     def attached(self, tier: Tier, sizes_bytes: Sequence[int], *_: Any) -> Iterator[Disks]:

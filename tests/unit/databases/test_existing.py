@@ -62,7 +62,7 @@ class Commands:
 
 
 def kept(commands: Commands) -> tuple[ClusterSpec, World, Path]:
-    (snapshot,) = ExistingTier().snapshots(a_tier("x", "x", "existing", 1, 1), 3, "key", world())
+    (snapshot,) = ExistingTier().snapshots(a_tier("x", "x", "existing", 1, 1), [], "key", world())
     snapshot.parent.mkdir(parents=True)
     given = spec(save="keep it", restore="bring it", tls="require", user="bench")
     return given, replace(world(), shell=commands), snapshot  # type: ignore[arg-type]

@@ -117,7 +117,7 @@ def written(far: Far, snapshots: Sequence[Path]) -> list[Path]:
 
 
 def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: World) -> None:
-    snapshots = EmulatedTier().snapshots(TIER, 2, "key", world)
+    snapshots = EmulatedTier().snapshots(TIER, [1, 1], "key", world)
     folder = snapshots[1].parent
     assert snapshots[1].name == "node-2.img" and folder.parent == FOLDER / "datasets"
     assert folder.name.startswith("key-"), "not the name of a data set of this computer"
@@ -146,7 +146,7 @@ def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> N
 
 
 def test_what_is_loaded_stays_and_a_resumed_load_makes_nothing_anew(far: Far, world: World) -> None:
-    snapshots = EmulatedTier().snapshots(TIER, 1, "key", world)
+    snapshots = EmulatedTier().snapshots(TIER, [1], "key", world)
     for resumed in (False, True):
         with EmulatedTier().loading(TIER, [2**30], snapshots, world, resumed):
             command = far.specs["tierbench-disk-node-1"].command
@@ -157,7 +157,7 @@ def test_what_is_loaded_stays_and_a_resumed_load_makes_nothing_anew(far: Far, wo
 def test_a_copy_that_fails_is_an_error_with_the_containers_words(far: Far, world: World) -> None:
     far.said["tierbench-disk-node-1"] = "cp: error writing: No space left on device"
     far.states["tierbench-disk-node-1"] = "exited (70)"
-    snapshots = EmulatedTier().snapshots(TIER, 1, "key", world)
+    snapshots = EmulatedTier().snapshots(TIER, [1], "key", world)
     with (
         pytest.raises(RunError, match="could not start") as raised,
         EmulatedTier().attached(TIER, [2**30], snapshots, world),

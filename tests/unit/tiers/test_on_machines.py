@@ -87,7 +87,7 @@ def tier(roots: list[Path]) -> Tier:
 
 
 def loaded(tier: Tier, world: World) -> tuple[Path, ...]:
-    found = restoring.snapshots_of(tier, 2, "key", world)
+    found = restoring.snapshots_of(tier, SIZES, "key", world)
     with restoring.loading(tier, SIZES, found, world) as volumes:
         for number, volume in enumerate(volumes, 1):
             (Path(volume.name) / "who").write_text(f"node {number}")
@@ -102,7 +102,7 @@ def test_each_node_starts_from_its_snapshot_on_its_machine(
         True,
         True,
     ]
-    assert restoring.are_there(found, world) and restoring.restores(tier, SIZES, found, world)
+    assert restoring.are_there(found, world) and restoring.snapshots_of(tier, SIZES, "key", world)
     for _ in range(2):
         with restoring.attached(tier, SIZES, found, world) as disks:
             for number, volume in enumerate(disks.volumes, 1):

@@ -60,7 +60,7 @@ def real_tier(root: Path, way: Snapshots | None = None) -> Tier:
 
 def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
     """Loads a little on two nodes; returns the snapshots."""
-    found = restoring.snapshots_of(tier, 2, "key", world)
+    found = restoring.snapshots_of(tier, SIZES, "key", world)
     with restoring.loading(tier, SIZES, found, world, resumed) as volumes:
         for number, volume in enumerate(volumes, 1):
             assert volume.kept and volume.restored == resumed
@@ -162,7 +162,7 @@ def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
     root: Path, world: World
 ) -> None:
     tier = real_tier(root)
-    found = restoring.snapshots_of(tier, 1, "key", world)
+    found = restoring.snapshots_of(tier, SIZES[:1], "key", world)
     with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
         (Path(volume.name) / "data").touch()
         before = (Path(volume.name) / "data").stat().st_ino
@@ -174,7 +174,7 @@ def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
 def test_the_wal_of_a_node_is_kept_with_its_data(root: Path, world: World) -> None:
     disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "other"))}
     tier = changed(real_tier(root), path=None, disks=disks)
-    found = restoring.snapshots_of(tier, 1, "key", world)
+    found = restoring.snapshots_of(tier, SIZES[:1], "key", world)
     assert [one.name for one in found] == ["node-1", "node-1-wal"]
     with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
         (Path(volume.name) / "table").write_text("data")
@@ -200,7 +200,7 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 
 def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, world: World) -> None:
     tier = real_tier(root, given("elsewhere", root))
-    folder = restoring.snapshots_of(tier, 2, "key", world)[0].parent
+    folder = restoring.snapshots_of(tier, SIZES, "key", world)[0].parent
     assert marked.make(str(folder), removal.owner(world)) == ""
     for name in ("node-1", "node-2.partial"):
         (folder / name / "left").mkdir(parents=True)
@@ -212,17 +212,19 @@ def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, worl
 def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world: World) -> None:
     other = Snapshots("elsewhere", path=str(root / "other"))
     one, two = real_tier(root), changed(real_tier(root), path=str(root / "other"))
-    paths = [restoring.snapshots_of(tier, 2, "key", world) for tier in (one, two)]
+    paths = [restoring.snapshots_of(tier, SIZES, "key", world) for tier in (one, two)]
     assert paths[0][0].parent.name != paths[1][0].parent.name
     shared = [
-        restoring.snapshots_of(changed(tier, snapshots=other), 2, "key", world)
+        restoring.snapshots_of(changed(tier, snapshots=other), SIZES, "key", world)
         for tier in (one, changed(two, path=str(root)))
     ]
     assert shared[0] == shared[1]
     elsewhere = replace(world, cache=root)
-    assert restoring.snapshots_of(one, 2, "key", elsewhere) != paths[0]
+    assert restoring.snapshots_of(one, SIZES, "key", elsewhere) != paths[0]
     by_command = changed(one, snapshots=given("command", root))
-    assert restoring.snapshots_of(by_command, 1, "key", world)[0].is_relative_to(world.cache)
+    assert restoring.snapshots_of(by_command, SIZES[:1], "key", world)[0].is_relative_to(
+        world.cache
+    )
 
 
 @pytest.mark.parametrize(
@@ -252,18 +254,19 @@ def test_without_room_for_a_copy_every_run_loads(
     root: Path, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tier = real_tier(root)
-    found = restoring.snapshots_of(tier, 2, "key", world)
+    found = restoring.snapshots_of(tier, SIZES, "key", world)
     this_machine_has(monkeypatch, free_bytes=4 * SIZES[0])
-    assert restoring.restores(tier, SIZES, found, world)
+    assert restoring.snapshots_of(tier, SIZES, "key", world)
     this_machine_has(monkeypatch, free_bytes=4 * SIZES[0] - 1)
-    assert not restoring.restores(tier, SIZES, found, world)
+    assert not restoring.snapshots_of(tier, SIZES, "key", world)
     assert "each run loads its data" in world.progress.said[0]  # type: ignore[attr-defined]
     for one in found:
         one.mkdir(parents=True)
-    assert restoring.restores(tier, SIZES, found, world), "there already"
+    assert restoring.snapshots_of(tier, SIZES, "key", world), "there already"
     said = changed(tier, snapshots=Snapshots("copy"))
-    assert restoring.restores(said, SIZES, [], world), "its space is checked before the campaign"
-    assert not restoring.restores(changed(tier, snapshots=Snapshots("none")), SIZES, [], world)
+    assert restoring.snapshots_of(said, SIZES, "key", world), "checked before the campaign"
+    unkept = changed(tier, snapshots=Snapshots("none"))
+    assert not restoring.snapshots_of(unkept, SIZES, "key", world)
 
 
 def test_a_copy_takes_the_space_of_the_data_once_more(root: Path, world: World) -> None:

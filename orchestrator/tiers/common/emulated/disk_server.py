@@ -83,13 +83,10 @@ def create(file: Path, size_bytes: int, world: World) -> None:
 class OnFiles:
     """What tiers on files of ours have in common: of `Restorable` and `TakesSpace`."""
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return disk_files.snapshots(nodes, name, world)
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        return True
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
+        return disk_files.snapshots(len(sizes_bytes), name, world)
 
     @contextmanager
     def loading(

@@ -28,31 +28,28 @@ from orchestrator.tiers.common.real.node_places import MachineShare, shares
 from orchestrator.units import format_bytes
 
 
-def snapshots_of(tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-    """One for each directory of a node, on its machine, in a folder of their own. On machines of
-    their own its name has theirs, since what is known of a data set is in the one cache here."""
-    names = node_names(nodes)
+def snapshots_of(
+    tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+) -> tuple[Path, ...]:
+    """One for each directory of a node, on its machine, in a folder of their own; none if every run
+    loads: as the profile says, else where there is no room for a copy beside the data. On machines
+    of their own its name has theirs, since what is known of a data set is in the one cache here."""
+    names = node_names(len(sizes_bytes))
     if machines := " ".join(
         filter(None, (tier.disk.of_nodes[one].machine for one in names if tier.disk.of_nodes))
     ):
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
-    return snapshots.paths(tier, node_places.directories(tier, names), name, world)
+    taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
+    if tier.disk.snapshots is not None:
+        return () if tier.disk.snapshots.way == "none" else taken
+    each = _each(tier, sizes_bytes, taken, world)
+    room = (_has_room(tier, sizes, own or (), share.world) for share, sizes, own in each)
+    return taken if all(room) else ()
 
 
 def are_there(taken: Sequence[Path], world: World) -> bool:
     """Whether each snapshot is on the machine of its node."""
     return all(on(node_places.node_of(one), world).machine.exists(str(one)) for one in taken)
-
-
-def restores(
-    tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-) -> bool:
-    """Unless the profile says what to do, every run loads where there is no room for a copy beside
-    the data."""
-    if tier.disk.snapshots is not None:
-        return tier.disk.snapshots.way != "none"
-    each = _each(tier, sizes_bytes, snapshots, world)
-    return all(_has_room(tier, sizes, own or (), share.world) for share, sizes, own in each)
 
 
 def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
