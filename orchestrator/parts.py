@@ -115,9 +115,8 @@ class LiftsLimits(Protocol):
 class KeepsGate(Protocol):
     """A tier mechanism whose passed gate may be kept and used again."""
 
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        """Returns what a kept gate depends on, besides the tier's limits and the machine. None
-        if the gate of this tier is never kept, because its disk may change unnoticed."""
+    def gate_identity(self, world: World) -> Mapping[str, Any]:
+        """Returns what a kept gate depends on, besides the tier's limits and the machine."""
 
 
 @runtime_checkable

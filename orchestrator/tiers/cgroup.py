@@ -52,7 +52,7 @@ class CgroupTier(disk_server.OnFiles):
         disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
         _require_alike(tier, world)
 
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any]:
+    def gate_identity(self, world: World) -> Mapping[str, Any]:
         image = own_images.tag(world.root, "disk")
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
 
@@ -70,9 +70,7 @@ class CgroupTier(disk_server.OnFiles):
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""
         with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:
-            return truth_gate.take(
-                as_held(tier), disks, world, thorough=thorough, quick=_QUICK, caps_total=False
-            )
+            return truth_gate.take(as_held(tier), disks, world, thorough=thorough, quick=_QUICK)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class EmulatedTier(disk_server.OnFiles):
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
         disk_server.need_kernel(needed, of_nodes(world.platform))
 
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
+    def gate_identity(self, world: World) -> Mapping[str, Any]:
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
 
     @contextmanager

@@ -223,12 +223,13 @@ def test_each_limit_gets_its_verdict() -> None:
     jobs = [job("iops-read", 1100 * 4096), job("iops-write", 900 * 4096)]
     jobs.append(job("iops-mixed", 2200 * 4096))
     faster = "faster than declared (cache or burst)"
-    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32, True)) == [
+    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32)) == [
         (1100, "ok"),
         (1100, "slow"),
         (1100, faster),
     ]
-    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32, False))[2] == (None, "not declared")
+    apart = changed(PREMIUM, enforcement="cgroup")
+    assert verdicts(truth_gate._iops(apart, jobs, 32))[2] == (None, "not declared")
 
 
 def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:

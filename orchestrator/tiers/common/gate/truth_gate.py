@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tier import Cgroup, Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import host_load
 from orchestrator.tiers.common.gate import drain, expected
 from orchestrator.tiers.common.gate.drain import Credit
@@ -79,13 +79,11 @@ def take(
     *,
     thorough: bool = False,
     quick: Effort = QUICK,
-    caps_total: bool = True,
     drained: bool = False,
     start: StartFio = fio_on,
 ) -> Gate:
     """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
 
-    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured.
     `drained`: burst credit is used up first, and only the base limits count. Facts of the disk and
     how busy the machine was become the gate's `device`.
     """
@@ -95,11 +93,11 @@ def take(
     with start(volume, world) as fio:
         effort = THOROUGH if thorough else quick
         checks, checked_s = [], {}
-        for check in _checks(tier, fio, effort, caps_total, world, credit):
+        for check in _checks(tier, fio, effort, world, credit):
             checks.append(check)
             checked_s[check.quantity] = world.clock.now()
     load = host_load.since(before, host_load.read(volume, world))
-    apart = {} if caps_total else {"total_cap": False}
+    apart = {"total_cap": False} if isinstance(tier.disk, Cgroup) else {}
     more = {**apart, **load, "checked_s": checked_s}
     if credit:
         more["drained"] = credit.recorded()
@@ -107,12 +105,7 @@ def take(
 
 
 def _checks(
-    tier: Tier,
-    fio: FioContainer,
-    effort: Effort,
-    caps_total: bool,
-    world: World,
-    credit: Credit | None,
+    tier: Tier, fio: FioContainer, effort: Effort, world: World, credit: Credit | None
 ) -> Iterator[GateCheck]:
     ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
     settings = {"SIZE": effort.size, "RAMP": in_ms(ramp_s), "RUNTIME": effort.runtime}
@@ -134,7 +127,7 @@ def _checks(
     job("prepare")
     deep, large = expected.depth(tier), expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
     empty(*drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
-    yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep, caps_total)
+    yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep)
     empty(_LARGE_BYTES)
     window_s = _window_s(tier, _LARGE_BYTES)
     yield from _bytes(tier, job("bytes", window_s, IODEPTH=str(large)), large)
@@ -189,12 +182,12 @@ _IOPS: Mapping[str, tuple[GateQuantity, float]] = {  # way → what is measured,
 }
 
 
-def _iops(tier: Tier, jobs: Jobs, depth: int, caps_total: bool) -> Iterator[GateCheck]:
+def _iops(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
         way = job["jobname"].removeprefix("iops-")
         quantity, share = _IOPS[way]
         limit, rate = f"IOPS, 4 KiB random {way}", bytes_per_s(job) / IOPS_BLOCK_BYTES
-        if way == "mixed" and not caps_total:
+        if way == "mixed" and isinstance(tier.disk, Cgroup):  # no cap holds for both together
             yield GateCheck(limit, "1/s", None, rate, None, "not declared", quantity)
         else:
             yield _rate(tier, quantity, limit, rate, IOPS_BLOCK_BYTES, depth, share)
