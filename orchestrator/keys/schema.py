@@ -290,8 +290,8 @@ class ScaleYaml(Strict):
     dataset: Mapping[str, Parameter]
     threads: Positive
     loader_threads: Positive = 2
-    warmup: Seconds
-    measure: Annotated[Seconds, Field(gt=0)]
+    warmup_s: Seconds = Field(alias="warmup")
+    measure_s: Annotated[Seconds, Field(gt=0)] = Field(alias="measure")
     options: Mapping[str, Parameter] = {}
 
 

@@ -255,23 +255,14 @@ def read_workload(
     if scale not in read.scales:
         raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
     size = read.scales[scale]
-    workload = Workload(
-        name=name,
-        title=read.title,
-        generator=read.generator,
-        script=read.script,
-        dataset=Dataset(family=read.dataset, parameters=dict(size.dataset)),
+    of_scale = {
+        **read.model_dump(exclude={"scales", "slo"}),
+        **dict(size),
+        "dataset": Dataset(read.dataset, dict(size.dataset)),
+        "options": {**read.options, **size.options},
         # One that only repeats another (`study-20: *study`) goes by the other's name.
-        scale=next(
+        "scale": next(
             name for name, one in content["scales"].items() if one == content["scales"][scale]
         ),
-        threads=size.threads,
-        loader_threads=size.loader_threads,
-        warmup_s=size.warmup,
-        measure_s=size.measure,
-        statements_per_transaction=read.statements_per_transaction,
-        options={**read.options, **size.options},
-        database=read.database,
-        writes=read.writes,
-    )
-    return slo.applied([workload], read.slo, f"{where}: slo")[0]
+    }
+    return slo.applied([Workload(name, **of_scale)], read.slo, f"{where}: slo")[0]
