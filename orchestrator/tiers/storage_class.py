@@ -147,7 +147,7 @@ class StorageClassTier:
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""
-        platform, gates = _claims(tier, world), dict[str, Gate]()
+        platform, gates = _claims(tier, world), list[tuple[str, str, tuple[str, ...], Gate]]()
         with _class(tier, world) as found:
             for number in range(1, _wanted(tier).nodes + 1):
                 name = f"{world.scope}-gate-{number}"
@@ -157,16 +157,9 @@ class StorageClassTier:
                     given = _given(tier, volume, found, world)
                     disks = Disks((volume,), _about(volume.placement, given))
                     taken = self._take(tier, disks, world, thorough=thorough)
-                gates[volume.placement] = taken
-        checks = (
-            replace(check, disk=f"{node} ({found.name})", nodes=(node,))
-            for node, gate in gates.items()
-            for check in gate.checks
-        )
-        disks_of = {node: dict(gate.device) for node, gate in gates.items()}
-        busy_pct = max(float(one.get("host_cpu_pct", 0.0)) for one in disks_of.values())
-        device = {**_mechanism(found), "disks": disks_of, "host_cpu_pct": busy_pct}
-        return Gate(tier.name, world.clock.now(), tuple(checks), device)
+                node = volume.placement
+                gates.append((node, f"{node} ({found.name})", (node,), taken))
+            return truth_gate.of_disks(tier, _mechanism(found), gates, world)
 
 
 def _claims(tier: Tier, world: World) -> Claims:

@@ -174,14 +174,8 @@ def _there(
 
 
 def _container(number: int, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
-    return ContainerSpec(
-        name=f"{world.scope}-{name}-node-{number}",
-        image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=(argv[0],),
-        command=tuple(argv[1:]),
-        role="disk-files",
-        placement=f"node-{number}",
-    )
+    name, node = f"{world.scope}-{name}-node-{number}", f"node-{number}"
+    return own_images.container("disk", name, argv, world, role="disk-files", placement=node)
 
 
 def _folder(world: World) -> Path:

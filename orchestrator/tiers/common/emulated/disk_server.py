@@ -294,11 +294,11 @@ def _message(text: str) -> str:
 def fio_container(name: str, role: str, volume: Volume, world: World) -> ContainerSpec:
     """A container with fio, our jobs and the volume, held to the volume's caps as a database is."""
     jobs = filter(Path.is_file, sorted((world.root / "workloads" / "fio").glob("*")))
-    return ContainerSpec(
-        name=name,
-        image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=("sleep",),
-        command=("infinity",),
+    return own_images.container(
+        "disk",
+        name,
+        ("sleep", "infinity"),
+        world,
         role=role,
         init=True,
         stop_timeout_s=1,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.parts import Disks
@@ -102,6 +103,26 @@ def take(
     if credit:
         more["drained"] = credit.recorded()
     return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
+
+
+def of_disks(
+    tier: Tier,
+    mechanism: Mapping[str, Any],
+    taken: Sequence[tuple[str, str, tuple[str, ...], Gate]],
+    world: World,
+) -> Gate:
+    """The gates of several disks as one: its checks say which disk they are of, and its facts are
+    those of all, with how busy a machine was at the worst. `taken`: by which key records know each
+    disk, its title, the nodes that use it, and its gate."""
+    checks = tuple(
+        replace(check, disk=title, nodes=nodes)
+        for _, title, nodes, gate in taken
+        for check in gate.checks
+    )
+    disks = {key: dict(gate.device) for key, _, _, gate in taken}
+    busy_pct = max(float(one.get("host_cpu_pct", 0.0)) for one in disks.values())
+    device = {**mechanism, "disks": disks, "host_cpu_pct": busy_pct}
+    return Gate(tier.name, world.clock.now(), checks, device)
 
 
 def _checks(

@@ -27,6 +27,7 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Gate, Limits, Tier
+from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.tiers.common.real import node_places, removal, snapshots
 from orchestrator.tiers.common.real.node_places import (
     FOLDER,
@@ -254,12 +255,8 @@ def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
     for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
         with share.naming():
             gates |= _of_machine(tier, share, thorough, take)
-    checks = (
-        replace(check, disk=place.title, nodes=place.nodes)
-        for place, gate in gates.items()
-        for check in gate.checks
-    )
-    return Gate(tier.name, world.clock.now(), tuple(checks), _device(gates))
+    taken = [(place.key, place.title, place.nodes, gate) for place, gate in gates.items()]
+    return truth_gate.of_disks(tier, MECHANISM, taken, world)
 
 
 def _of_machine(
@@ -294,12 +291,3 @@ def _on_disk(tier: Tier, place: DiskPath, disk: mounts.RealDisk, world: World, t
     with watched(disk, world.machine), folders(disk.path, ["gate"], world) as (folder,):
         volume = Volume(str(folder), disk.node, restored=False)
         return take(tier, Disks((volume,), shown), world)
-
-
-def _device(gates: Mapping[DiskPath, Gate]) -> dict[str, Any]:
-    """The facts of all disks, by path, and how busy a machine was at the worst."""
-    return {
-        **MECHANISM,
-        "disks": {place.key: dict(gate.device) for place, gate in gates.items()},
-        "host_cpu_pct": max(gate.device.get("host_cpu_pct", 0.0) for gate in gates.values()),
-    }

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
-from orchestrator.kernel import mounts
+from orchestrator.kernel.mounts import mount_points
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
-from orchestrator.powers import Completed, ContainerSpec, Mount, World
+from orchestrator.powers import Completed, Mount, World
 from orchestrator.tiers.common.real import node_places
 from orchestrator.units import format_bytes
 
@@ -122,7 +122,7 @@ def _forgotten(found: Collection[Path], world: World, only_list: bool) -> tuple[
     machine = world.machine
     roots = {one.parent for one in found}
     with suppress(OSError):
-        roots |= {Path(point.path) for point in mounts.mount_points(machine)}
+        roots |= {Path(point.path) for point in mount_points(machine)}
     folders = [root / node_places.FOLDER for root in sorted(roots)]
     for shelf in (root / SNAPSHOTS for root in sorted(roots)):
         with suppress(OSError):
@@ -168,15 +168,8 @@ def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str
 
 def in_container(program: Sequence[str], roots: Iterable[Path], world: World) -> Completed:
     """Runs a program of our image `disk` that sees each of `roots` below /host."""
-    spec = ContainerSpec(
-        name=f"{world.scope}-folders",
-        image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=tuple(program[:1]),
-        command=tuple(program[1:]),
-        role="client",
-        mounts=tuple(
-            Mount(world.machine.real_path(str(root)), f"{HOST}{root}")
-            for root in dict.fromkeys(roots)
-        ),
+    mounts = tuple(
+        Mount(world.machine.real_path(str(root)), f"{HOST}{root}") for root in dict.fromkeys(roots)
     )
+    spec = own_images.container("disk", f"{world.scope}-folders", program, world, mounts=mounts)
     return world.platform.once(spec, timeout_s=_COPY_S)
