@@ -20,7 +20,7 @@ from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
-from orchestrator.parts import Parts, Rented, Restorable
+from orchestrator.parts import NodesData, Parts, Rented, Restorable
 from orchestrator.planning import durations, paces
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import Promises
@@ -152,11 +152,10 @@ def _load(
     files.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
     world.progress.step(f"loading {family}: starting {database.name}")
     failure = facts = None
+    data = NodesData(_sizes(spec), snapshots, before.resumed)
     try:
         with (
-            mechanism.loading(
-                profile.tier, _sizes(spec), snapshots, world, before.resumed
-            ) as volumes,
+            mechanism.loading(profile.tier, data, world) as volumes,
             world.platform.network(f"{world.scope}-load", spec.nodes, before.addresses) as network,
             before.going_on(network.addresses),
             database.running(_roomy(spec, world), volumes, network, world) as cluster,

@@ -16,7 +16,7 @@ from typing import Any
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.keys.tier_keys import as_held
 from orchestrator.model import DeviceCap, Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
@@ -57,11 +57,9 @@ class CgroupTier(disk_server.OnFiles):
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        files = disk_files.of_run(sizes_bytes, snapshots, world)
-        with _on_files(tier, files, world, restored=snapshots is not None) as disks:
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        files = disk_files.of_run(data, world)
+        with _on_files(tier, files, world, restored=bool(data.snapshots)) as disks:
             yield disks
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:

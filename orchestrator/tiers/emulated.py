@@ -12,11 +12,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
@@ -47,13 +46,11 @@ class EmulatedTier(disk_server.OnFiles):
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        restored, limits = snapshots is not None, limits_of(tier)
-        files = disk_files.of_run(sizes_bytes, snapshots, world)
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        files, model = disk_files.of_run(data, world), tier.latency.model
+        restored = bool(data.snapshots)
         with disk_server.devices(
-            "serve", files, limits, world, restored=restored, latency=tier.latency.model
+            "serve", files, limits_of(tier), world, restored=restored, latency=model
         ) as disks:
             yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Tier
 
@@ -33,23 +33,14 @@ class ExistingTier:
         return (world.cache / "datasets" / name / _SAVED,)
 
     @contextmanager
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> Iterator[tuple[Volume, ...]]:
-        yield (Volume(str(snapshots[0]), "", restored=False),)
+    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+        yield (Volume(str(data.snapshots[0]), "", restored=False),)
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
         facts = {"mechanism": "existing: the cluster's own disks, as declared, not verified here"}
-        told = (Volume(str(snapshots[0]), "", restored=True, kept=False),) if snapshots else ()
-        yield Disks(told, facts)
+        told = (Volume(str(one), "", restored=True, kept=False) for one in data.snapshots[:1])
+        yield Disks(tuple(told), facts)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

@@ -7,14 +7,13 @@ run if the profile does not say otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here
@@ -61,14 +60,12 @@ class MountedTier:
     loading = staticmethod(restoring.loading)
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        with restoring.attached(tier, sizes_bytes, snapshots, world) as disks:
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        with restoring.attached(tier, data, world) as disks:
             if not (isinstance(tier.disk, RealDisks) and tier.disk.cloud):
                 yield disks
                 return
-            nodes = node_names(len(sizes_bytes))
+            nodes = node_names(len(data.sizes_bytes))
             answers = [
                 self._answer(tier, share) for share in node_places.shares(tier, nodes, world)
             ]

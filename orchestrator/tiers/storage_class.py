@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import (
     Claims,
@@ -94,17 +94,10 @@ class StorageClassTier:
         return all(at_once.each(lambda note: claims.holds(_source(note)), snapshots))
 
     @contextmanager
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> Iterator[tuple[Volume, ...]]:
+    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
         platform, copies = _claims(tier, world), tier.disk.snapshots is not None
-        before = [_source(one) for one in snapshots] if resumed else [None] * len(snapshots)
-        names = [_next_name(one, number) for number, one in enumerate(snapshots, start=1)]
+        before = [_source(one) if data.resumed else None for one in data.snapshots]
+        names = [_next_name(one, number) for number, one in enumerate(data.snapshots, start=1)]
         with ExitStack() as up:
             found = up.enter_context(_class(tier, world))
             claims = [
@@ -112,23 +105,22 @@ class StorageClassTier:
                 for name, source in zip(names, before, strict=True)
             ]
             yield tuple(
-                _volume(claim, number, restored=resumed, kept=True)
+                _volume(claim, number, restored=data.resumed, kept=True)
                 for number, claim in enumerate(up.enter_context(at_once.entered(claims)), start=1)
             )
             for name in () if copies else names:
                 world.progress.step(f"keeping a snapshot of {name}")
                 with platform.snapshot(name, name, _COPY_S, stays=True):
                     pass
-        for note, name in zip(snapshots, names, strict=True):
+        for note, name in zip(data.snapshots, names, strict=True):
             note.parent.mkdir(parents=True, exist_ok=True)
             files.write_text(note, f"{'claim' if copies else 'snapshot'} {name}\n")
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        platform = _claims(tier, world)
-        sources = [_source(one) for one in snapshots] if snapshots else [None] * len(sizes_bytes)
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        platform, restored = _claims(tier, world), bool(data.snapshots)
+        sources: list[VolumeSource | None] = [_source(one) for one in data.snapshots]
+        sources = sources or [None] * len(data.sizes_bytes)
         way = sources[0].kind if sources and sources[0] else "none"
         with ExitStack() as up:
             found = up.enter_context(_class(tier, world))
@@ -137,12 +129,12 @@ class StorageClassTier:
                 for number, source in enumerate(sources, start=1)
             ]
             volumes = tuple(
-                _volume(claim, number, restored=snapshots is not None, kept=False)
+                _volume(claim, number, restored=restored, kept=False)
                 for number, claim in enumerate(up.enter_context(at_once.entered(claims)), start=1)
             )
             given = at_once.each(lambda volume: _given(tier, volume, found, world), volumes)
             of_nodes = {one.placement: its for one, its in zip(volumes, given, strict=True)}
-            restored_by = {"restored": {"way": way}} if snapshots else {}
+            restored_by = {"restored": {"way": way}} if restored else {}
             yield Disks(volumes, {**_facts(tier, found, of_nodes), **restored_by})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:

@@ -13,6 +13,7 @@ import pytest
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.parts import NodesData
 from orchestrator.powers import World
 from orchestrator.system import store
 from orchestrator.tiers.common.real import node_places, removal, restoring, snapshots
@@ -96,7 +97,8 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
         (snapshot,) = (place / snapshots.FOLDER).glob("*/node-1")
         changed_s = max(file.lstat().st_ctime for file in snapshot.rglob("*"))
         assert changed_s <= loads[0].end_s
-        with restoring.attached(records[0].profile.tier, [2**30], [snapshot], world) as disks:
+        tier, data = records[0].profile.tier, NodesData([2**30], [snapshot])
+        with restoring.attached(tier, data, world) as disks:
             loaded = content(Path(disks.volumes[0].name))
         assert content(snapshot) == loaded and loaded["pgdata/PG_VERSION"]
         first, second = (record.facts["tier"]["restored"] for record in records)

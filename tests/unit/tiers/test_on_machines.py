@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidError
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import checks
@@ -88,7 +88,7 @@ def tier(roots: list[Path]) -> Tier:
 
 def loaded(tier: Tier, world: World) -> tuple[Path, ...]:
     found = restoring.snapshots_of(tier, SIZES, "key", world)
-    with restoring.loading(tier, SIZES, found, world) as volumes:
+    with restoring.loading(tier, NodesData(SIZES, found), world) as volumes:
         for number, volume in enumerate(volumes, 1):
             (Path(volume.name) / "who").write_text(f"node {number}")
     return found
@@ -104,7 +104,7 @@ def test_each_node_starts_from_its_snapshot_on_its_machine(
     ]
     assert restoring.are_there(found, world) and restoring.snapshots_of(tier, SIZES, "key", world)
     for _ in range(2):
-        with restoring.attached(tier, SIZES, found, world) as disks:
+        with restoring.attached(tier, NodesData(SIZES, found), world) as disks:
             for number, volume in enumerate(disks.volumes, 1):
                 file = Path(volume.name) / "who"
                 assert file.read_text() == f"node {number}"
@@ -119,7 +119,7 @@ def test_each_node_starts_from_its_snapshot_on_its_machine(
 
 def test_caches_of_this_computer_are_not_those_of_the_machines(tier: Tier, world: World) -> None:
     shell: Any = world.shell
-    with restoring.attached(tier, SIZES, loaded(tier, world), world):
+    with restoring.attached(tier, NodesData(SIZES, loaded(tier, world)), world):
         assert not any("drop_caches" in argv[-1] for argv in shell.asked)
 
 
@@ -144,12 +144,12 @@ def test_only_what_fails_at_a_disk_is_said_of_its_machine(
 ) -> None:
     with (
         pytest.raises(NodeError, match=r"^node-2 died$"),
-        restoring.attached(tier, SIZES, None, world),
+        restoring.attached(tier, NodesData(SIZES), world),
     ):
         raise NodeError("node-2 died")
     with (
         pytest.raises(VoidError, match=r"^vm2: the disk /dev/sdb vanished"),
-        restoring.attached(tier, SIZES, None, world),
+        restoring.attached(tier, NodesData(SIZES), world),
     ):
         (roots[1] / "proc/self/mountinfo").write_text("22 1 8:2 / / rw - ext4 /dev/sda2 rw\n")
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
+from orchestrator.parts import NodesData
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
@@ -61,7 +62,7 @@ def real_tier(root: Path, way: Snapshots | None = None) -> Tier:
 def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
     """Loads a little on two nodes; returns the snapshots."""
     found = restoring.snapshots_of(tier, SIZES, "key", world)
-    with restoring.loading(tier, SIZES, found, world, resumed) as volumes:
+    with restoring.loading(tier, NodesData(SIZES, found, resumed), world) as volumes:
         for number, volume in enumerate(volumes, 1):
             assert volume.kept and volume.restored == resumed
             file = Path(volume.name) / "base" / "1"
@@ -74,7 +75,7 @@ def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
 
 
 def attach(tier: Tier, found: Sequence[Path], world: World) -> Any:
-    return restoring.attached(tier, SIZES, found, world)
+    return restoring.attached(tier, NodesData(SIZES, found), world)
 
 
 EVERY_WAY = pytest.mark.parametrize("way", ["copy", "elsewhere", "command"])
@@ -163,11 +164,11 @@ def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
 ) -> None:
     tier = real_tier(root)
     found = restoring.snapshots_of(tier, SIZES[:1], "key", world)
-    with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
+    with restoring.loading(tier, NodesData(SIZES[:1], found), world) as (volume,):
         (Path(volume.name) / "data").touch()
         before = (Path(volume.name) / "data").stat().st_ino
     assert (found[0] / "data").stat().st_ino == before
-    with restoring.attached(tier, SIZES[:1], found, world) as disks:
+    with restoring.attached(tier, NodesData(SIZES[:1], found), world) as disks:
         assert (Path(disks.volumes[0].name) / "data").stat().st_ino != before
 
 
@@ -176,10 +177,10 @@ def test_the_wal_of_a_node_is_kept_with_its_data(root: Path, world: World) -> No
     tier = changed(real_tier(root), path=None, disks=disks)
     found = restoring.snapshots_of(tier, SIZES[:1], "key", world)
     assert [one.name for one in found] == ["node-1", "node-1-wal"]
-    with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
+    with restoring.loading(tier, NodesData(SIZES[:1], found), world) as (volume,):
         (Path(volume.name) / "table").write_text("data")
         (Path(volume.wal) / "segment").write_text("WAL")
-    with restoring.attached(tier, SIZES[:1], found, world) as restored:
+    with restoring.attached(tier, NodesData(SIZES[:1], found), world) as restored:
         (volume,) = restored.volumes
         assert (Path(volume.name) / "table").read_text() == "data"
         assert volume.wal.startswith(str(root / "other"))
@@ -191,7 +192,7 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 ) -> None:
     tier = real_tier(root)
     found = load(tier, world)
-    with pytest.raises(KeyError), restoring.loading(tier, SIZES, found, world):
+    with pytest.raises(KeyError), restoring.loading(tier, NodesData(SIZES, found), world):
         raise KeyError
     assert not any(one.exists() for one in found), "the one before is gone too: it was not wanted"
     load(tier, world)

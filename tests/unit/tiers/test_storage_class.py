@@ -17,7 +17,7 @@ import pytest
 
 from orchestrator.cli.app import sweeping
 from orchestrator.errors import GateError, UnavailableError
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import (
     RentedVolume,
@@ -136,14 +136,14 @@ def world(platform: ClaimsPlatform, tmp_path: Path) -> World:
     return replace(fake_world(None, tmp_path), platform=platform, root=ROOT)
 
 
-def attach(tier: Tier, world: World, snapshots: tuple[Path, ...] | None = None) -> Disks:
+def attach(tier: Tier, world: World, snapshots: tuple[Path, ...] = ()) -> Disks:
     nodes = tier.disk.storage_class.nodes if tier.disk.storage_class else 0
-    with MECHANISM.attached(tier, [5 * GIB] * nodes, snapshots, world) as disks:
+    with MECHANISM.attached(tier, NodesData([5 * GIB] * nodes, snapshots), world) as disks:
         return disks
 
 
 def test_each_node_has_a_claim_which_is_given_back(world: World, platform: ClaimsPlatform) -> None:
-    with MECHANISM.attached(TIER, [5 * GIB] * 2, None, world) as disks:
+    with MECHANISM.attached(TIER, NodesData([5 * GIB] * 2), world) as disks:
         names = [volume.name for volume in disks.volumes]
         assert [volume.placement for volume in disks.volumes] == ["node-1", "node-2"]
         sizes = [platform.there[f"claim {name}"][1] for name in names]
@@ -218,7 +218,7 @@ def test_data_are_kept_as_snapshots_and_each_run_has_copies(
     world: World, platform: ClaimsPlatform
 ) -> None:
     notes = kept(NAMED, world)
-    with MECHANISM.loading(NAMED, [GIB] * 3, notes, world) as volumes:
+    with MECHANISM.loading(NAMED, NodesData([GIB] * 3, notes), world) as volumes:
         loaded = [volume.name for volume in volumes]
         assert all(volume.kept for volume in volumes)
     assert set(platform.there) == {"fast", *(f"snapshot {name}" for name in loaded)}
@@ -238,7 +238,7 @@ def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(
     assert not kept(NAMED, world)
     copies = changed(NAMED, snapshots=Snapshots("copy"))
     notes = kept(copies, world)
-    with MECHANISM.loading(copies, [GIB] * 3, notes, world) as volumes:
+    with MECHANISM.loading(copies, NodesData([GIB] * 3, notes), world) as volumes:
         loaded = [volume.name for volume in volumes]
     assert set(platform.there) == {"fast", *(f"claim {name}" for name in loaded)}
     given = [platform.sources[volume.name] for volume in attach(copies, world, notes).volumes]
@@ -247,7 +247,7 @@ def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(
 
 def test_nothing_is_kept_of_a_load_that_failed(world: World, platform: ClaimsPlatform) -> None:
     notes = kept(NAMED, world)
-    with pytest.raises(KeyError), MECHANISM.loading(NAMED, [GIB] * 3, notes, world):
+    with pytest.raises(KeyError), MECHANISM.loading(NAMED, NodesData([GIB] * 3, notes), world):
         raise KeyError
     assert platform.there == {"fast": FAST} and not any(note.exists() for note in notes)
 
@@ -257,9 +257,9 @@ def test_a_load_that_goes_on_begins_with_what_was_kept(
 ) -> None:
     copies = changed(NAMED, snapshots=Snapshots("copy"))
     notes = kept(copies, world)
-    with MECHANISM.loading(copies, [GIB] * 3, notes, world) as volumes:
+    with MECHANISM.loading(copies, NodesData([GIB] * 3, notes), world) as volumes:
         before = [volume.name for volume in volumes]
-    with MECHANISM.loading(copies, [GIB] * 3, notes, world, resumed=True) as volumes:
+    with MECHANISM.loading(copies, NodesData([GIB] * 3, notes, True), world) as volumes:
         after = [volume.name for volume in volumes]
     assert not set(before) & set(after)
     assert [platform.sources[name] for name in after] == [
@@ -275,7 +275,7 @@ def test_a_data_set_is_loaded_once_in_a_campaign(world: World, platform: ClaimsP
     parts = replace(fake_parts(log), tiers={MECHANISM.name: MECHANISM})
     first, again = (datasets.ensure(profile, a_workload(), 1, parts, world) for _ in range(2))
     assert log.words.count("load") == 1 and first == again
-    assert all(volume.restored for volume in attach(NAMED, world, first).volumes)
+    assert all(volume.restored for volume in attach(NAMED, world, first or ()).volumes)
     platform.campaign = "c2"
     datasets.ensure(profile, a_workload(), 1, parts, world)
     assert log.words.count("load") == 2, "what the other had rented is gone with it"

@@ -19,7 +19,7 @@ from typing import Any
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
 from orchestrator.model import Node, Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.common.machines import kernels, of_nodes
@@ -89,17 +89,10 @@ class OnFiles:
         return disk_files.snapshots(len(sizes_bytes), name, world)
 
     @contextmanager
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> Iterator[tuple[Volume, ...]]:
+    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
         """The devices are those of the snapshots themselves."""
-        files = disk_files.of_load(sizes_bytes, snapshots, resumed)
-        with devices("raw", files, {}, world, restored=resumed, kept=True) as disks:
+        files = disk_files.of_load(data)
+        with devices("raw", files, {}, world, restored=data.resumed, kept=True) as disks:
             yield disks.volumes
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:

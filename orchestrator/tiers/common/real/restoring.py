@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from orchestrator.errors import RunError
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms.common.machines import is_here, kernels, on
 from orchestrator.powers import Machine, World
@@ -42,8 +42,8 @@ def snapshots_of(
     taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
     if tier.disk.snapshots is not None:
         return () if tier.disk.snapshots.way == "none" else taken
-    each = _each(tier, sizes_bytes, taken, world)
-    room = (_has_room(tier, sizes, own or (), share.world) for share, sizes, own in each)
+    each = _each(tier, NodesData(sizes_bytes, taken), world)
+    room = (_has_room(tier, sizes, own, share.world) for share, sizes, own in each)
     return taken if all(room) else ()
 
 
@@ -59,12 +59,10 @@ def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
 
 
 @contextmanager
-def attached(
-    tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path] | None, world: World
-) -> Iterator[Disks]:
-    """The nodes' directories, empty or restored from the snapshots `taken`; then the caches are
-    empty and the disks quiet."""
-    each = _each(tier, sizes_bytes, taken, world)
+def attached(tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+    """The nodes' directories, empty or restored from snapshots; then the caches are empty and the
+    disks quiet."""
+    each = _each(tier, data, world)
     brackets = [
         share.entered(_attached(tier, sizes, own, share.world)) for share, sizes, own in each
     ]
@@ -73,39 +71,29 @@ def attached(
 
 
 @contextmanager
-def loading(
-    tier: Tier,
-    sizes_bytes: Sequence[int],
-    snapshots: Sequence[Path],
-    world: World,
-    resumed: bool = False,
-) -> Iterator[tuple[Volume, ...]]:
+def loading(tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
     """Loads on the disks themselves."""
-    each = _each(tier, sizes_bytes, snapshots, world)
+    each = _each(tier, data, world)
     brackets = [
-        share.entered(_loading(tier, sizes, own or (), share.world, resumed))
+        share.entered(_loading(tier, sizes, own, share.world, data.resumed))
         for share, sizes, own in each
     ]
     with at_once.entered(brackets, _in_turn(each)) as volumes:
         yield tuple(volume for of_machine in volumes for volume in of_machine)
 
 
-_Each = list[tuple[MachineShare, dict[str, int], tuple[Path, ...] | None]]
+_Each = list[tuple[MachineShare, dict[str, int], tuple[Path, ...]]]
 
 
-def _each(
-    tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path] | None, world: World
-) -> _Each:
+def _each(tier: Tier, data: NodesData, world: World) -> _Each:
     """Each machine with the sizes and the snapshots of its nodes."""
-    sizes = dict(zip(node_names(len(sizes_bytes)), sizes_bytes, strict=True))
-
-    def own(share: MachineShare) -> tuple[Path, ...] | None:
-        if taken is None:
-            return None
-        return tuple(one for one in taken if node_places.node_of(one) in share.nodes)
-
+    sizes = dict(zip(node_names(len(data.sizes_bytes)), data.sizes_bytes, strict=True))
     return [
-        (share, {node: sizes[node] for node in share.nodes}, own(share))
+        (
+            share,
+            {node: sizes[node] for node in share.nodes},
+            tuple(one for one in data.snapshots if node_places.node_of(one) in share.nodes),
+        )
         for share in shares(tier, list(sizes), world)
     ]
 
@@ -164,28 +152,28 @@ def _has_room(
 def _attached(
     tier: Tier,
     sizes_bytes: Mapping[str, int],
-    taken: Sequence[Path] | None,
+    taken: Sequence[Path],
     world: World,
     kept: bool = False,
 ) -> Iterator[Disks]:
     """`kept`: the directories become snapshots afterwards. Else restored ones stay for the next
     run, until something else needs their place: a load, or a gate."""
-    by_command = taken is not None and snapshots.chosen(tier).way == "command"
-    stays = taken is not None and not kept and not by_command
+    by_command = bool(taken) and snapshots.chosen(tier).way == "command"
+    stays = bool(taken) and not kept and not by_command
     where, began_s = node_places.directories(tier, list(sizes_bytes)), world.clock.monotonic()
     restored: dict[str, Any] = {"way": "none"}
     with ExitStack() as up:
-        if by_command and taken:
+        if by_command:
             restored = {"commands": up.enter_context(_by_command(tier, where, taken, world))}
         disks = up.enter_context(real_disk.attached(tier, sizes_bytes, world, by_command, stays))
-        if taken is not None:
+        if taken:
             if not by_command:
                 restored = snapshots.restore(list(zip(where, taken, strict=True)), world)
             took_s = round(world.clock.monotonic() - began_s, 1)
             restored |= {"way": snapshots.chosen(tier).way, "took_s": took_s}
             restored |= after_copying(_devices(disks.volumes), list(where), world)
         volumes = tuple(
-            replace(volume, restored=taken is not None, kept=kept) for volume in disks.volumes
+            replace(volume, restored=bool(taken), kept=kept) for volume in disks.volumes
         )
         yield Disks(volumes, {**disks.facts, "restored": restored})
 
@@ -234,7 +222,7 @@ def _loading(
     if not resumed:
         snapshots.discard(taken, world)
     where = node_places.directories(tier, list(sizes_bytes))
-    with _attached(tier, sizes_bytes, taken if resumed else None, world, kept=True) as disks:
+    with _attached(tier, sizes_bytes, taken if resumed else (), world, kept=True) as disks:
         yield disks.volumes
         if snapshots.chosen(tier).way != "command":
             snapshots.save(tier, list(zip(where, taken, strict=True)), world)
