@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from orchestrator.tier_catalog.catalog import provider_of
 from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType
 
 FILE_SYSTEM = "xfs"  # as on all disks of ours
+ON_DEMAND_BURST, PERFORMANCE_PLUS = "enableBursting", "enablePerformancePlus"
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,10 @@ DRIVERS = {
 
 
 def of(
-    name: str,
-    full: str,
-    kind: DiskType,
-    size_bytes: int,
-    limits: Limits,
-    *,
-    on_demand_burst: bool = False,
-    performance_plus: bool = False,
+    name: str, full: str, kind: DiskType, size_bytes: int, limits: Limits, options: Sequence[str]
 ) -> ClassWanted:
-    """The class `name` of the catalog's type `full`. ValueError if no driver makes such disks.
+    """The class `name` of the catalog's type `full`, with `options` of Azure's driver. ValueError
+    if no driver makes such disks.
 
     `size_bytes`, the size that is bought, is what a claim must ask for: providers bill whole GiB,
     and limits of fixed sizes, such as Azure Premium's, follow from the size alone.
@@ -80,8 +75,7 @@ def of(
         driver.type: kind.volume_type,
         **dict(driver.fixed),
         **dict(_provisioned(driver, kind, limits)),
-        **({"enableBursting": "true"} if on_demand_burst else {}),
-        **({"enablePerformancePlus": "true"} if performance_plus else {}),
+        **dict.fromkeys(options, "true"),
         driver.file_system: FILE_SYSTEM,
     }
     return ClassWanted(object_name(name), driver.name, parameters, whole_gib_bytes(size_bytes))

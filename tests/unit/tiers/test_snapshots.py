@@ -302,7 +302,8 @@ def test_values_never_become_a_part_of_a_command(root: Path, world: World) -> No
     path = root / "disk; touch evil"
     path.mkdir()
     tier = real_tier(root, Snapshots("command", save='echo "$TIERBENCH_PATH"', restore="true"))
-    said = snapshots.by_command("save", tier, path, path, ["node-1"], "key", world)
+    directories, taken = {path / node_places.FOLDER / "node-1": path}, [root / "key/node-1.saved"]
+    said = snapshots.by_command("save", tier, path, directories, taken, world)
     assert said["output"] == f"{path}\n"
     assert isinstance(world.shell, Shell) and world.shell.asked == [
         ("bash", "-c", 'echo "$TIERBENCH_PATH"')

@@ -194,21 +194,8 @@ def _by_command(
         for path in dict.fromkeys(where.values()):
             real_disk.believable(tier, str(path), 0, world.machine)
             up.enter_context(real_disk.folders(path, (), world))
-            said[str(path)] = _command("restore", tier, path, where, taken, world)
+            said[str(path)] = snapshots.by_command("restore", tier, path, where, taken, world)
         yield said
-
-
-def _command(
-    verb: str,
-    tier: Tier,
-    path: Path,
-    where: Mapping[Path, Path],
-    taken: Sequence[Path],
-    world: World,
-) -> dict[str, Any]:
-    names = [directory.name for directory, disk in where.items() if disk == path]
-    data, snapshot = path / node_places.FOLDER, taken[0].parent.name
-    return snapshots.by_command(verb, tier, path, data, names, snapshot, world)
 
 
 @contextmanager
@@ -228,7 +215,7 @@ def _loading(
             snapshots.save(tier, list(zip(where, taken, strict=True)), world)
             return
         for path in dict.fromkeys(where.values()):
-            _command("save", tier, path, where, taken, world)
+            snapshots.by_command("save", tier, path, where, taken, world)
         for file in taken:
             file.parent.mkdir(parents=True, exist_ok=True)
             files.write_text(file, "saved by the profile's own command\n")

@@ -183,7 +183,12 @@ def discard(found: Iterable[Path], world: World) -> None:
 
 
 def by_command(
-    verb: str, tier: Tier, disk: Path, data: Path, nodes: Sequence[str], name: str, world: World
+    verb: str,
+    tier: Tier,
+    disk: Path,
+    directories: Mapping[Path, Path],
+    taken: Sequence[Path],
+    world: World,
 ) -> dict[str, Any]:
     """Runs the profile's `save` or `restore` for one disk, in a shell on this machine; what it said
     is for the record. RunError if it fails.
@@ -198,9 +203,9 @@ def by_command(
         timeout_s=_COPY_S,
         env={
             "TIERBENCH_PATH": str(disk),
-            "TIERBENCH_DATA": str(data),
-            "TIERBENCH_NODES": " ".join(nodes),
-            "TIERBENCH_SNAPSHOT": name,
+            "TIERBENCH_DATA": str(disk / node_places.FOLDER),
+            "TIERBENCH_NODES": " ".join(one.name for one, at in directories.items() if at == disk),
+            "TIERBENCH_SNAPSHOT": taken[0].parent.name,
         },
     )
     if done.exit_code != 0:
