@@ -17,7 +17,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import checks
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
-from orchestrator.tiers.common.real import real_disk, removal, restoring, snapshots
+from orchestrator.tiers.common.real import removal, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
@@ -163,12 +163,12 @@ def test_disks_whose_machines_are_not_told_need_one_machine(tier: Tier, world: W
 def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) -> None:
     asked: list[str] = []
 
-    def take(judged: Tier, disks: Disks, there: World) -> Gate:
+    def take(judged: Tier, disks: Disks, there: World, **_: bool) -> Gate:
         asked.append(there.machine.name)
         check = GateCheck("IOPS", "1/s", 100.0, 99.0, 5.0, "ok")
         return Gate(judged.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 1.0})
 
-    gate = real_disk.take_each(tier, world, False, take)
+    gate = MountedTier(take=take).gate(tier, world)
     assert asked == ["vm1", "vm2"]
     assert [check.nodes for check in gate.checks] == [("node-1",), ("node-2",)]
     for check, key in zip(gate.checks, gate.device["disks"], strict=True):

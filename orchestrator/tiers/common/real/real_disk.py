@@ -26,17 +26,9 @@ from orchestrator.kernel import block_devices, mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
-from orchestrator.tier import Gate, Limits, Tier
-from orchestrator.tiers.common.gate import truth_gate
-from orchestrator.tiers.common.real import node_places, removal, snapshots
-from orchestrator.tiers.common.real.node_places import (
-    FOLDER,
-    DiskPath,
-    Use,
-    chosen,
-    mounted,
-    places_of,
-)
+from orchestrator.tier import Tier
+from orchestrator.tiers.common.real import removal, snapshots
+from orchestrator.tiers.common.real.node_places import FOLDER, DiskPath, Use, mounted, places_of
 
 MECHANISM = {"mechanism": "a real disk, not throttled"}
 _MARK = snapshots.MARK
@@ -235,59 +227,3 @@ def _remove(ours: Path, world: World) -> None:
     for left in removal.there([ours], world):
         if left.foreign or left.kept:
             raise RunError(f"the directories of the nodes could not be removed: {left}")
-
-
-# ------------------------------------------------------------------ the truth gate
-# On every disk that a tier names, each once, under its name. The limits are those of the data
-# disks. A disk that holds only WAL is held to the tier's `wal`; without one it may be of any kind,
-# so it is measured and not judged.
-
-GATE_BYTES = 2**30 + 2**28
-QUICK_GATE_BYTES = 2**28
-
-Take = Callable[[Tier, Disks, World], Gate]
-
-
-def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
-    """One gate with the checks of all disks of all machines, one after another; `take` measures
-    one. Raises as `found`."""
-    gates: dict[DiskPath, Gate] = {}
-    for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
-        with share.naming():
-            gates |= _of_machine(tier, share, thorough, take)
-    taken = [(place.key, place.title, place.nodes, gate) for place, gate in gates.items()]
-    return truth_gate.of_disks(tier, MECHANISM, taken, world)
-
-
-def _of_machine(
-    tier: Tier, share: node_places.MachineShare, thorough: bool, take: Take
-) -> dict[DiskPath, Gate]:
-    needed_bytes, world = GATE_BYTES if thorough else QUICK_GATE_BYTES, share.world
-    disks = found(tier, chosen(tier, share.nodes), lambda _: needed_bytes, world.machine)
-    gates: dict[DiskPath, Gate] = {}
-    for place, disk in _each_once(disks):
-        world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
-        judged = (tier.wal or _not_judged(tier)) if place.only_wal else tier
-        gates[place] = _on_disk(judged, place, disk, world, take)
-    return gates
-
-
-def _each_once(found: Mapping[DiskPath, mounts.RealDisk]) -> list[tuple[DiskPath, mounts.RealDisk]]:
-    """One path of each device, with the uses of all its paths."""
-    of_device: dict[str, tuple[DiskPath, mounts.RealDisk]] = {}
-    for place, disk in found.items():
-        first, kept = of_device.get(disk.device, (replace(place, uses=()), disk))
-        of_device[disk.device] = (replace(first, uses=(*first.uses, *place.uses)), kept)
-    return list(of_device.values())
-
-
-def _not_judged(tier: Tier) -> Tier:
-    unlimited = Limits(io_unit_bytes=tier.limits.io_unit_bytes)
-    return replace(tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None))
-
-
-def _on_disk(tier: Tier, place: DiskPath, disk: mounts.RealDisk, world: World, take: Take) -> Gate:
-    shown = facts(place, disk, world.machine)
-    with watched(disk, world.machine), folders(disk.path, ["gate"], world) as (folder,):
-        volume = Volume(str(folder), disk.node, restored=False)
-        return take(tier, Disks((volume,), shown), world)
