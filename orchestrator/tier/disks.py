@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 DiskKind = Literal["emulated", "cgroup", "mounted", "storage-class", "existing", "none", "dry"]
 
@@ -168,12 +168,4 @@ class NoDisk(Disk):
 
 
 AnyDisk = Emulated | Cgroup | RealDisks | ClassVolumes | OthersDisks | Unlimited | NoDisk
-DISKS: Mapping[DiskKind, type[AnyDisk]] = {
-    "emulated": Emulated,
-    "cgroup": Cgroup,
-    "mounted": RealDisks,
-    "storage-class": ClassVolumes,
-    "existing": OthersDisks,
-    "none": Unlimited,
-    "dry": NoDisk,
-}
+DISKS: Mapping[DiskKind, type[AnyDisk]] = {kind.kind: kind for kind in get_args(AnyDisk)}
