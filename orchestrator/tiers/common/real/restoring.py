@@ -1,8 +1,6 @@
 """Real disks whose data are loaded once: what `Restorable` asks of tiers that have them, on one
-machine or on several, each with the disks of its nodes.
-
-Of one machine, `sizes_bytes`: node → what its data may take; `taken`: the snapshots of its nodes,
-in the order of `node_places.directories`.
+machine or on several, each with the disks of its nodes. Snapshots are in the order of
+`node_places.directories`.
 """
 
 from __future__ import annotations
@@ -43,8 +41,7 @@ def snapshots_of(
     if tier.disk.snapshots is not None:
         return () if tier.disk.snapshots.way == "none" else taken
     each = _each(tier, NodesData(sizes_bytes, taken), world)
-    room = (_has_room(tier, sizes, own, share.world) for share, sizes, own in each)
-    return taken if all(room) else ()
+    return taken if all(_has_room(tier, share, own) for share, own in each) else ()
 
 
 def are_there(taken: Sequence[Path], world: World) -> bool:
@@ -63,44 +60,37 @@ def attached(tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
     """The nodes' directories, empty or restored from snapshots; then the caches are empty and the
     disks quiet."""
     each = _each(tier, data, world)
-    brackets = [
-        share.entered(_attached(tier, sizes, own, share.world)) for share, sizes, own in each
-    ]
+    brackets = [share.entered(_attached(tier, share, own)) for share, own in each]
     with at_once.entered(brackets, _in_turn(each)) as disks:
-        yield _together([share for share, _, _ in each], disks)
+        yield _together([share for share, _ in each], disks)
 
 
 @contextmanager
 def loading(tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
     """Loads on the disks themselves."""
     each = _each(tier, data, world)
-    brackets = [
-        share.entered(_loading(tier, sizes, own, share.world, data.resumed))
-        for share, sizes, own in each
-    ]
+    brackets = [share.entered(_loading(tier, share, own)) for share, own in each]
     with at_once.entered(brackets, _in_turn(each)) as volumes:
         yield tuple(volume for of_machine in volumes for volume in of_machine)
 
 
-_Each = list[tuple[MachineShare, dict[str, int], tuple[Path, ...]]]
+_Each = list[tuple[MachineShare, NodesData]]
 
 
 def _each(tier: Tier, data: NodesData, world: World) -> _Each:
-    """Each machine with the sizes and the snapshots of its nodes."""
+    """Each machine with the data of its nodes."""
     sizes = dict(zip(node_names(len(data.sizes_bytes)), data.sizes_bytes, strict=True))
-    return [
-        (
-            share,
-            {node: sizes[node] for node in share.nodes},
-            tuple(one for one in data.snapshots if node_places.node_of(one) in share.nodes),
-        )
-        for share in shares(tier, list(sizes), world)
-    ]
+
+    def own(share: MachineShare) -> NodesData:
+        taken = [one for one in data.snapshots if node_places.node_of(one) in share.nodes]
+        return NodesData([sizes[node] for node in share.nodes], taken, data.resumed)
+
+    return [(share, own(share)) for share in shares(tier, list(sizes), world)]
 
 
 def _in_turn(each: _Each) -> bool:
     """One kernel empties all its caches for each of its machines, and counts the I/Os of all."""
-    return kernels([share.world.machine for share, _, _ in each]) < len(each)
+    return kernels([share.world.machine for share, _ in each]) < len(each)
 
 
 def _together(of: Sequence[MachineShare], disks: Sequence[Disks]) -> Disks:
@@ -129,18 +119,16 @@ def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 # ------------------------------------------------------------------ one machine
 
 
-def _has_room(
-    tier: Tier, sizes_bytes: Mapping[str, int], taken: Sequence[Path], world: World
-) -> bool:
+def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
     """Whether the snapshots are there, or fit beside the data; else says so."""
-    if all(world.machine.exists(str(one)) for one in taken):
+    machine = share.world.machine
+    if all(machine.exists(str(one)) for one in data.snapshots):
         return True
-    most_bytes = max(sizes_bytes.values())
-    for path, count in node_places.holding(tier, list(sizes_bytes)).items():
-        free_bytes = real_disk.free_bytes(path, world.machine)
-        needed_bytes = 2 * count * most_bytes
+    for path, count in node_places.holding(tier, share.nodes).items():
+        free_bytes = real_disk.free_bytes(path, machine)
+        needed_bytes = 2 * count * max(data.sizes_bytes)
         if free_bytes < needed_bytes:
-            world.progress.note(
+            share.world.progress.note(
                 f"each run loads its data: {path} has {format_bytes(free_bytes)} free, and data "
                 f"with a copy may need {format_bytes(needed_bytes)} (docs/TIERS.md: snapshots)"
             )
@@ -150,17 +138,15 @@ def _has_room(
 
 @contextmanager
 def _attached(
-    tier: Tier,
-    sizes_bytes: Mapping[str, int],
-    taken: Sequence[Path],
-    world: World,
-    kept: bool = False,
+    tier: Tier, share: MachineShare, data: NodesData, kept: bool = False
 ) -> Iterator[Disks]:
     """`kept`: the directories become snapshots afterwards. Else restored ones stay for the next
     run, until something else needs their place: a load, or a gate."""
+    taken, world = data.snapshots, share.world
     by_command = bool(taken) and snapshots.chosen(tier).way == "command"
     stays = bool(taken) and not kept and not by_command
-    where, began_s = node_places.directories(tier, list(sizes_bytes)), world.clock.monotonic()
+    where, began_s = node_places.directories(tier, share.nodes), world.clock.monotonic()
+    sizes_bytes = dict(zip(share.nodes, data.sizes_bytes, strict=True))
     restored: dict[str, Any] = {"way": "none"}
     with ExitStack() as up:
         if by_command:
@@ -199,17 +185,13 @@ def _by_command(
 
 
 @contextmanager
-def _loading(
-    tier: Tier,
-    sizes_bytes: Mapping[str, int],
-    taken: Sequence[Path],
-    world: World,
-    resumed: bool = False,
-) -> Iterator[tuple[Volume, ...]]:
-    if not resumed:
+def _loading(tier: Tier, share: MachineShare, data: NodesData) -> Iterator[tuple[Volume, ...]]:
+    taken, world = data.snapshots, share.world
+    if not data.resumed:
         snapshots.discard(taken, world)
-    where = node_places.directories(tier, list(sizes_bytes))
-    with _attached(tier, sizes_bytes, taken if resumed else (), world, kept=True) as disks:
+    where = node_places.directories(tier, share.nodes)
+    before = data if data.resumed else replace(data, snapshots=())
+    with _attached(tier, share, before, kept=True) as disks:
         yield disks.volumes
         if snapshots.chosen(tier).way != "command":
             snapshots.save(tier, list(zip(where, taken, strict=True)), world)
