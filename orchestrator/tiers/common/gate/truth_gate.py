@@ -21,18 +21,9 @@ from orchestrator.parts import Disks
 from orchestrator.powers import World
 from orchestrator.tier import Cgroup, Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import host_load
-from orchestrator.tiers.common.gate import drain, expected
+from orchestrator.tiers.common.gate import drain, expected, fio_jobs
 from orchestrator.tiers.common.gate.drain import Credit
-from orchestrator.tiers.common.gate.fio_jobs import (
-    FioContainer,
-    Jobs,
-    StartFio,
-    bytes_per_s,
-    fio_on,
-    in_ms,
-    median_s,
-    random_reads,
-)
+from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
 from orchestrator.units import parse_seconds
 
 RATE_TOLERANCE_PCT = 5.0
@@ -81,7 +72,7 @@ def take(
     thorough: bool = False,
     quick: Effort = QUICK,
     drained: bool = False,
-    start: StartFio = fio_on,
+    start: StartFio = fio_jobs.fio_on,
 ) -> Gate:
     """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
 
@@ -129,17 +120,17 @@ def _checks(
     tier: Tier, fio: FioContainer, effort: Effort, world: World, credit: Credit | None
 ) -> Iterator[GateCheck]:
     ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
-    settings = {"SIZE": effort.size, "RAMP": in_ms(ramp_s), "RUNTIME": effort.runtime}
+    settings = {"SIZE": effort.size, "RAMP": fio_jobs.in_ms(ramp_s), "RUNTIME": effort.runtime}
     bursting, tier = tier, credit.base if credit else tier
 
     def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
         world.progress.step(f"truth gate of {tier.name}: {name}")
-        runtime = in_ms(max(parse_seconds(effort.runtime), least_s))
+        runtime = fio_jobs.in_ms(max(parse_seconds(effort.runtime), least_s))
         return fio.run(name, {**settings, "RUNTIME": runtime, **more})
 
     def rate(block: int, least_s: float) -> float:
-        (cell,) = job("depth", least_s, **random_reads(expected.depth(bursting), block))
-        return bytes_per_s(cell) / block
+        (cell,) = job("depth", least_s, **fio_jobs.random_reads(expected.depth(bursting), block))
+        return fio_jobs.bytes_per_s(cell) / block
 
     def empty(*blocks_bytes: int) -> None:
         if credit:
@@ -163,10 +154,12 @@ def _checks(
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
-    steps = [(step, job("depth", window_s, **random_reads(step))) for step in effort.ladder]
+    steps = [
+        (step, job("depth", window_s, **fio_jobs.random_reads(step))) for step in effort.ladder
+    ]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
-        jobs = job("depth", _window_s(tier, size), **random_reads(deep, size))
+        jobs = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))
         yield _block(tier, size, jobs, deep)
     world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
     yield _integrity(fio.verified(_verify_settings(tier, effort)))
@@ -207,7 +200,7 @@ def _iops(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
         way = job["jobname"].removeprefix("iops-")
         quantity, share = _IOPS[way]
-        limit, rate = f"IOPS, 4 KiB random {way}", bytes_per_s(job) / IOPS_BLOCK_BYTES
+        limit, rate = f"IOPS, 4 KiB random {way}", fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES
         if way == "mixed" and isinstance(tier.disk, Cgroup):  # no cap holds for both together
             yield GateCheck(limit, "1/s", None, rate, None, "not declared", quantity)
         else:
@@ -219,14 +212,14 @@ def _bytes(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
         way = job["jobname"].removeprefix("bytes-")
         limit, share = f"bandwidth, 256 KiB sequential {way}", float(way == "read")
         quantity: GateQuantity = "bandwidth_read" if share else "bandwidth_write"
-        yield _rate(tier, quantity, limit, bytes_per_s(job), _LARGE_BYTES, depth, share)
+        yield _rate(tier, quantity, limit, fio_jobs.bytes_per_s(job), _LARGE_BYTES, depth, share)
 
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
     ways: dict[expected.Way, GateQuantity] = {"read": "latency_read", "write": "latency_write"}
     for way, quantity in ways.items():
         limit = f"median latency at queue depth 1, {way}"
-        measured_s, judged_s = median_s(jobs[0], way), expected.latency_s(tier, way)
+        measured_s, judged_s = fio_jobs.median_s(jobs[0], way), expected.latency_s(tier, way)
         assumed_s = tier.latency.read_s if way == "read" else tier.latency.write_s
         most_pct = LATENCY_TOLERANCE_PCT
         check = expected.judged(quantity, limit, "s", judged_s, measured_s, most_pct)
@@ -245,7 +238,7 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
 
     Below the cap, IOPS = depth / latency; so the cap is reached at cap × latency (Little's law).
     """
-    rates = {step: bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps}
+    rates = {step: fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps}
     for step, rate in rates.items():
         limit = f"IOPS, 4 KiB random read at queue depth {step}"
         yield GateCheck(limit, "1/s", None, rate, None, "not declared", "iops_at_depth")
@@ -267,7 +260,7 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
 
 def _block(tier: Tier, size: int, jobs: Jobs, depth: int) -> GateCheck:
     limit = f"bandwidth, {size // 1024} KiB random read"
-    return _rate(tier, "bandwidth_at_size", limit, bytes_per_s(jobs[0]), size, depth, 1.0)
+    return _rate(tier, "bandwidth_at_size", limit, fio_jobs.bytes_per_s(jobs[0]), size, depth, 1.0)
 
 
 def _integrity(verified: bool) -> GateCheck:
