@@ -154,9 +154,7 @@ def _checks(
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
-    steps = [
-        (step, job("depth", window_s, **fio_jobs.random_reads(step))) for step in effort.ladder
-    ]
+    steps = [(at, job("depth", window_s, **fio_jobs.random_reads(at))) for at in effort.ladder]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
         jobs = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))
