@@ -25,14 +25,14 @@ ON_DEMAND_BURST, PERFORMANCE_PLUS = "enableBursting", "enablePerformancePlus"
 
 @dataclass(frozen=True)
 class Driver:
-    """A provider's driver, and how it calls type, IOPS, throughput (a number with `suffix`) and
+    """A provider's driver, and how it calls IOPS, throughput (a number with `suffix`), type and
     file system. `fixed`: what all its volumes are given."""
 
     name: str
-    type: str
     iops: str
     throughput: str
-    file_system: str
+    type: str = "type"
+    file_system: str = "csi.storage.k8s.io/fstype"
     suffix: str = ""
     fixed: tuple[tuple[str, str], ...] = ()
 
@@ -41,19 +41,17 @@ DRIVERS = {
     # The driver's own default is a read cache on the host, which is not the disk.
     "azure": Driver(
         "disk.csi.azure.com",
-        "skuName",
         "DiskIOPSReadWrite",
         "DiskMBpsReadWrite",
+        "skuName",
         "fsType",
         fixed=(("cachingMode", "None"),),
     ),
-    "aws": Driver("ebs.csi.aws.com", "type", "iops", "throughput", "csi.storage.k8s.io/fstype"),
+    "aws": Driver("ebs.csi.aws.com", "iops", "throughput"),
     "gcp": Driver(
         "pd.csi.storage.gke.io",
-        "type",
         "provisioned-iops-on-create",
         "provisioned-throughput-on-create",
-        "csi.storage.k8s.io/fstype",
         suffix="Mi",
     ),
 }
