@@ -148,7 +148,7 @@ def host_cache(
     faster than the disk's own cap allows. Returns the fact `host_cache`: "shows", "does not show",
     or "not tried" without a declared cap; with the rates of both passes. GateError if fio cannot
     run."""
-    cap = expected.cap_per_s(expected.at_peak(tier) or tier, _BLOCK_BYTES)
+    cap = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
     if cap is None:
         return _CACHE_NOT_TRIED
     world.progress.step(f"truth gate of {tier.name}: the same region read twice")

@@ -292,8 +292,8 @@ def _rate(
         limit = f"{limit} ({why})"
     declared = None if cap is None else cap * each
     check = expected.judged(quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT)
-    peak = expected.at_peak(tier) if tier.disk.is_real else None
-    most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
-    most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
-    bursting = check.verdict.startswith("faster") and measured <= most
+    bursts = tier.disk.is_real and tier.limits.burst is not None
+    most_per_s = expected.cap_per_s(expected.at_peak(tier), block_bytes) or 0.0
+    most = most_per_s * each * (1 + RATE_TOLERANCE_PCT / 100)
+    bursting = bursts and check.verdict.startswith("faster") and measured <= most
     return replace(check, verdict="bursting") if bursting else check
