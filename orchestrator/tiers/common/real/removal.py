@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
-from orchestrator.kernel.mounts import mount_points
+from orchestrator.kernel import mounts
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
@@ -122,7 +122,7 @@ def _forgotten(found: Collection[Path], world: World, only_list: bool) -> tuple[
     machine = world.machine
     roots = {one.parent for one in found}
     with suppress(OSError):
-        roots |= {Path(point.path) for point in mount_points(machine)}
+        roots |= {Path(point.path) for point in mounts.mount_points(machine)}
     folders = [root / node_places.FOLDER for root in sorted(roots)]
     for shelf in (root / SNAPSHOTS for root in sorted(roots)):
         with suppress(OSError):
@@ -168,8 +168,8 @@ def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str
 
 def in_container(program: Sequence[str], roots: Iterable[Path], world: World) -> Completed:
     """Runs a program of our image `disk` that sees each of `roots` below /host."""
-    mounts = tuple(
+    seen = tuple(
         Mount(world.machine.real_path(str(root)), f"{HOST}{root}") for root in dict.fromkeys(roots)
     )
-    spec = own_images.container("disk", f"{world.scope}-folders", program, world, mounts=mounts)
+    spec = own_images.container("disk", f"{world.scope}-folders", program, world, mounts=seen)
     return world.platform.once(spec, timeout_s=_COPY_S)
