@@ -44,6 +44,17 @@ class Disks:
     facts: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class NodesData:
+    """What the disks of the nodes are to hold, in the order of the nodes: how many bytes at most,
+    and the snapshots of loaded data; none: they are empty. `resumed`: of a load, that it goes on
+    from the snapshots, which an earlier one has left."""
+
+    sizes_bytes: Sequence[int]
+    snapshots: Sequence[Path] = ()
+    resumed: bool = False
+
+
 class TierMechanism(Protocol):
     """One way to make a disk tier true. `kind`: what a reader must take its disks for; it decides
     what a profile must declare, what is doubted, and the words of the report."""
@@ -54,12 +65,9 @@ class TierMechanism(Protocol):
     def check(self, tier: Tier, world: World) -> None:
         """UsageError or UnavailableError if this cannot work here. Starts nothing that stays."""
 
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> AbstractContextManager[Disks]:
-        """One volume per node, empty or restored from `snapshots`; limits applied and read back.
-
-        `snapshots`: those of a loaded data set, given only if `Restorable`."""
+    def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
+        """One volume per node, empty or restored from snapshots, which are given only if
+        `Restorable`; limits applied and read back."""
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Holds the tier's declared limits against fio on a device like those of `attached`."""
@@ -69,27 +77,19 @@ class TierMechanism(Protocol):
 class Restorable(Protocol):
     """A tier mechanism that can keep loaded disks as snapshots and restore them for each run."""
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
         """Returns where the snapshots of the data set `name` lie, one per node, in a folder of
-        their own, whose name differs wherever the snapshots do. One that exists is whole."""
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        """Returns whether runs on this tier start from snapshots; if not, every run loads."""
+        their own, whose name differs wherever the snapshots do; none if every run loads. One that
+        exists is whole."""
 
     def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
+        self, tier: Tier, data: NodesData, world: World
     ) -> AbstractContextManager[tuple[Volume, ...]]:
-        """Attaches volumes without limits for loading: empty ones, or, if `resumed`, from the
-        snapshots that an earlier call has left. What is on them at the end, when no server uses
-        them any more, are the snapshots, unless the block raised. Of a cluster that others run the
-        database makes the snapshot, when it has settled."""
+        """Attaches volumes without limits for loading. What is on them at the end, when no server
+        uses them any more, are the snapshots, unless the block raised. Of a cluster that others run
+        the database makes the snapshot, when it has settled."""
 
 
 @runtime_checkable
@@ -117,9 +117,8 @@ class LiftsLimits(Protocol):
 class KeepsGate(Protocol):
     """A tier mechanism whose passed gate may be kept and used again."""
 
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        """Returns what a kept gate depends on, besides the tier's limits and the machine. None
-        if the gate of this tier is never kept, because its disk may change unnoticed."""
+    def gate_identity(self, world: World) -> Mapping[str, Any]:
+        """Returns what a kept gate depends on, besides the tier's limits and the machine."""
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from orchestrator.collectors.dry import DryCollector
@@ -33,8 +34,8 @@ class FakeTier(DryTier):
     def check(self, tier: Tier, world: World) -> None:
         self._log.say(f"check {tier.name}")
 
-    def restores(self, *_: Any) -> bool:
-        return self._restores
+    def snapshots(self, *arguments: Any) -> tuple[Path, ...]:
+        return super().snapshots(*arguments) if self._restores else ()
 
     @contextmanager
     def attached(self, tier: Tier, *rest: Any) -> Iterator[Disks]:

@@ -25,7 +25,7 @@ MISTAKES = [
     (
         profile_text("{iops: 9, throughput: 1MB/s, burst: {iops: 3, duration: 1min}}"),
         "tier",
-        "`burst.iops` is below `iops`",
+        "`burst.iops` is not above `iops`",
     ),
 ]
 

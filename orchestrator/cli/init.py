@@ -142,7 +142,7 @@ _MOUNTED = """\
   # What must be found there; another is refused.
   # file_system: xfs
   # mount_options: noatime
-  # How loaded data are kept for the next run: copy, reflink or none.
+  # How loaded data are kept for the next run: copy or none.
   # snapshots: copy
 """
 _LIMITS = """\

@@ -116,7 +116,7 @@ EMULATED = Mechanism("emulated", "emulated")
 class BurstYaml(Strict):
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
-    duration_s: Seconds = Field(alias="duration")
+    duration_s: Annotated[Seconds, Field(gt=0)] = Field(alias="duration")
     start_pct: Annotated[
         Literal["full", "empty"] | Percentage,
         BeforeValidator(
@@ -181,12 +181,14 @@ class TierYaml(AnyTierYaml):
             raise ValueError(
                 "`storage-class` needs a `storage_class`, or a catalog row as `type`, to make one"
             )
+        if kind == "emulated" and not 4096 <= self.io_unit <= 2**20:
+            raise ValueError("`io_unit` of an emulated tier is 4 KiB to 1 MiB")
         burst = self.burst
-        if burst and burst.iops and self.iops and burst.iops < self.iops:
-            raise ValueError("`burst.iops` is below `iops`: a burst is the higher of the two")
+        if burst and burst.iops and self.iops and burst.iops <= self.iops:
+            raise ValueError("`burst.iops` is not above `iops`: a burst is the higher of the two")
         rate = burst.bytes_per_s if burst else None
-        if rate and self.throughput and rate < self.throughput:
-            raise ValueError("`burst.throughput` is below `throughput`: a burst is the higher")
+        if rate and self.throughput and rate <= self.throughput:
+            raise ValueError("`burst.throughput` is not above `throughput`: a burst is the higher")
         return self
 
     def build(self, name: str, title: str) -> Tier:
@@ -288,8 +290,8 @@ class ScaleYaml(Strict):
     dataset: Mapping[str, Parameter]
     threads: Positive
     loader_threads: Positive = 2
-    warmup: Seconds
-    measure: Annotated[Seconds, Field(gt=0)]
+    warmup_s: Seconds = Field(alias="warmup")
+    measure_s: Annotated[Seconds, Field(gt=0)] = Field(alias="measure")
     options: Mapping[str, Parameter] = {}
 
 

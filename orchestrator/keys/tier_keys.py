@@ -25,26 +25,22 @@ PATTERN = f"node-{NUMBER}"
 
 _JUDGED: tuple[DiskKind, ...] = ("emulated", "mounted", "storage-class", "existing")
 _DECLARED: tuple[DiskKind, ...] = ("emulated", "cgroup", "mounted", "storage-class", "existing")
-_AT_A_PATH: tuple[DiskKind, ...] = ("mounted", "cgroup")
 
-# Key → the kinds that use it; all others are used by every kind. Control groups hold rates alone,
-# and only `mounted` asks a cloud.
+# Key → the kinds that use it; all others are used by every kind. Control groups hold rates alone.
 _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     **dict.fromkeys(("type", "iops", "throughput"), _DECLARED),
     **dict.fromkeys(("read_latency", "write_latency", "burst", "io_unit"), _JUDGED),
     **dict.fromkeys(("burst_time_scale", "recorded"), ("emulated",)),
     **dict.fromkeys(("storage_class", "size", "allow_retained_volumes"), ("storage-class",)),
-    **dict.fromkeys(("path", "disks", "allow_root_disk"), _AT_A_PATH),
-    **dict.fromkeys(("file_system", "mount_options"), _AT_A_PATH),
-    "snapshots": (*_AT_A_PATH, "storage-class"),
-    **dict.fromkeys(("cloud", "wal"), ("mounted",)),
+    **dict.fromkeys(("path", "disks", "file_system", "mount_options"), ("mounted",)),
+    **dict.fromkeys(("allow_root_disk", "cloud", "wal"), ("mounted",)),
+    "snapshots": ("mounted", "storage-class"),
 }
 # Of the tier of a log's disks: where they are is in `disks`, and the rest holds for both.
 _NOT_OF_LOGS = (
     "enforcement", "path", "disks", "wal", "cloud", "recorded", "storage_class", "snapshots",
     "file_system", "mount_options", "allow_root_disk", "allow_retained_volumes", "burst_time_scale",
 )  # fmt: skip
-_OF_DISKS = ("file_system", "mount_options", "allow_root_disk", "snapshots")
 
 
 def _absolute(path: str) -> str:
@@ -80,11 +76,17 @@ class NodeDisksYaml(Strict):
 
 
 def _one_word(value: object) -> object:
-    """`snapshots: copy` as a mapping; everything else as it is."""
+    """`snapshots: copy` as a mapping; everything else as it is. ValueError for a way that is
+    gone."""
+    if value in ("reflink", {"way": "reflink"}):
+        raise ValueError(
+            "`reflink` is gone, because runs wrote to the blocks it shares at a quarter of the "
+            "rate: say `copy`"
+        )
     return {"way": value} if isinstance(value, str) else value
 
 
-Way = Literal["copy", "reflink", "none"]
+Way = Literal["copy", "none"]
 
 
 class SnapshotsYaml(Strict):
@@ -101,8 +103,7 @@ class SnapshotsYaml(Strict):
             raise ValueError("`save` and `restore` belong together")
         if sum(map(bool, (self.way, self.path, self.save))) != 1:
             raise ValueError(
-                "give `copy`, `reflink` or `none`, or a mapping with `path`, or with `save` and "
-                "`restore`"
+                "give `copy` or `none`, or a mapping with `path`, or with `save` and `restore`"
             )
         return self
 
@@ -146,9 +147,7 @@ class RealDiskYaml(Strict):
         return bool(self.path or self.disks)
 
 
-def mistakes(
-    tier: Mapping[str, Any], kind: DiskKind, mechanism: str, on_real_disks: bool
-) -> Iterator[tuple[str, str]]:
+def mistakes(tier: Mapping[str, Any], kind: DiskKind, mechanism: str) -> Iterator[tuple[str, str]]:
     """Key → what is wrong with it, of the keys that a profile gives its `tier`, whose disk of that
     kind the mechanism makes."""
     here = f"here it is `{mechanism}`"
@@ -164,8 +163,6 @@ def mistakes(
                 f"is of `enforcement: {_either(users)}; {here}, which does not use it: "
                 f"{instead if at_a_path else 'leave it out'}",
             )
-        elif kind == "cgroup" and key in _OF_DISKS and not on_real_disks:
-            yield key, f"is of a real disk, and {here} on a file: name it under `disks` or `path`"
 
 
 def of_logs(wal: Mapping[str, Any] | str) -> tuple[dict[str, Any], list[tuple[str, str]]]:

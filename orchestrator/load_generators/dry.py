@@ -65,7 +65,7 @@ class DryGenerator:
         end_s = middle_s + workload.measure_s
         world.window_begins(middle_s)
         seed = zlib.crc32(f"{workload.options.get('seed')} {out.parent.name}".encode())
-        table = _made_up(workload, Model.of_nodes(cluster.nodes), start_s, end_s, seed)
+        table = _made_up(workload, Model.of_node(cluster.nodes[0]), start_s, end_s, seed)
         table.to_csv(out / _FILE, index=False)
         world.clock.sleep(end_s - start_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)

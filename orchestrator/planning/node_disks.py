@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from orchestrator.errors import UsageError
 from orchestrator.keys.tier_keys import NUMBER, PATTERN
-from orchestrator.tier import ClassVolumes, MountedDisks, NodeDisks, Tier
+from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
 
 
 def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str, str]]:
@@ -74,7 +74,7 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
 
 def _with_disks(tier: Tier, disks: Mapping[str, NodeDisks]) -> Tier:
     """The tier with its disks there, and at no path of all nodes."""
-    assert isinstance(tier.disk, MountedDisks)  # no other kind names any
+    assert isinstance(tier.disk, RealDisks)  # no other kind names any
     return replace(tier, disk=replace(tier.disk, path=None, disks=disks))
 
 

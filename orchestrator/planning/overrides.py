@@ -22,7 +22,9 @@ from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused
 from orchestrator.model import Note, Workload
 
 GROUPS = ("dataset", "options")
-OF_SCALE = tuple(name for name in ScaleYaml.model_fields if name not in GROUPS)
+OF_SCALE = tuple(
+    field.alias or name for name, field in ScaleYaml.model_fields.items() if name not in GROUPS
+)
 STATEMENTS = "statements_per_transaction"  # of a workload at all scales
 _SIZES = ("warehouses", "tables", "table_size")
 _OPTIONS = ("seed", "slo", "scale", "generator")  # which have an option of their own

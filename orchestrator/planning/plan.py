@@ -8,9 +8,10 @@ the tiers of one workload follow each other in an order that is balanced over th
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median
+from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
@@ -86,22 +87,14 @@ def make_plan(
     *,
     repetitions: int,
     seed: int,
-    scale: str,
-    margin_pct: float,
     baseline: str | None = None,
-    notes: Sequence[Note] = (),
-    gate_every: int | None = None,
-    drain: bool = False,
-    latency_at_pct: float | None = None,
     aa: bool = False,
-    looks: Mapping[int, float] | None = None,
-    platform: str = "",
-    p99_margin_pct: float = 20.0,
+    **more: Any,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one.
 
-    `aa`: it is measured under a second name too, in the same rounds as all others. `looks`: as in
-    `Plan`, of a campaign that may grow from so many `repetitions`.
+    `aa`: it is measured under a second name too, in the same rounds as all others. `more`: fields
+    of `Plan` that are taken as they are.
     """
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
@@ -117,22 +110,14 @@ def make_plan(
     return Plan(
         name=name,
         seed=seed,
-        scale=scale,
         baseline=baseline or names[0],
         repetitions=repetitions,
-        margin_pct=margin_pct,
-        p99_margin_pct=p99_margin_pct,
         profiles=tuple(profiles),
         workloads=tuple(workloads),
         runs=numbered(runs),
         estimate_s=0.0,  # `durations.timed` says it
-        notes=tuple(notes),
-        gate_every=gate_every,
-        drain=drain,
-        latency_at_pct=latency_at_pct,
         twin=twin.name if twin else None,
-        looks=looks or {},
-        platform=platform,
+        **more,
     )
 
 

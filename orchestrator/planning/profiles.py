@@ -76,8 +76,8 @@ def read_profile(
     raise_all(mistakes)
     assert read is not None
     if isinstance(read, ProfileYaml):
-        mechanism, real = read.tier.enforcement, read.tier.on_real_disks
-        _refuse(where, tier_keys.mistakes(given, mechanism.kind, mechanism.name, real))
+        mechanism = read.tier.enforcement
+        _refuse(where, tier_keys.mistakes(given, mechanism.kind, mechanism.name))
         tier = read.tier.build(name, read.title)
         chosen = tier_catalog.own(recorded_disk.applied(tier, disk) if disk else tier)
     assert chosen is not None
@@ -148,7 +148,7 @@ def _with_log(
     if tier_catalog.names_a_row(keys):
         log = tier_catalog.choose(catalog, keys, name, where=place).tier
     else:
-        unused = tier_keys.mistakes(keys, "mounted", "mounted", True)
+        unused = tier_keys.mistakes(keys, "mounted", "mounted")
         _refuse(where, ((f"wal.{key}", what) for key, what in unused))
         log = validate(TierYaml, place, keys).build(name, "disk of the WAL")
     return replace(tier, wal=replace(log, disk=RealDisks()))
@@ -255,23 +255,14 @@ def read_workload(
     if scale not in read.scales:
         raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
     size = read.scales[scale]
-    workload = Workload(
-        name=name,
-        title=read.title,
-        generator=read.generator,
-        script=read.script,
-        dataset=Dataset(family=read.dataset, parameters=dict(size.dataset)),
+    of_scale = {
+        **read.model_dump(exclude={"scales", "slo"}),
+        **dict(size),
+        "dataset": Dataset(read.dataset, dict(size.dataset)),
+        "options": {**read.options, **size.options},
         # One that only repeats another (`study-20: *study`) goes by the other's name.
-        scale=next(
+        "scale": next(
             name for name, one in content["scales"].items() if one == content["scales"][scale]
         ),
-        threads=size.threads,
-        loader_threads=size.loader_threads,
-        warmup_s=size.warmup,
-        measure_s=size.measure,
-        statements_per_transaction=read.statements_per_transaction,
-        options={**read.options, **size.options},
-        database=read.database,
-        writes=read.writes,
-    )
-    return slo.applied([workload], read.slo, f"{where}: slo")[0]
+    }
+    return slo.applied([Workload(name, **of_scale)], read.slo, f"{where}: slo")[0]

@@ -96,8 +96,8 @@ class StudyWorkloadYaml(Strict):
     size: Mapping[str, Parameter] = {}
     threads: Positive
     loader_threads: Positive
-    warmup: Seconds
-    measure: Duration
+    warmup_s: Seconds = Field(alias="warmup")
+    measure_s: Duration = Field(alias="measure")
     statements_per_transaction: Positive | None = None
     options: Mapping[str, Parameter] = {}
     results: Mapping[str, FiguresYaml | None]
@@ -241,9 +241,7 @@ def _workload(name: str, load: StudyWorkloadYaml) -> Workload:
         script="",
         dataset=Dataset(load.dataset, load.size),
         scale=SCALE,
-        warmup_s=load.warmup,
-        measure_s=load.measure,
-        **load.model_dump(exclude={"dataset", "size", "warmup", "measure", "results"}),
+        **load.model_dump(exclude={"dataset", "size", "results"}),
     )
 
 

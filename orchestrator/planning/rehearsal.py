@@ -6,8 +6,6 @@ into a plan; their figures come from `Model`, and every plan and record with one
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import UsageError
@@ -64,13 +62,9 @@ class Model:
         return cls(float(tier.limits.iops or 20_000), latency_s or 0.0005)
 
     @classmethod
-    def of_nodes(cls, nodes: tuple[Node, ...]) -> Model:
-        """That of the first node which has one."""
-        return next(model for _, model in models(nodes))
-
-    @classmethod
-    def read(cls, text: str) -> Model:
-        iops, latency_s = text.split(" IOPS, ")
+    def of_node(cls, node: Node) -> Model:
+        """Of one whose database is the do-nothing one, which notes it among the node's sources."""
+        iops, latency_s = node.sources[DRY].split(" IOPS, ")
         return cls(float(iops), float(latency_s.removesuffix(" s")))
 
     def __str__(self) -> str:
@@ -79,15 +73,3 @@ class Model:
     def transaction_s(self, threads: int, ios: float) -> float:
         """Mean seconds of a transaction of `ios` I/Os: one by one, or queued at the cap."""
         return 0.004 + max(ios * self.latency_s, threads * ios / self.iops)
-
-
-def models(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, Model]]:
-    """Nodes with a made-up disk, which the do-nothing database notes among their sources."""
-    for node in nodes:
-        if DRY in node.sources:
-            yield node, Model.read(node.sources[DRY])
-
-
-def wave(time_s: float) -> float:
-    """A slow swing around 1, so that charts over time have a shape."""
-    return 1 + 0.05 * math.sin(time_s / 3)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from orchestrator.errors import UnavailableError
-from orchestrator.powers import Platform
+from orchestrator.powers import ContainerSpec, Platform, World
 
 BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
 BASE = f"{BASE_REPOSITORY}:{BASE_TAG}"
@@ -48,6 +50,15 @@ def need(root: Path, name: str, platform: Platform) -> str:
             f"the image {image} is not here", advice="run `tierbench setup`: it builds our images"
         )
     return image
+
+
+def container(
+    image: str, name: str, argv: Sequence[str], world: World, **more: Any
+) -> ContainerSpec:
+    """Returns the spec of a client that runs a program of an image of ours; `more`: other fields of
+    it. UnavailableError as `need`."""
+    spec: dict[str, Any] = {"role": "client", "entrypoint": (argv[0],), "command": tuple(argv[1:])}
+    return ContainerSpec(name, need(world.root, image, world.platform), **{**spec, **more})
 
 
 def registry() -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
-from orchestrator.parts import Parts, Rented, Restorable
+from orchestrator.parts import NodesData, Parts, Rented, Restorable
 from orchestrator.planning import durations, paces
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import Promises
@@ -86,9 +86,8 @@ def _planned(
         "seed": seed,
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-    snapshots = mechanism.snapshots(profile.tier, spec.nodes, key, world)
-    there = mechanism.restores(profile.tier, _sizes(spec), snapshots, world)
-    return (snapshots, mechanism, identity) if there else None
+    snapshots = mechanism.snapshots(profile.tier, _sizes(spec), key, world)
+    return (snapshots, mechanism, identity) if snapshots else None
 
 
 def _sizes(spec: ClusterSpec) -> list[int]:
@@ -153,11 +152,10 @@ def _load(
     files.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
     world.progress.step(f"loading {family}: starting {database.name}")
     failure = facts = None
+    data = NodesData(_sizes(spec), snapshots, before.resumed)
     try:
         with (
-            mechanism.loading(
-                profile.tier, _sizes(spec), snapshots, world, before.resumed
-            ) as volumes,
+            mechanism.loading(profile.tier, data, world) as volumes,
             world.platform.network(f"{world.scope}-load", spec.nodes, before.addresses) as network,
             before.going_on(network.addresses),
             database.running(_roomy(spec, world), volumes, network, world) as cluster,
@@ -268,7 +266,7 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
     mark, or only lists them. What fails is said, and the rest goes on; then RunError."""
     failed: list[str] = []
     steps: tuple[Callable[[], Iterable[removal.MarkedFolder]], ...] = (
-        lambda: restoring.forget(_places(world), world, only_list),
+        lambda: removal.forget(_places(world), world, only_list),
         lambda: disk_files.forget(world, only_list),
         lambda: removal.here(_folders(world.cache), world, only_list),
     )

@@ -27,7 +27,7 @@ from typing import Any
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Doubt, Node, Plan
-from orchestrator.parts import Disks, LiftsLimits, Parts, Shared
+from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations, paces
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
@@ -169,7 +169,8 @@ def _started(
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
             with here.spending(paces.RESTORE) if copies else nullcontext():
                 world.progress.step(f"attaching {tier.title}")
-                disks = up.enter_context(here.mechanism.attached(tier, sizes, copies, world))
+                data = NodesData(sizes, copies or ())
+                disks = up.enter_context(here.mechanism.attached(tier, data, world))
             servers = [volume.server for volume in disks.volumes if volume.server is not None]
             up.enter_context(recording.logs_kept(servers, here))
             _lift_limits(here, disks)

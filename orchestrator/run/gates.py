@@ -222,9 +222,7 @@ class Gates:
         mechanism = self._mechanisms[tier.disk.enforcement]
         if not isinstance(mechanism, KeepsGate):
             return None
-        identity = mechanism.gate_identity(tier, self._world)
-        if identity is None:
-            return None
+        identity = mechanism.gate_identity(self._world)
         facts, flat = place.machine.facts(), asdict(tier, dict_factory=in_layout)
         # This computer has the cache to itself; gates of others lie there side by side.
         platform = self._world.platform

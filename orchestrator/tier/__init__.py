@@ -11,55 +11,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.facts import GateQuantity, GateWord
-from orchestrator.tier.disks import (
-    DISKS,
-    AnyDisk,
-    Cgroup,
-    ClassVolumes,
-    ClassWanted,
-    DiskKind,
-    Emulated,
-    MountedDisks,
-    NodeDisks,
-    NoDisk,
-    OthersDisks,
-    RealDisks,
-    Snapshots,
-    SnapshotWay,
-    Unlimited,
-)
-
-__all__ = [
-    "DISKS",
-    "AnyDisk",
-    "Burst",
-    "Cgroup",
-    "ClassVolumes",
-    "ClassWanted",
-    "DiskKind",
-    "Emulated",
-    "Gate",
-    "GateCheck",
-    "Latencies",
-    "LatencyModel",
-    "Limits",
-    "MountedDisks",
-    "NoDisk",
-    "NodeDisks",
-    "Origin",
-    "OthersDisks",
-    "Price",
-    "Quantiles",
-    "RealDisks",
-    "SlowEpochs",
-    "SnapshotWay",
-    "Snapshots",
-    "Tier",
-    "Unlimited",
-    "in_layout",
-    "lower",
-    "times",
-]
+from orchestrator.tier.disks import DISKS as DISKS
+from orchestrator.tier.disks import AnyDisk as AnyDisk
+from orchestrator.tier.disks import Cgroup as Cgroup
+from orchestrator.tier.disks import ClassVolumes as ClassVolumes
+from orchestrator.tier.disks import ClassWanted as ClassWanted
+from orchestrator.tier.disks import DiskKind as DiskKind
+from orchestrator.tier.disks import Emulated as Emulated
+from orchestrator.tier.disks import NodeDisks as NodeDisks
+from orchestrator.tier.disks import NoDisk as NoDisk
+from orchestrator.tier.disks import OthersDisks as OthersDisks
+from orchestrator.tier.disks import RealDisks as RealDisks
+from orchestrator.tier.disks import Snapshots as Snapshots
+from orchestrator.tier.disks import SnapshotWay as SnapshotWay
+from orchestrator.tier.disks import Unlimited as Unlimited
 
 
 @dataclass(frozen=True)

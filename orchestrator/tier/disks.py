@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
 DiskKind = Literal["emulated", "cgroup", "mounted", "storage-class", "existing", "none", "dry"]
 
 
+# `reflink` is read of campaigns of earlier releases.
 SnapshotWay = Literal["copy", "reflink", "elsewhere", "command", "none"]
 
 
 @dataclass(frozen=True)
 class Snapshots:
-    """How data loaded on a real disk are kept and put back: a `copy` or a `reflink` on the same
-    disk, a copy `elsewhere` (at `path`), by the profile's own `save` and `restore`, or not."""
+    """How data loaded on a real disk are kept and put back: a `copy` on the same disk or
+    `elsewhere` (at `path`), by the profile's own `save` and `restore`, or not."""
 
     way: SnapshotWay
     path: str | None = None
@@ -57,21 +58,11 @@ class Disk:
     kind: DiskKind
     enforcement: str
 
-    @property
-    def is_real(self) -> bool:
-        """Whether its disks are not of our making: they may change while they are used, somebody
-        pays for them, and what they do is measured."""
-        return False
-
-    @property
-    def is_as_bought(self) -> bool:
-        """Whether they are real ones that nothing here limits."""
-        return self.is_real
-
-    @property
-    def has_gate(self) -> bool:
-        """Whether its limits are held against a measurement before it is used."""
-        return True
+    # Whether its disks are not of our making: they may change while they are used, somebody pays
+    # for them, and what they do is measured.
+    is_real: ClassVar[bool] = False
+    # Whether its limits are held against a measurement before it is used.
+    has_gate: ClassVar[bool] = True
 
     @property
     def of_nodes(self) -> Mapping[str, NodeDisks]:
@@ -108,49 +99,32 @@ class Emulated(Disk):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MountedDisks(Disk):
-    """Real disks that are mounted at the one `path` of all nodes, or where `disks` says (see
-    `planning.node_disks`)."""
+class Cgroup(Disk):
+    """Rates held by control groups, on files of ours."""
 
+    kind: Literal["cgroup"] = "cgroup"
+    enforcement: str = "cgroup"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealDisks(Disk):
+    """Real disks as they are, mounted at the one `path` of all nodes, or where `disks` says (see
+    `planning.node_disks`). `cloud`: whose metadata service is asked about them."""
+
+    kind: Literal["mounted"] = "mounted"
+    enforcement: str = "mounted"
     path: str | None = None
     disks: Mapping[str, NodeDisks] = field(default_factory=dict)
     file_system: str | None = None  # that must be found there
     mount_options: tuple[str, ...] = ()  # that must be found there
     allow_root_disk: bool = False
     snapshots: Snapshots | None = None  # None: copies, if the disk has room for them
-
-    @property
-    def is_real(self) -> bool:
-        return bool(self.path or self.disks)
+    cloud: str | None = None
+    is_real: ClassVar[bool] = True
 
     @property
     def of_nodes(self) -> Mapping[str, NodeDisks]:
         return self.disks
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cgroup(MountedDisks):
-    """Rates held by control groups, on files of ours or, with `path` or `disks`, on real disks."""
-
-    kind: Literal["cgroup"] = "cgroup"
-    enforcement: str = "cgroup"
-
-    @property
-    def is_as_bought(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, kw_only=True)
-class RealDisks(MountedDisks):
-    """Real disks as they are. `cloud`: whose metadata service is asked about them."""
-
-    kind: Literal["mounted"] = "mounted"
-    enforcement: str = "mounted"
-    cloud: str | None = None
-
-    @property
-    def is_real(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,10 +136,7 @@ class ClassVolumes(Disk):
     storage_class: ClassWanted | None = None
     allow_retained_volumes: bool = False
     snapshots: Snapshots | None = None  # None: the driver's, if it makes some
-
-    @property
-    def is_real(self) -> bool:
-        return True
+    is_real: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,14 +145,8 @@ class OthersDisks(Disk):
 
     kind: Literal["existing"] = "existing"
     enforcement: str = "existing"
-
-    @property
-    def is_real(self) -> bool:
-        return True
-
-    @property
-    def has_gate(self) -> bool:
-        return False
+    is_real: ClassVar[bool] = True
+    has_gate: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,10 +155,7 @@ class Unlimited(Disk):
 
     kind: Literal["none"] = "none"
     enforcement: str = "none"
-
-    @property
-    def has_gate(self) -> bool:
-        return False
+    has_gate: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,19 +164,8 @@ class NoDisk(Disk):
 
     kind: Literal["dry"] = "dry"
     enforcement: str = "dry"
-
-    @property
-    def has_gate(self) -> bool:
-        return False
+    has_gate: ClassVar[bool] = False
 
 
 AnyDisk = Emulated | Cgroup | RealDisks | ClassVolumes | OthersDisks | Unlimited | NoDisk
-DISKS: Mapping[DiskKind, type[AnyDisk]] = {
-    "emulated": Emulated,
-    "cgroup": Cgroup,
-    "mounted": RealDisks,
-    "storage-class": ClassVolumes,
-    "existing": OthersDisks,
-    "none": Unlimited,
-    "dry": NoDisk,
-}
+DISKS: Mapping[DiskKind, type[AnyDisk]] = {kind.kind: kind for kind in get_args(AnyDisk)}

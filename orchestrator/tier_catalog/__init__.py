@@ -6,25 +6,18 @@ against a VM with `effective`; `tiers` and `vms` list. docs/CATALOG.md says what
 
 from __future__ import annotations
 
-from orchestrator.tier_catalog.catalog import Catalog, TierRow, VmRow, read, tiers, vms
-from orchestrator.tier_catalog.choosing import Chosen, choose, names_a_row, own
-from orchestrator.tier_catalog.effective import Cap, Effective, bound, effective
-from orchestrator.tier_catalog.prices import with_prices
-
-__all__ = [
-    "Cap",
-    "Catalog",
-    "Chosen",
-    "Effective",
-    "TierRow",
-    "VmRow",
-    "bound",
-    "choose",
-    "effective",
-    "names_a_row",
-    "own",
-    "read",
-    "tiers",
-    "vms",
-    "with_prices",
-]
+from orchestrator.tier_catalog.catalog import Catalog as Catalog
+from orchestrator.tier_catalog.catalog import TierRow as TierRow
+from orchestrator.tier_catalog.catalog import VmRow as VmRow
+from orchestrator.tier_catalog.catalog import read as read
+from orchestrator.tier_catalog.catalog import tiers as tiers
+from orchestrator.tier_catalog.catalog import vms as vms
+from orchestrator.tier_catalog.choosing import Chosen as Chosen
+from orchestrator.tier_catalog.choosing import choose as choose
+from orchestrator.tier_catalog.choosing import names_a_row as names_a_row
+from orchestrator.tier_catalog.choosing import own as own
+from orchestrator.tier_catalog.effective import Cap as Cap
+from orchestrator.tier_catalog.effective import Effective as Effective
+from orchestrator.tier_catalog.effective import bound as bound
+from orchestrator.tier_catalog.effective import effective as effective
+from orchestrator.tier_catalog.prices import with_prices as with_prices

@@ -122,7 +122,7 @@ def choose(
             raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
     keys, way = given if isinstance(given, dict) else {}, asked.enforcement
-    mistakes = list(tier_keys.mistakes(keys, way.kind, way.name, asked.on_real_disks))
+    mistakes = list(tier_keys.mistakes(keys, way.kind, way.name))
     if kind.sizes and size is None:
         what = f"is missing: give the size, or name one of {', '.join(kind.sizes)}"
         mistakes.append(("size", what))
@@ -212,15 +212,9 @@ def _storage_class(
         return None
     if asked.storage_class:
         return ClassWanted(asked.storage_class, size_bytes=size_bytes)
-    return storage_classes.of(
-        name,
-        full,
-        kind,
-        size_bytes or 0,
-        limits,
-        on_demand_burst=asked.burst == "on-demand",
-        performance_plus=asked.performance_plus,
-    )
+    options = [storage_classes.ON_DEMAND_BURST] if asked.burst == "on-demand" else []
+    options += [storage_classes.PERFORMANCE_PLUS] if asked.performance_plus else []
+    return storage_classes.of(name, full, kind, size_bytes or 0, limits, options)
 
 
 def _bought(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:

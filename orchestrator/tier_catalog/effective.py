@@ -108,7 +108,7 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
         ("iops", on_vm.iops, on_vm.burst_iops),
         ("bytes_per_s", on_vm.bytes_per_s, on_vm.burst_bytes_per_s),
     ):
-        known = not tier.disk.is_as_bought or getattr(tier.limits, name) is not None
+        known = not tier.disk.is_real or getattr(tier.limits, name) is not None
         values[name] = base.value if known else None
         if known and peak.value != base.value:
             peaks[name] = peak

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,18 +20,19 @@ from orchestrator.tier_catalog.catalog import provider_of
 from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType
 
 FILE_SYSTEM = "xfs"  # as on all disks of ours
+ON_DEMAND_BURST, PERFORMANCE_PLUS = "enableBursting", "enablePerformancePlus"
 
 
 @dataclass(frozen=True)
 class Driver:
-    """A provider's driver, and how it calls type, IOPS, throughput (a number with `suffix`) and
+    """A provider's driver, and how it calls IOPS, throughput (a number with `suffix`), type and
     file system. `fixed`: what all its volumes are given."""
 
     name: str
-    type: str
     iops: str
     throughput: str
-    file_system: str
+    type: str = "type"
+    file_system: str = "csi.storage.k8s.io/fstype"
     suffix: str = ""
     fixed: tuple[tuple[str, str], ...] = ()
 
@@ -40,35 +41,27 @@ DRIVERS = {
     # The driver's own default is a read cache on the host, which is not the disk.
     "azure": Driver(
         "disk.csi.azure.com",
-        "skuName",
         "DiskIOPSReadWrite",
         "DiskMBpsReadWrite",
+        "skuName",
         "fsType",
         fixed=(("cachingMode", "None"),),
     ),
-    "aws": Driver("ebs.csi.aws.com", "type", "iops", "throughput", "csi.storage.k8s.io/fstype"),
+    "aws": Driver("ebs.csi.aws.com", "iops", "throughput"),
     "gcp": Driver(
         "pd.csi.storage.gke.io",
-        "type",
         "provisioned-iops-on-create",
         "provisioned-throughput-on-create",
-        "csi.storage.k8s.io/fstype",
         suffix="Mi",
     ),
 }
 
 
 def of(
-    name: str,
-    full: str,
-    kind: DiskType,
-    size_bytes: int,
-    limits: Limits,
-    *,
-    on_demand_burst: bool = False,
-    performance_plus: bool = False,
+    name: str, full: str, kind: DiskType, size_bytes: int, limits: Limits, options: Sequence[str]
 ) -> ClassWanted:
-    """The class `name` of the catalog's type `full`. ValueError if no driver makes such disks.
+    """The class `name` of the catalog's type `full`, with `options` of Azure's driver. ValueError
+    if no driver makes such disks.
 
     `size_bytes`, the size that is bought, is what a claim must ask for: providers bill whole GiB,
     and limits of fixed sizes, such as Azure Premium's, follow from the size alone.
@@ -80,8 +73,7 @@ def of(
         driver.type: kind.volume_type,
         **dict(driver.fixed),
         **dict(_provisioned(driver, kind, limits)),
-        **({"enableBursting": "true"} if on_demand_burst else {}),
-        **({"enablePerformancePlus": "true"} if performance_plus else {}),
+        **dict.fromkeys(options, "true"),
         driver.file_system: FILE_SYSTEM,
     }
     return ClassWanted(object_name(name), driver.name, parameters, whole_gib_bytes(size_bytes))

@@ -1,8 +1,6 @@
 """The control group's limits on a block device, put there by the platform: approximate.
 
-Without `disks` or `path` the device is a loop device over a file of ours (as the emulated tier's,
-but without its server), so data sets are restored. With them it is the real disk mounted there; the
-limits are then put on the disk of the WAL too.
+The device is a loop device over a file of ours (as the emulated tier's, but without its server).
 Every container that mounts the volume carries the limits; they are read back when it has started
 (`containers`). docs/TIERS.md lists what such limits cannot do.
 """
@@ -10,23 +8,21 @@ Every container that mounts the volume carries the limits; they are read back wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.kernel import block_devices, mounts
 from orchestrator.keys.tier_keys import as_held
 from orchestrator.model import DeviceCap, Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
 from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.gate import truth_gate
-from orchestrator.tiers.common.real import node_places, real_disk, restoring, snapshots
 
 _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
@@ -42,7 +38,7 @@ _BLIND_V1 = "version 1: buffered writes are not throttled, only direct I/O and r
 _BLIND_V2 = "version 2: buffered writes are throttled on ext4, XFS, Btrfs and F2FS alone"
 
 
-class CgroupTier:
+class CgroupTier(disk_server.OnFiles):
     name = "cgroup"
     kind: DiskKind = "cgroup"
 
@@ -53,57 +49,17 @@ class CgroupTier:
                 f"{tier.name}: `enforcement: cgroup` limits IOPS and bytes/s; none is declared",
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
-        if tier.disk.is_real:
-            node_places.require_one_machine(tier, world)
-            disks = real_disk.found(tier, list(tier.disk.of_nodes), lambda _: 0, world.machine)
-            snapshots.check(tier, list(disks.values()), world)
-        else:
-            disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
+        disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
         _require_alike(tier, world)
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        if tier.disk.is_real:
-            return restoring.snapshots_of(tier, nodes, name, world)
-        return disk_files.snapshots(nodes, name, world)
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        return not tier.disk.is_real or restoring.restores(tier, sizes_bytes, snapshots, world)
-
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> AbstractContextManager[tuple[Volume, ...]]:
-        if tier.disk.is_real:
-            return restoring.loading(tier, sizes_bytes, snapshots, world, resumed)
-        return disk_server.loading(sizes_bytes, snapshots, world, resumed)
-
-    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        if tier.disk.is_real:
-            return restoring.places(tier, nodes, world)
-        return disk_files.places(nodes, world)
-
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        if tier.disk.is_real:
-            return None
+    def gate_identity(self, world: World) -> Mapping[str, Any]:
         image = own_images.tag(world.root, "disk")
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        if tier.disk.is_real:
-            with restoring.attached(tier, sizes_bytes, snapshots, world) as disks:
-                yield _on_whole_disks(tier, disks, world.machine)
-            return
-        files = disk_files.of_run(sizes_bytes, snapshots, world)
-        with _on_files(tier, files, world, restored=snapshots is not None) as disks:
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        files = disk_files.of_run(data, world)
+        with _on_files(tier, files, world, restored=bool(data.snapshots)) as disks:
             yield disks
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
@@ -111,19 +67,8 @@ class CgroupTier:
 
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""
-
-        def take(judged: Tier, disks: Disks) -> Gate:
-            return truth_gate.take(
-                as_held(judged), disks, world, thorough=thorough, quick=_QUICK, caps_total=False
-            )
-
-        def on_disk(judged: Tier, _: mounts.RealDisk, disks: Disks, _there: World) -> Gate:
-            return take(judged, _on_whole_disks(tier, disks, world.machine))
-
-        if tier.disk.is_real:
-            return real_disk.take_each(tier, world, thorough, on_disk)
         with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:
-            return take(tier, disks)
+            return truth_gate.take(as_held(tier), disks, world, thorough=thorough, quick=_QUICK)
 
 
 @contextmanager
@@ -140,19 +85,8 @@ def _on_files(
             "write_cache": "write through",
             "kernel": disks.facts["kernel"],
         }
-        yield Disks(tuple(_capped(tier, volume, volume.device) for volume in disks.volumes), facts)
-
-
-def _on_whole_disks(tier: Tier, disks: Disks, machine: Machine) -> Disks:
-    """With limits on each volume: a partition cannot be limited, only the disk that holds it."""
-
-    def capped(volume: Volume) -> Volume:
-        devices = [device for device in (volume.device, volume.wal_device) if device]
-        wholes = (block_devices.whole(name.removeprefix("/dev/"), machine) for name in devices)
-        return _capped(tier, volume, *dict.fromkeys(f"/dev/{name}" for name in wholes))
-
-    volumes = tuple(map(capped, disks.volumes))
-    return Disks(volumes, {**disks.facts, **described(machine)})
+        volumes = (replace(one, caps=(cap(tier, one.device),)) for one in disks.volumes)
+        yield Disks(tuple(volumes), facts)
 
 
 def described(machine: Machine) -> dict[str, Any]:
@@ -164,10 +98,6 @@ def described(machine: Machine) -> dict[str, Any]:
         "cgroup_version": number,
         "blind_spots": [*_BLIND, _BLIND_V1 if number == 1 else _BLIND_V2],
     }
-
-
-def _capped(tier: Tier, volume: Volume, *devices: str) -> Volume:
-    return replace(volume, caps=tuple(cap(tier, device) for device in devices))
 
 
 def cap(tier: Tier, device: str) -> DeviceCap:

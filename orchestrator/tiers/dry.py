@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Tier
@@ -24,33 +24,21 @@ class DryTier:
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be missing."""
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return disk_files.snapshots(nodes, name, world)
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        return True
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
+        return disk_files.snapshots(len(sizes_bytes), name, world)
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        volume = Volume(str(Model.of_tier(tier)), "", restored=snapshots is not None)
-        yield Disks((volume,) * len(sizes_bytes), {"mechanism": WARNING})
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        volume = Volume(str(Model.of_tier(tier)), "", restored=bool(data.snapshots))
+        yield Disks((volume,) * len(data.sizes_bytes), {"mechanism": WARNING})
 
     @contextmanager
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> Iterator[tuple[Volume, ...]]:
-        for snapshot in snapshots:
+    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+        for snapshot in data.snapshots:
             snapshot.write_text(f"{WARNING}\n")
-        yield (Volume(str(Model(1e6, 1e-6)), "", restored=resumed),) * len(sizes_bytes)
+        yield (Volume(str(Model(1e6, 1e-6)), "", restored=data.resumed),) * len(data.sizes_bytes)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier.name, world.clock.now(), checks=())

@@ -10,14 +10,12 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
@@ -35,7 +33,7 @@ CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{one}_length" for one in _PEAKS
 Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
 
 
-class EmulatedTier:
+class EmulatedTier(disk_server.OnFiles):
     name = "emulated"
     kind: DiskKind = "emulated"
 
@@ -43,40 +41,16 @@ class EmulatedTier:
         own_images.need(world.root, "disk", world.platform)
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
         disk_server.need_kernel(needed, of_nodes(world.platform))
-        _check_limits(tier)
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return disk_files.snapshots(nodes, name, world)
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        return True
-
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> AbstractContextManager[tuple[Volume, ...]]:
-        return disk_server.loading(sizes_bytes, snapshots, world, resumed)
-
-    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return disk_files.places(nodes, world)
-
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
+    def gate_identity(self, world: World) -> Mapping[str, Any]:
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        restored, limits = snapshots is not None, limits_of(tier)
-        files = disk_files.of_run(sizes_bytes, snapshots, world)
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        files, model = disk_files.of_run(data, world), tier.latency.model
+        restored = bool(data.snapshots)
         with disk_server.devices(
-            "serve", files, limits, world, restored=restored, latency=tier.latency.model
+            "serve", files, limits_of(tier), world, restored=restored, latency=model
         ) as disks:
             yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
 
@@ -164,35 +138,6 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
             "good-dwell-s": epochs.good_dwell_s,
         }
     return limits
-
-
-def _check_limits(tier: Tier) -> None:
-    """UsageError for numbers that no device can have; a profile's are refused before, with their
-    place in the file."""
-    rates = {"iops": tier.limits.iops, "bytes_per_s": tier.limits.bytes_per_s}
-    times = {"read_latency_s": tier.latency.read_s, "write_latency_s": tier.latency.write_s}
-    for name, value in {**rates, **times}.items():
-        if value is None:
-            continue
-        if not math.isfinite(value) or value < 0 or (name in rates and value == 0):
-            raise UsageError(f"{tier.name}: {name} is {value}: a limit is above zero, or absent")
-    if not 4096 <= tier.limits.io_unit_bytes <= 2**20:
-        raise UsageError(
-            f"{tier.name}: io_unit is {tier.limits.io_unit_bytes}; 4 KiB to 1 MiB work"
-        )
-    burst = tier.limits.burst
-    if burst is None:
-        return
-    if not 0 <= burst.start_pct <= 100:
-        raise UsageError(f"{tier.name}: burst.start is {burst.start_pct} %; 0 to 100 % work")
-    if burst.duration_s <= 0:
-        raise UsageError(f"{tier.name}: burst.duration is {burst.duration_s} s")
-    for name, peak, base in (
-        ("iops", burst.iops, tier.limits.iops),
-        ("bytes_per_s", burst.bytes_per_s, tier.limits.bytes_per_s),
-    ):
-        if peak is not None and (base is None or peak <= base):
-            raise UsageError(f"{tier.name}: burst.{name} is {peak}, not above its base of {base}")
 
 
 def change_all(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Tier
 
@@ -26,33 +26,21 @@ class ExistingTier:
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be checked: declared limits are not enforced here."""
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
+        """The database says whether its owner has commands for it."""
         return (world.cache / "datasets" / name / _SAVED,)
 
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        """The database says whether its owner has commands for it."""
-        return True
+    @contextmanager
+    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+        yield (Volume(str(data.snapshots[0]), "", restored=False),)
 
     @contextmanager
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> Iterator[tuple[Volume, ...]]:
-        yield (Volume(str(snapshots[0]), "", restored=False),)
-
-    @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
         facts = {"mechanism": "existing: the cluster's own disks, as declared, not verified here"}
-        told = (Volume(str(snapshots[0]), "", restored=True, kept=False),) if snapshots else ()
-        yield Disks(told, facts)
+        told = (Volume(str(one), "", restored=True, kept=False) for one in data.snapshots[:1])
+        yield Disks(tuple(told), facts)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

@@ -7,24 +7,26 @@ run if the profile does not say otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from orchestrator.kernel import mounts
+from orchestrator.kernel.mounts import RealDisk
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Gate, RealDisks, Tier
+from orchestrator.tier import DiskKind, Gate, Limits, RealDisks, Tier
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs, truth_gate
 from orchestrator.tiers.common.real import cloud_metadata, node_places, real_disk, restoring
 from orchestrator.tiers.common.real import snapshots as kept_copies
-from orchestrator.tiers.common.real.real_disk import QUICK_GATE_BYTES
+from orchestrator.tiers.common.real.node_places import DiskPath
+
+GATE_BYTES = 2**30 + 2**28
+QUICK_GATE_BYTES = 2**28
 
 
 class MountedTier:
@@ -44,7 +46,8 @@ class MountedTier:
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
                 machine = share.world.machine
-                disks = real_disk.found(tier, share.nodes, lambda _: QUICK_GATE_BYTES, machine)
+                at = node_places.chosen(tier, share.nodes)
+                disks = real_disk.found(tier, at, lambda _: QUICK_GATE_BYTES, machine)
                 kept_copies.check(tier, list(disks.values()), share.world)
                 answer = cloud_metadata.about(tier, disks, machine, self._asking(share.world))
             for line in answer.warnings:
@@ -58,18 +61,15 @@ class MountedTier:
     # Of `Restorable`.
     places = staticmethod(restoring.places)
     snapshots = staticmethod(restoring.snapshots_of)
-    restores = staticmethod(restoring.restores)
     loading = staticmethod(restoring.loading)
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        with restoring.attached(tier, sizes_bytes, snapshots, world) as disks:
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        with restoring.attached(tier, data, world) as disks:
             if not (isinstance(tier.disk, RealDisks) and tier.disk.cloud):
                 yield disks
                 return
-            nodes = node_names(len(sizes_bytes))
+            nodes = node_names(len(data.sizes_bytes))
             answers = [
                 self._answer(tier, share) for share in node_places.shares(tier, nodes, world)
             ]
@@ -78,7 +78,8 @@ class MountedTier:
 
     def _answer(self, tier: Tier, share: node_places.MachineShare) -> cloud_metadata.MetadataAnswer:
         machine = share.world.machine
-        found = real_disk.found(tier, share.nodes, lambda _: 0, machine)
+        at = node_places.chosen(tier, share.nodes)
+        found = real_disk.found(tier, at, lambda _: 0, machine)
         return cloud_metadata.about(tier, found, machine, self._asking(share.world))
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
@@ -89,15 +90,46 @@ class MountedTier:
         return self._gate(tier, world, thorough, drained=True)
 
     def _gate(self, tier: Tier, world: World, thorough: bool, drained: bool) -> Gate:
-        """Measures each disk once, however many nodes are on it."""
+        """On every disk that a tier names, each once, under its name, one after another. The limits
+        are those of the data disks. A disk that holds only WAL is held to the tier's `wal`; without
+        one it may be of any kind, so it is measured and not judged."""
+        needed_bytes, taken = GATE_BYTES if thorough else QUICK_GATE_BYTES, []
+        for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
+            with share.naming():
+                at, machine = node_places.chosen(tier, share.nodes), share.world.machine
+                found = real_disk.found(tier, at, lambda _: needed_bytes, machine)
+                for place, disk in _each_once(found):
+                    world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
+                    judged = (tier.wal or _not_judged(tier)) if place.only_wal else tier
+                    shown = real_disk.facts(place, disk, machine)
+                    gate = self._gate_of(judged, disk, shown, share.world, thorough, drained)
+                    taken.append((place.key, place.title, place.nodes, gate))
+        return truth_gate.of_disks(tier, real_disk.MECHANISM, taken, world)
 
-        def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks, there: World) -> Gate:
-            gate = self._take(judged, disks, there, thorough=thorough, drained=drained)
-            (volume,) = disks.volumes
-            cache = host_cache(judged, volume, there) if thorough else _CACHE_NOT_TRIED
-            return replace(gate, device={**gate.device, **cache})
+    def _gate_of(
+        self, tier: Tier, disk: RealDisk, shown: Any, world: World, thorough: bool, drained: bool
+    ) -> Gate:
+        folders = real_disk.folders(disk.path, ["gate"], world)
+        with real_disk.watched(disk, world.machine), folders as (folder,):
+            volume = Volume(str(folder), disk.node, restored=False)
+            disks = Disks((volume,), shown)
+            gate = self._take(tier, disks, world, thorough=thorough, drained=drained)
+            cache = host_cache(tier, volume, world) if thorough else _CACHE_NOT_TRIED
+        return replace(gate, device={**gate.device, **cache})
 
-        return real_disk.take_each(tier, world, thorough, take)
+
+def _each_once(found: Mapping[DiskPath, RealDisk]) -> list[tuple[DiskPath, RealDisk]]:
+    """One path of each device, with the uses of all its paths."""
+    of_device: dict[str, tuple[DiskPath, RealDisk]] = {}
+    for place, disk in found.items():
+        first, kept = of_device.get(disk.device, (replace(place, uses=()), disk))
+        of_device[disk.device] = (replace(first, uses=(*first.uses, *place.uses)), kept)
+    return list(of_device.values())
+
+
+def _not_judged(tier: Tier) -> Tier:
+    unlimited = Limits(io_unit_bytes=tier.limits.io_unit_bytes)
+    return replace(tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None))
 
 
 # ------------------------------------------------------------------ host cache
@@ -116,7 +148,7 @@ def host_cache(
     faster than the disk's own cap allows. Returns the fact `host_cache`: "shows", "does not show",
     or "not tried" without a declared cap; with the rates of both passes. GateError if fio cannot
     run."""
-    cap = expected.cap_per_s(expected.at_peak(tier) or tier, _BLOCK_BYTES)
+    cap = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
     if cap is None:
         return _CACHE_NOT_TRIED
     world.progress.step(f"truth gate of {tier.name}: the same region read twice")

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import (
     Claims,
@@ -70,22 +70,23 @@ class StorageClassTier:
             what = f"VolumeSnapshotClass {shots.name!r} keeps its snapshots"
             raise _retained(tier, what, "deletionPolicy")
 
-    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        """Notes in the cache of what holds the data: as all rented, that ends with the campaign."""
-        wanted = _wanted(tier)
-        rented = f"{wanted} {tier.disk.snapshots} {world.platform.campaign}"
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
+        """Notes in the cache of what holds the data: as all rented, that ends with the campaign.
+        They are copies of claims if the profile says so, snapshots where the driver makes them."""
+        wanted, asked = _wanted(tier), tier.disk.snapshots
+        if asked is None:
+            with _class(tier, world) as found:
+                restores = _claims(tier, world).snapshot_class(found.provisioner) is not None
+        else:
+            restores = asked.way == "copy"
+        if not restores:
+            return ()
+        rented = f"{wanted} {asked} {world.platform.campaign}"
         mark = hashlib.sha256(rented.encode()).hexdigest()[:8]
         folder = world.cache / "datasets" / f"{name}-{mark}"
-        return tuple(folder / f"node-{number}.claim" for number in range(1, nodes + 1))
-
-    def restores(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> bool:
-        """By copies of claims if the profile says so; by snapshots where the driver makes them."""
-        if tier.disk.snapshots is not None:
-            return tier.disk.snapshots.way == "copy"
-        with _class(tier, world) as found:
-            return _claims(tier, world).snapshot_class(found.provisioner) is not None
+        return tuple(folder / f"node-{number}.claim" for number in range(1, len(sizes_bytes) + 1))
 
     def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
         """See `Rented`: a claim or snapshot may have been removed by others."""
@@ -93,17 +94,10 @@ class StorageClassTier:
         return all(at_once.each(lambda note: claims.holds(_source(note)), snapshots))
 
     @contextmanager
-    def loading(
-        self,
-        tier: Tier,
-        sizes_bytes: Sequence[int],
-        snapshots: Sequence[Path],
-        world: World,
-        resumed: bool = False,
-    ) -> Iterator[tuple[Volume, ...]]:
+    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
         platform, copies = _claims(tier, world), tier.disk.snapshots is not None
-        before = [_source(one) for one in snapshots] if resumed else [None] * len(snapshots)
-        names = [_next_name(one, number) for number, one in enumerate(snapshots, start=1)]
+        before = [_source(one) if data.resumed else None for one in data.snapshots]
+        names = [_next_name(one, number) for number, one in enumerate(data.snapshots, start=1)]
         with ExitStack() as up:
             found = up.enter_context(_class(tier, world))
             claims = [
@@ -111,23 +105,22 @@ class StorageClassTier:
                 for name, source in zip(names, before, strict=True)
             ]
             yield tuple(
-                _volume(claim, number, restored=resumed, kept=True)
+                _volume(claim, number, restored=data.resumed, kept=True)
                 for number, claim in enumerate(up.enter_context(at_once.entered(claims)), start=1)
             )
             for name in () if copies else names:
                 world.progress.step(f"keeping a snapshot of {name}")
                 with platform.snapshot(name, name, _COPY_S, stays=True):
                     pass
-        for note, name in zip(snapshots, names, strict=True):
+        for note, name in zip(data.snapshots, names, strict=True):
             note.parent.mkdir(parents=True, exist_ok=True)
             files.write_text(note, f"{'claim' if copies else 'snapshot'} {name}\n")
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        platform = _claims(tier, world)
-        sources = [_source(one) for one in snapshots] if snapshots else [None] * len(sizes_bytes)
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        platform, restored = _claims(tier, world), bool(data.snapshots)
+        sources: list[VolumeSource | None] = [_source(one) for one in data.snapshots]
+        sources = sources or [None] * len(data.sizes_bytes)
         way = sources[0].kind if sources and sources[0] else "none"
         with ExitStack() as up:
             found = up.enter_context(_class(tier, world))
@@ -136,17 +129,17 @@ class StorageClassTier:
                 for number, source in enumerate(sources, start=1)
             ]
             volumes = tuple(
-                _volume(claim, number, restored=snapshots is not None, kept=False)
+                _volume(claim, number, restored=restored, kept=False)
                 for number, claim in enumerate(up.enter_context(at_once.entered(claims)), start=1)
             )
             given = at_once.each(lambda volume: _given(tier, volume, found, world), volumes)
             of_nodes = {one.placement: its for one, its in zip(volumes, given, strict=True)}
-            restored_by = {"restored": {"way": way}} if snapshots else {}
+            restored_by = {"restored": {"way": way}} if restored else {}
             yield Disks(volumes, {**_facts(tier, found, of_nodes), **restored_by})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""
-        platform, gates = _claims(tier, world), dict[str, Gate]()
+        platform, gates = _claims(tier, world), list[tuple[str, str, tuple[str, ...], Gate]]()
         with _class(tier, world) as found:
             for number in range(1, _wanted(tier).nodes + 1):
                 name = f"{world.scope}-gate-{number}"
@@ -156,16 +149,9 @@ class StorageClassTier:
                     given = _given(tier, volume, found, world)
                     disks = Disks((volume,), _about(volume.placement, given))
                     taken = self._take(tier, disks, world, thorough=thorough)
-                gates[volume.placement] = taken
-        checks = (
-            replace(check, disk=f"{node} ({found.name})", nodes=(node,))
-            for node, gate in gates.items()
-            for check in gate.checks
-        )
-        disks_of = {node: dict(gate.device) for node, gate in gates.items()}
-        busy_pct = max(float(one.get("host_cpu_pct", 0.0)) for one in disks_of.values())
-        device = {**_mechanism(found), "disks": disks_of, "host_cpu_pct": busy_pct}
-        return Gate(tier.name, world.clock.now(), tuple(checks), device)
+                node = volume.placement
+                gates.append((node, f"{node} ({found.name})", (node,), taken))
+            return truth_gate.of_disks(tier, _mechanism(found), gates, world)
 
 
 def _claims(tier: Tier, world: World) -> Claims:

@@ -5,12 +5,11 @@ It is for looking at a database or a load generator; its figures say nothing abo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Tier
@@ -24,10 +23,8 @@ class UnlimitedTier:
         """A profile cannot declare limits of it (`planning.tier_keys`)."""
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        nodes = node_names(len(sizes_bytes))
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        nodes = node_names(len(data.sizes_bytes))
         names = [f"{world.scope}-{node}" for node in nodes]
         volumes = tuple(Volume(name, "", restored=False, kept=False) for name in names)
         with ExitStack() as up:

@@ -4,8 +4,8 @@ emulated one.
     make bench NAME=compare [ARGS="--repeats 2 --scale laptop"]
 
 Goals at laptop scale: at least 80 % on a real disk, 88 % on emulated ones. Method: one campaign for
-each way to keep the data of a real disk (`copy`, `reflink`, `none`), on XFS on a loop device made
-for the purpose, and one on the emulated disk of `premium`; PostgreSQL on one node. What takes the
+each way to keep the data of a real disk (`copy`, `none`), on XFS on a loop device made for the
+purpose, and one on the emulated disk of `premium`; PostgreSQL on one node. What takes the
 time is read from the phases that the runs recorded. Needs root, to mount. A campaign of one
 workload and few repetitions spends much of its time loading once, so the table also says what the
 runs that only restored were made of, and what follows for 5 repetitions.

@@ -26,6 +26,7 @@ from orchestrator import units
 from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.model import Volume
+from orchestrator.parts import NodesData
 from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
@@ -68,7 +69,7 @@ class Ratio:
 def record_rented(seconds: float, world: World) -> recorded_disk.RecordedDisk:
     """The disk with a tail, kept mounted by a container and recorded like a real one."""
     effort = recording.RecordingEffort(FILE_BYTES, rate_s=3.0, latency_s=seconds)
-    with EmulatedTier().attached(RENTED, [DISK_BYTES], None, world) as disks:
+    with EmulatedTier().attached(RENTED, NodesData([DISK_BYTES]), world) as disks:
         (volume,) = disks.volumes
         keeper = ContainerSpec(
             name=f"{world.scope}-keeper",
@@ -124,7 +125,7 @@ def measure(
 def slow_share(world: World) -> float:
     """The share of 20 s that a disk with short epochs was slow, by its own account."""
     tier = changed(RENTED, latency_model=replace(MODEL, slow_epochs=SHORT_EPOCHS))
-    with EmulatedTier().attached(tier, [DISK_BYTES], None, world) as disks:
+    with EmulatedTier().attached(tier, NodesData([DISK_BYTES]), world) as disks:
         server = disks.volumes[0].server
         assert server is not None and server.container
         world.clock.sleep(20)
@@ -139,7 +140,7 @@ def run(repeats: int, seconds: float, world: World) -> tuple[list[Ratio], list[f
     for repeat in range(repeats):
         own = replace(world, seed=repeat)
         before = host_load.cpu_ticks(world.machine)
-        with EmulatedTier().attached(rehearsed(disk), [DISK_BYTES], None, own) as disks:
+        with EmulatedTier().attached(rehearsed(disk), NodesData([DISK_BYTES]), own) as disks:
             found, used = measure(disk, disks.volumes[0], seconds, own)
         cores.append(used)
         after = host_load.cpu_ticks(world.machine)

@@ -45,7 +45,7 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import RECORD
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Sample, Volume, Workload
-from orchestrator.parts import Disks, Parts, Share
+from orchestrator.parts import Disks, NodesData, Parts, Share
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.report.sections import latency
@@ -200,14 +200,13 @@ class SimulatedTier(DryTier):
 
     name = "emulated"
 
-    def restores(self, *_: Any) -> bool:
-        return False
+    def snapshots(self, *_: Any) -> tuple[Path, ...]:
+        return ()
 
     @contextmanager
-    def attached(self, tier: Tier, sizes_bytes: Sequence[int], *_: Any) -> Iterator[Disks]:
-        servers = [
-            Node(f"disk-{number}", "disk", f"disk-{number}") for number, _ in enumerate(sizes_bytes)
-        ]
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        numbers = range(len(data.sizes_bytes))
+        servers = [Node(f"disk-{number}", "disk", f"disk-{number}") for number in numbers]
         volumes = (Volume(one.name, "", restored=True, server=one, kept=False) for one in servers)
         yield Disks(tuple(volumes), {})
 

@@ -31,6 +31,7 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import PostgreSQL, nodes
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Dataset, Node, Workload
+from orchestrator.parts import NodesData
 from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.system import sql
@@ -92,7 +93,7 @@ def measured(repeats: int, world: World) -> Iterator[Costs]:
     spec = replace(SERVER, settings=STATEMENTS)
     with ExitStack() as up:
         disks = up.enter_context(
-            UnlimitedTier().attached(NO_TIER, [SERVER.node.disk_bytes], None, world)
+            UnlimitedTier().attached(NO_TIER, NodesData([SERVER.node.disk_bytes]), world)
         )
         network = up.enter_context(world.platform.network(NETWORK, 1))
         cluster = up.enter_context(PostgreSQL().running(spec, disks.volumes, network, world))

@@ -27,6 +27,7 @@ from rich.console import Console
 
 from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
+from orchestrator.parts import NodesData
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
@@ -110,7 +111,7 @@ class Bench:
 @contextmanager
 def bench(world: World) -> Iterator[Bench]:
     tier = a_tier("bench", "bench", "emulated", None, None)
-    with emulated.EmulatedTier().attached(tier, [DISK_BYTES], None, world) as disks:
+    with emulated.EmulatedTier().attached(tier, NodesData([DISK_BYTES]), world) as disks:
         (volume,) = disks.volumes
         assert volume.server is not None and volume.server.container is not None
         with fio_jobs.fio_on(volume, world) as fio:

@@ -45,6 +45,7 @@ from orchestrator.databases.postgresql import PostgreSQL, nodes
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Workload
+from orchestrator.parts import NodesData
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
@@ -129,7 +130,7 @@ def on_fresh_server(program: Callable[[Cluster, str, Path, World], T], world: Wo
     assert SERVER.node is not None
     with ExitStack() as up:
         sizes = [SERVER.node.disk_bytes]
-        disks = up.enter_context(UnlimitedTier().attached(NO_TIER, sizes, None, world))
+        disks = up.enter_context(UnlimitedTier().attached(NO_TIER, NodesData(sizes), world))
         network = up.enter_context(world.platform.network("tierbench-bench", 1))
         running = PostgreSQL().running(SERVER, disks.volumes, network, world)
         cluster = up.enter_context(running)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from orchestrator.model import Volume
+from orchestrator.parts import NodesData
 from orchestrator.powers import World
 from orchestrator.tier import Tier
 from orchestrator.tiers.emulated import EmulatedTier
@@ -19,6 +20,6 @@ SIZE = 400 * 2**20
 @contextmanager
 def device(tier: Tier, world: World) -> Iterator[Volume]:
     """One emulated disk of the tier, empty."""
-    with EmulatedTier().attached(tier, [SIZE], None, world) as disks:
+    with EmulatedTier().attached(tier, NodesData([SIZE]), world) as disks:
         (volume,) = disks.volumes
         yield volume

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run import window
@@ -116,7 +117,7 @@ def test_credit_is_what_the_profile_says_when_the_window_begins(world: World) ->
         "half", "Half", "emulated", 500, 100_000_000, burst=Burst(2_000, None, 30.0, 50.0)
     )
     with (
-        EmulatedTier().attached(tier, [400 * 2**20], None, world) as disks,
+        EmulatedTier().attached(tier, NodesData([400 * 2**20]), world) as disks,
         fio_jobs.fio_on(disks.volumes[0], world) as fio,
     ):
         job = {"SIZE": "32m", "RAMP": "0", **CELL}

@@ -18,7 +18,7 @@ import pytest
 from orchestrator import tier_catalog, units
 from orchestrator.errors import GateError, RunError, UsageError
 from orchestrator.model import DeviceCap, Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import project_files, recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
@@ -76,7 +76,7 @@ def test_limits_change_on_a_running_device(world: World) -> None:
 def test_limits_are_lifted_and_in_force_again_with_their_credit(world: World) -> None:
     bursting = changed(SMALL, burst=Burst(1600, None, 4.0, 50.0))
     mechanism = EmulatedTier()
-    with mechanism.attached(bursting, [SIZE], None, world) as disks:
+    with mechanism.attached(bursting, NodesData([SIZE]), world) as disks:
         (volume,) = disks.volumes
         assert volume.server is not None and volume.server.container
         name = volume.server.container
@@ -97,7 +97,7 @@ def test_limits_are_lifted_and_in_force_again_with_their_credit(world: World) ->
 
 def test_limits_of_a_disk_that_draws_latencies_are_lifted(world: World) -> None:
     mechanism = EmulatedTier()
-    with mechanism.attached(TAILED, [SIZE], None, world) as disks:
+    with mechanism.attached(TAILED, NodesData([SIZE]), world) as disks:
         mechanism.lift(TAILED, disks, world)
         with pytest.raises(GateError, match="enforces iops=0"):
             mechanism.require_enforced(TAILED, disks, world)
@@ -197,7 +197,7 @@ def test_control_group_holds_the_rates_each_way(world: World) -> None:
 def test_limits_that_the_kernel_does_not_hold_are_refused(world: World) -> None:
     cap = DeviceCap("/dev/loop0", 500, 500, 10_000_000, 10_000_000)
     tier = changed(SMALL, enforcement="cgroup", iops=500, bytes_per_s=10_000_000)
-    with CgroupTier().attached(tier, [SIZE], None, world) as disks:
+    with CgroupTier().attached(tier, NodesData([SIZE]), world) as disks:
         (volume,) = disks.volumes
         (held,) = volume.caps
         assert replace(held, device=cap.device) == cap
@@ -251,7 +251,7 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
         )
         assert of(taken, "bandwidth, 256 KiB sequential write").verdict == "slow"
         assert of(taken, "median latency at queue depth 1, write").verdict == "ok"
-        with mechanism.attached(wrong, [2**20, 2**20], None, world) as disks:
+        with mechanism.attached(wrong, NodesData([2**20, 2**20]), world) as disks:
             volumes, (facts,) = disks.volumes, disks.facts["disks"].values()
             assert str(facts["device"]).startswith("loop") and facts["file_system"] == "xfs"
             assert [one.device for one in volumes] == [f"/dev/{facts['device']}"] * 2
@@ -260,7 +260,7 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
         (place / node_places.FOLDER / "of-others").mkdir(parents=True)
         with (
             pytest.raises(UsageError, match="was not made by tierbench"),
-            mechanism.attached(wrong, [2**20], None, world),
+            mechanism.attached(wrong, NodesData([2**20]), world),
         ):
             pass
         shutil.rmtree(place / node_places.FOLDER)
@@ -314,7 +314,7 @@ def test_a_real_disk_that_vanishes_is_said_to_have(world: World) -> None:
         tier = changed(SMALL, enforcement="mounted", path=str(place))
         with (
             pytest.raises(RunError, match=r"vanished from .* in mid-run"),
-            MountedTier().attached(tier, [2**20], None, world),
+            MountedTier().attached(tier, NodesData([2**20]), world),
         ):
             world.platform.container("tierbench-keeper").stop(1)
             raise RunError("the database died")

@@ -16,6 +16,7 @@ import pytest
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Volume
+from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import World
@@ -77,7 +78,7 @@ def shell(volume: Volume, script: str, world: World) -> str:
 
 def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
     MECHANISM.check(TIER, world)
-    with MECHANISM.attached(TIER, [SIZE] * NODES, None, world) as disks:
+    with MECHANISM.attached(TIER, NodesData([SIZE] * NODES), world) as disks:
         assert len({one["machines"][0] for one in disks.facts["disks"].values()}) == NODES
         assert {one["size_bytes"] for one in disks.facts["disks"].values()} == {SIZE}
         assert shell(disks.volumes[1], "stat -fc %T /tier; ls /tier", world) == "xfs"
@@ -90,13 +91,12 @@ def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
 )
 def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, tier: Tier) -> None:
     tier, sizes = changed(tier, storage_class=replace(WANTED, nodes=2)), [SIZE] * 2
-    notes = MECHANISM.snapshots(tier, 2, "f00", world)
-    assert MECHANISM.restores(tier, sizes, notes, world)
-    with MECHANISM.loading(tier, sizes, notes, world) as volumes:
+    notes = MECHANISM.snapshots(tier, sizes, "f00", world)
+    with MECHANISM.loading(tier, NodesData(sizes, notes), world) as volumes:
         for volume in volumes:
             shell(volume, f"echo {volume.placement} > /tier/who; sync", world)
     for _ in range(2):
-        with MECHANISM.attached(tier, sizes, notes, world) as disks:
+        with MECHANISM.attached(tier, NodesData(sizes, notes), world) as disks:
             for volume in disks.volumes:
                 spoiling = "cat /tier/who; echo spoilt > /tier/who; sync"
                 assert shell(volume, spoiling, world) == volume.placement

@@ -268,7 +268,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", slo=slo)
     tier = offers.preferred(enough, contest)
     priced = tier.price is not None and not contest.no_prices
-    remark = "" if tier.profile.tier.disk.is_as_bought else f". {reasons.NOT_ITS_DISK}"
+    remark = "" if tier.profile.tier.disk.is_real else f". {reasons.NOT_ITS_DISK}"
     if any(METRICS[one.metric].percent for one in loads.slo):
         remark += (
             ". Percentiles are means of windows; whether single windows keep them is not proven"

@@ -137,7 +137,7 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
             names = listed([other.name for other in open_ if other.name in of])
             remarks.append(f"Whether {names}, {order}, is enough is open")
     remarks += _of_windows(candidate, contest)
-    if contest.slo and not candidate.profile.tier.disk.is_as_bought:
+    if contest.slo and not candidate.profile.tier.disk.is_real:
         remarks.append(NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
@@ -305,7 +305,7 @@ def request(candidate: Candidate, made: Decision, contest: Contest) -> str:
         )
     names = listed([candidate.name for candidate in contest.candidates])
     limited = " (on emulated or otherwise limited disks, not on these)"
-    where = "" if candidate.profile.tier.disk.is_as_bought else limited
+    where = "" if candidate.profile.tier.disk.is_real else limited
     text += f": {which} of {names} that is measured{where} and proven {aim}"
     if made.without_prices:
         text += f"; {made.without_prices}"

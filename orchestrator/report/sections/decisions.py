@@ -136,7 +136,7 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
 def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
     """Where throughput is not that of the disks as bought, under the load they are bought for."""
     why = []
-    if not all(profile.tier.disk.is_as_bought for profile in index.profiles):
+    if not all(profile.tier.disk.is_real for profile in index.profiles):
         why.append("on emulated or otherwise limited disks")
     if scale := index.campaign.small_scale:
         why.append(f"at scale {scale}")

@@ -67,7 +67,7 @@ def test_disks_held_to_their_limits_in_different_ways() -> None:
     for name in every:
         campaign = with_tier(campaign, name, enforcement="cgroup")
     assert "unlike disks" not in kinds(campaign)
-    campaign = with_tier(campaign, first, enforcement="cgroup", path="/mnt/p15")
+    campaign = with_tier(campaign, first, enforcement="mounted", path="/mnt/p15")
     assert f"the disks of {first} are real" in the("unlike disks", campaign).text
 
 

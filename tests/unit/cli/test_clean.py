@@ -14,7 +14,7 @@ import pytest
 from orchestrator.cli.app import require_writable
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
-from orchestrator.tiers.common.real import removal, restoring
+from orchestrator.tiers.common.real import removal
 from orchestrator.tiers.common.real.removal import MarkedFolder
 from tests.apps import tierbench
 from tests.plans import profile_text
@@ -80,7 +80,7 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
     place = Place(tmp_path)
     place.engine = Swept(place.proc)
     steps.app = place.app()
-    monkeypatch.setattr(restoring, "forget", steps.forgotten)
+    monkeypatch.setattr(removal, "forget", steps.forgotten)
     return steps
 
 

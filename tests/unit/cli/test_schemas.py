@@ -42,7 +42,7 @@ CATALOG = project_files.catalog(ROOT)
 # What a schema cannot say: rules between keys, names of other files, numbers that only their unit
 # makes too large, and texts that are numbers.
 BEYOND = (
-    "needs `iops`", "needs `disks`", "is below `iops`", "unknown cluster", "stands twice",
+    "needs `iops`", "needs `disks`", "is not above `iops`", "unknown cluster", "stands twice",
     "mapping", "expected",
 )  # fmt: skip
 

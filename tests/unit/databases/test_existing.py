@@ -22,6 +22,7 @@ from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.databases.existing.owned_database import Terminal
 from orchestrator.errors import RunError, UsageError
 from orchestrator.model import ClusterSpec, Volume
+from orchestrator.parts import NodesData
 from orchestrator.powers import Completed, Network, World
 from orchestrator.system import host
 from orchestrator.tiers.existing import ExistingTier
@@ -62,7 +63,7 @@ class Commands:
 
 
 def kept(commands: Commands) -> tuple[ClusterSpec, World, Path]:
-    (snapshot,) = ExistingTier().snapshots(a_tier("x", "x", "existing", 1, 1), 3, "key", world())
+    (snapshot,) = ExistingTier().snapshots(a_tier("x", "x", "existing", 1, 1), [], "key", world())
     snapshot.parent.mkdir(parents=True)
     given = spec(save="keep it", restore="bring it", tls="require", user="bench")
     return given, replace(world(), shell=commands), snapshot  # type: ignore[arg-type]
@@ -75,7 +76,7 @@ def test_a_loaded_database_is_kept_when_it_has_settled() -> None:
     server.databases["yugabyte"] = set()
     tier = a_tier("x", "x", "existing", 1, 1)
     with (
-        ExistingTier().loading(tier, [], [snapshot], here) as volumes,
+        ExistingTier().loading(tier, NodesData([], [snapshot]), here) as volumes,
         database(server).running(given, volumes, Network("net", ()), here) as cluster,
     ):
         assert commands.seen == [] and not snapshot.exists()
@@ -92,7 +93,7 @@ def test_each_run_starts_from_what_was_kept() -> None:
     given, here, snapshot = kept(commands)
     server, tier = Server(POSTGRESQL), a_tier("x", "x", "existing", 1, 1)
     with (
-        ExistingTier().attached(tier, [], [snapshot], here) as disks,
+        ExistingTier().attached(tier, NodesData([], [snapshot]), here) as disks,
         database(server).running(given, disks.volumes, Network("net", ()), here) as cluster,
     ):
         assert [command for command, _ in commands.seen] == ["bring it"]

@@ -35,7 +35,7 @@ def test_engines_of_nodes_and_clients_are_read() -> None:
         ("client_machine: vm1\n", EMULATED, "client_machine"),
         ("machines: [vm1, vm1]\n", EMULATED, "named twice"),
         ("machines: [vm1, vm2]\nkubernetes: {context: a}\n", EMULATED, "leave out `kubernetes`"),
-        ("machines: [vm1, vm2]\n", "{enforcement: cgroup, path: /mnt, iops: 9}", "enforcement"),
+        ("machines: [vm1, vm2]\n", "{enforcement: cgroup, iops: 9}", "enforcement"),
     ],
 )
 def test_what_does_not_go_together_is_refused(more: str, tier: str, words: str) -> None:

@@ -76,11 +76,6 @@ def test_what_must_be_found_there() -> None:
     assert profile("path: /a, mount_options: [noatime]").tier.disk == one_option
 
 
-def test_control_groups_limit_real_disks_too() -> None:
-    found = profile(f"disks: {EACH}", "enforcement: cgroup, iops: 500")
-    assert on(found, 3) == THREE
-
-
 def test_a_row_of_the_catalog_on_disks_of_the_nodes() -> None:
     tier = {"type": "azure/P15", "enforcement": "mounted", "disks": {"node-1": "/a"}}
     texts = {f.name: f.read_text() for f in (ROOT / "profiles/catalog").glob("*.yaml")}
@@ -115,7 +110,12 @@ def test_every_mistake_at_once_and_in_its_place() -> None:
         ("enforcement: mounted", "path: /a, disks: {node-1: /b}", "tier.disks", "not both"),
         ("iops: 9, throughput: 1MB/s", f"disks: {EACH}", "tier.disks", "here it is `emulated`"),
         ("iops: 9, throughput: 1MB/s", "cloud: gcp", "tier.cloud", "`enforcement: mounted`"),
-        ("enforcement: cgroup, iops: 9", "file_system: xfs", "tier.file_system", "`disks` or"),
+        (
+            "enforcement: cgroup, iops: 9",
+            "file_system: xfs",
+            "tier.file_system",
+            "is of `enforcement: mounted`",
+        ),
         ("enforcement: mounted", f"paths: {EACH}", "tier.paths", "unknown key"),
     ],
 )

@@ -100,7 +100,8 @@ def test_every_key_of_a_study_is_documented() -> None:
         published_study.StudyDoubtYaml,
     ]
     for model in models:
-        assert set(model.model_fields) <= documented
+        keys = {field.alias or name for name, field in model.model_fields.items()}
+        assert keys <= documented
     assert set(published_study.FIGURES) == set(published_study.FiguresYaml.model_fields)
 
 

@@ -166,7 +166,6 @@ def test_a_name_given_twice_is_refused(
     ("written", "snapshots"),
     [
         ("copy", Snapshots("copy")),
-        ("reflink", Snapshots("reflink")),
         ("none", Snapshots("none")),
         ("{path: /mnt/other}", Snapshots("elsewhere", path="/mnt/other")),
         ("{save: a | b, restore: c}", Snapshots("command", save="a | b", restore="c")),
@@ -184,7 +183,9 @@ def test_how_snapshots_are_kept(written: str, snapshots: Snapshots) -> None:
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ("sometimes", "'copy', 'reflink' or 'none'"),
+        ("sometimes", "'copy' or 'none'"),
+        ("reflink", "say `copy`"),
+        ("{way: reflink}", "say `copy`"),
         ("{save: a}", "`save` and `restore` belong together"),
         ("{path: /mnt/other, save: a, restore: b}", "give `copy`"),
         ("{}", "give `copy`"),

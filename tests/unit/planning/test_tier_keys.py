@@ -30,8 +30,7 @@ CATALOG = tier_catalog.read(
     {file.name: file.read_text() for file in (ROOT / "profiles/catalog").glob("*.yaml")}
 )
 THEIRS = "{database: existing, replication_factor: 1, existing: {hosts: a}}"
-ON_DISKS = "cgroup on disks"
-KINDS = ("emulated", "cgroup", ON_DISKS, "mounted", "storage-class", "existing", "none")
+KINDS = ("emulated", "cgroup", "mounted", "storage-class", "existing", "none")
 PRICE = {"monthly": 9, "currency": "USD", "region": "x", "as_of": "2026", "source": "a list"}
 LIMITS: dict[str, Any] = {"iops": 500, "throughput": "60MB/s"}
 BURST = {"iops": 900, "duration": "5min"}
@@ -40,15 +39,13 @@ BURST = {"iops": 900, "duration": "5min"}
 LEAST: dict[str, dict[str, Any]] = {
     "emulated": LIMITS,
     "cgroup": LIMITS,
-    ON_DISKS: {**LIMITS, "disks": "/mnt/{node}"},
     "mounted": {"disks": {"data": "/mnt/{node}", "wal": "/wal/{node}"}},
     "storage-class": {"storage_class": "fast"},
     "existing": {},
     "none": {},
 }
-REAL = ("mounted", ON_DISKS)
 HELD_OR_JUDGED = ("emulated", "mounted", "storage-class", "existing")
-DECLARED = (*HELD_OR_JUDGED, "cgroup", ON_DISKS)
+DECLARED = (*HELD_OR_JUDGED, "cgroup")
 
 # key → a value, and the kinds that use it.
 OWN: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -63,14 +60,14 @@ OWN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "storage_class": ("other", ("storage-class",)),
     "size": ("100GiB", ("storage-class",)),
     "allow_retained_volumes": (True, ("storage-class",)),
-    "path": ("/mnt/p15", (*REAL, "cgroup")),
-    "disks": ("/data/{node}", (*REAL, "cgroup")),
-    "file_system": ("xfs", REAL),
-    "mount_options": ("noatime", REAL),
+    "path": ("/mnt/p15", ("mounted",)),
+    "disks": ("/data/{node}", ("mounted",)),
+    "file_system": ("xfs", ("mounted",)),
+    "mount_options": ("noatime", ("mounted",)),
     "cloud": ("azure", ("mounted",)),
     "wal": ({"iops": 90}, ("mounted",)),
-    "allow_root_disk": (True, REAL),
-    "snapshots": ("copy", (*REAL, "storage-class")),
+    "allow_root_disk": (True, ("mounted",)),
+    "snapshots": ("copy", ("mounted", "storage-class")),
     "price": (PRICE, KINDS),
     "source": ("a page", KINDS),
     "as_of": ("2026-01", KINDS),
@@ -116,16 +113,12 @@ def yaml_keys(record: type[RealDiskYaml]) -> set[str]:
 def test_every_key_is_in_the_tables() -> None:
     assert set(OWN) == yaml_keys(TierYaml) - {"enforcement"}
     assert set(ROWS) == yaml_keys(Reference) - {"enforcement", "type"}
-    assert {kind.removesuffix(" on disks") for kind in KINDS} == set(get_args(DiskKind)) - {"dry"}
-
-
-def enforcement(kind: str) -> str:
-    return kind.removesuffix(" on disks")
+    assert set(KINDS) == set(get_args(DiskKind)) - {"dry"}
 
 
 def read(tier: dict[str, Any], kind: str, over: bool) -> Tier:
     """`over`: the enforcement is given over the file, which says another."""
-    wanted = {"enforcement": enforcement(kind)}
+    wanted = {"enforcement": kind}
     other = {"enforcement": "emulated" if kind == "mounted" else "mounted"}
     content = {**tier, **(other if over else wanted)}
     cluster = THEIRS if kind == "existing" else "small"
@@ -176,12 +169,13 @@ def test_each_key_takes_effect_or_is_refused_at_its_place(
     place = "tier.type" if form == "row" and kind == "none" else f"tier.{key}"
     said = {one.where.removeprefix("profiles/x.yaml: "): one.what for one in refused.value.mistakes}
     assert place in said
-    assert f"here it is `{enforcement(kind)}`" in said[place]
+    assert f"here it is `{kind}`" in said[place]
 
 
-def test_the_disk_at_a_path_is_not_replaced_by_an_emulated_one() -> None:
+@pytest.mark.parametrize("way", ["", ", enforcement: cgroup"])
+def test_the_disk_at_a_path_is_not_replaced_by_one_of_ours(way: str) -> None:
     """What `tier: {type: azure/P15, path: …}` says, with the line that is missing."""
-    text = "question: q\ntier: {type: azure/P15, path: /mnt/p15}\ncluster: small\n"
+    text = f"question: q\ntier: {{type: azure/P15, path: /mnt/p15{way}}}\ncluster: small\n"
     with pytest.raises(UsageError) as refused:
         read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
     (mistake,) = refused.value.mistakes
@@ -200,8 +194,7 @@ def test_what_control_groups_do_not_hold_is_not_declared_of_them() -> None:
     ("kind", "places", "real"),
     [
         ("mounted", {"path": "/a"}, True),
-        ("cgroup", {"path": "/a"}, True),
-        ("cgroup", {"disks": {"node-1": NodeDisks("/a")}}, True),
+        ("mounted", {"disks": {"node-1": NodeDisks("/a")}}, True),
         ("cgroup", {}, False),
         ("storage-class", {}, True),
         ("existing", {}, True),
@@ -215,7 +208,6 @@ def test_disks_are_real_that_tierbench_does_not_make(
 ) -> None:
     tier = a_tier("a", "a", kind, 1, 1, **places)
     assert tier.disk.is_real is real
-    assert tier.disk.is_as_bought is (real and kind != "cgroup")
 
 
 # ------------------------------------------------------------------ bursts, caps and real disks
@@ -269,6 +261,12 @@ def test_control_groups_are_stamped_as_approximate() -> None:
         ("{iops: 1100, throughput: 125MB/s, burst_time_scale: 60}", "no burst whose time"),
         (BURSTING + ", burst_time_scale: 0.5}", "burst_time_scale"),
         ("{iops: -5, throughput: 125MB/s}", "tier.iops"),
+        ("{iops: .inf, throughput: 125MB/s}", "nothing here has such a number"),
+        ("{iops: 500, throughput: 0MB/s}", "tier.throughput"),
+        ("{iops: 500, throughput: 1MB/s, read_latency: -1ms}", "tier.read_latency"),
+        ("{iops: 500, throughput: 1MB/s, io_unit: 512B}", "4 KiB to 1 MiB"),
+        (BURSTING.replace("3500", "1100") + "}", "`burst.iops` is not above `iops`"),
+        (BURSTING.replace("30min", "0s") + "}", "tier.burst.duration"),
         ("{iops: 500, throughput: -1MB/s}", "tier.throughput"),
         ("{enforcement: cgroup}", "needs `iops` or `throughput`"),
         ("{enforcement: mounted}", "needs `disks`"),

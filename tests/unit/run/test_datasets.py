@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
 from orchestrator.kernel import mounts
+from orchestrator.parts import NodesData
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
 from orchestrator.run import cache_limit, checks, datasets, observed
@@ -169,17 +170,17 @@ def test_a_load_that_can_go_on_starts_from_its_own_disks(make: Make) -> None:
     left = json.loads((folder / "loading.json").read_text())
     assert left == {"addresses": ["10.0.0.11", "10.0.0.12"], "failure": "Timed out"}
     (folder / "node-1.img").write_text("what was loaded")
-    seen: list[tuple[object, ...]] = []
+    seen: list[NodesData] = []
     loading = campaign.parts.tiers["emulated"].loading  # type: ignore[attr-defined]
 
-    def watched(*arguments: object) -> object:
-        seen.append(arguments)
+    def watched(tier: Tier, data: NodesData, world: World) -> object:
+        seen.append(data)
         assert (folder / "node-1.img").read_text() == "what was loaded"
-        return loading(*arguments)
+        return loading(tier, data, world)
 
     campaign.parts.tiers["emulated"].loading = watched  # type: ignore[attr-defined]
     snapshots = ensure(campaign, nodes=2)
-    assert seen[0][-1] is True and snapshots[0].parent == folder
+    assert seen[0].resumed is True and snapshots[0].parent == folder
     assert (folder / "dataset.json").is_file() and not (folder / "loading.json").exists()
     assert campaign.log.words.count("load") == 2
 

@@ -19,6 +19,7 @@ import pytest
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import Volume
+from orchestrator.parts import NodesData
 from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
@@ -117,11 +118,11 @@ def written(far: Far, snapshots: Sequence[Path]) -> list[Path]:
 
 
 def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: World) -> None:
-    snapshots = EmulatedTier().snapshots(TIER, 2, "key", world)
+    snapshots = EmulatedTier().snapshots(TIER, [1, 1], "key", world)
     folder = snapshots[1].parent
     assert snapshots[1].name == "node-2.img" and folder.parent == FOLDER / "datasets"
     assert folder.name.startswith("key-"), "not the name of a data set of this computer"
-    with EmulatedTier().attached(TIER, [2**30] * 2, snapshots, world) as disks:
+    with EmulatedTier().attached(TIER, NodesData([2**30] * 2, snapshots), world) as disks:
         spec = far.specs["tierbench-disk-node-2"]
     assert (spec.placement, spec.mounts[0].source) == ("node-2", str(FOLDER))
     options = dict(zip(spec.command[1::2], spec.command[2::2], strict=True))
@@ -136,19 +137,19 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
 
 
 def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> None:
-    with EmulatedTier().attached(TIER, [2**30], None, world):
+    with EmulatedTier().attached(TIER, NodesData([2**30]), world):
         command = far.specs["tierbench-disk-node-1"].command
     options = dict(zip(command[1::2], command[2::2], strict=True))
     assert options["--bytes"] == str(2**30) and "--copy-of" not in options
-    with UnlimitedTier().attached(changed(TIER, enforcement="none"), [1, 1], None, world):
+    with UnlimitedTier().attached(changed(TIER, enforcement="none"), NodesData([1, 1]), world):
         pass
     assert [one[2] for one in far.volumes[-2:]] == ["node-1", "node-2"]
 
 
 def test_what_is_loaded_stays_and_a_resumed_load_makes_nothing_anew(far: Far, world: World) -> None:
-    snapshots = EmulatedTier().snapshots(TIER, 1, "key", world)
+    snapshots = EmulatedTier().snapshots(TIER, [1], "key", world)
     for resumed in (False, True):
-        with EmulatedTier().loading(TIER, [2**30], snapshots, world, resumed):
+        with EmulatedTier().loading(TIER, NodesData([2**30], snapshots, resumed), world):
             command = far.specs["tierbench-disk-node-1"].command
         assert command[0] == "raw" and "--temporary" not in command
         assert ("--bytes" in command) != resumed
@@ -157,10 +158,10 @@ def test_what_is_loaded_stays_and_a_resumed_load_makes_nothing_anew(far: Far, wo
 def test_a_copy_that_fails_is_an_error_with_the_containers_words(far: Far, world: World) -> None:
     far.said["tierbench-disk-node-1"] = "cp: error writing: No space left on device"
     far.states["tierbench-disk-node-1"] = "exited (70)"
-    snapshots = EmulatedTier().snapshots(TIER, 1, "key", world)
+    snapshots = EmulatedTier().snapshots(TIER, [1], "key", world)
     with (
         pytest.raises(RunError, match="could not start") as raised,
-        EmulatedTier().attached(TIER, [2**30], snapshots, world),
+        EmulatedTier().attached(TIER, NodesData([2**30], snapshots), world),
     ):
         pass
     assert "No space left" in (raised.value.evidence or "")
@@ -270,11 +271,9 @@ class Loading(FakeTier):
         self._far = far
 
     @contextmanager
-    def loading(
-        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], *_: Any
-    ) -> Iterator[tuple[Volume, ...]]:
-        written(self._far, snapshots)
-        yield tuple(Volume(str(Model(1e6, 1e-6)), "", restored=False) for _ in snapshots)
+    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+        written(self._far, data.snapshots)
+        yield tuple(Volume(str(Model(1e6, 1e-6)), "", restored=False) for _ in data.snapshots)
 
 
 def test_a_data_set_whose_machine_lost_its_snapshot_is_loaded_anew(far: Far, world: World) -> None:

@@ -233,7 +233,7 @@ class BurstDisk(HonestDisk):
     """Does its peak until it has served so many seconds of load, then its base."""
 
     def __init__(self, tier: Tier, lasts_s: float, clock: FakeClock) -> None:
-        super().__init__(expected.at_peak(tier) or tier)
+        super().__init__(expected.at_peak(tier))
         self.__dict__.update(clock=clock, base=HonestDisk(tier), lasts_s=lasts_s, loads=[])
 
     def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:

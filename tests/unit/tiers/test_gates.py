@@ -36,7 +36,7 @@ class Kept(FakeTier):
 
     image = "disk:1"
 
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
+    def gate_identity(self, world: World) -> Mapping[str, Any]:
         return {"image": self.image}
 
 

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.planning import latency_quantiles
-from orchestrator.tiers.common.emulated import latency_tables
+from orchestrator.tiers.common.emulated import disk_server
 from tests import ROOT
 from tests.fakes import fake_world
 
@@ -94,7 +94,7 @@ def table(tmp_path: Path) -> Path:
 
 def written(folder: Path, table: Any) -> Path:
     file = folder / "table"
-    file.write_text(latency_tables.text(table))
+    file.write_bytes(disk_server.table_text(table))
     return file
 
 
@@ -143,9 +143,9 @@ def test_reads_do_not_change_what_writes_draw(server: Server, table: Path) -> No
 
 def test_seeds_of_nodes_differ_and_repeat() -> None:
     world = fake_world()
-    seeds = [latency_tables.seed_of(f"node-{number}", world) for number in (1, 2, 3)]
+    seeds = [disk_server.seed_of(f"node-{number}", world) for number in (1, 2, 3)]
     assert len(set(seeds)) == 3 and all(0 <= seed < 2**53 for seed in seeds)
-    assert seeds == [latency_tables.seed_of(f"node-{number}", world) for number in (1, 2, 3)]
+    assert seeds == [disk_server.seed_of(f"node-{number}", world) for number in (1, 2, 3)]
 
 
 def test_slow_epochs_take_their_share_of_time_and_their_factor(server: Server) -> None:

@@ -12,12 +12,12 @@ import pytest
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common.real import real_disk
+from orchestrator.tiers.common.real import node_places, real_disk
 from orchestrator.tiers.common.real.cloud_metadata import AZURE_URL
 from tests.disk_scripts import Engine
 from tests.fakes import FakePlatform, FarPlatform, completed, fake_world
@@ -75,7 +75,8 @@ def tier(path: Path | str | None, **more: Any) -> Tier:
 
 def believable(root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object) -> Any:
     declared = tier(path, **more)
-    (disk,) = real_disk.found(declared, (), lambda _: needed_bytes, LocalMachine(root)).values()
+    at = node_places.chosen(declared, ())
+    (disk,) = real_disk.found(declared, at, lambda _: needed_bytes, LocalMachine(root)).values()
     return disk
 
 
@@ -167,7 +168,7 @@ def test_each_node_gets_its_own_disk(root: Path, world: World) -> None:
     paths = {"node-1": str(root / "disk"), "node-2": str(root / "with space")}
     mine = {name: NodeDisks(path) for name, path in paths.items()}
     mechanism = mounted.MountedTier()
-    with mechanism.attached(tier(None, disks=mine), [2**20, 2**20], None, world) as disks:
+    with mechanism.attached(tier(None, disks=mine), NodesData([2**20, 2**20]), world) as disks:
         volumes = disks.volumes
         assert [one.device for one in volumes] == ["/dev/nvme0n1p1", "/dev/dm-0"]
         assert [Path(one.name) for one in volumes] == [
@@ -179,7 +180,7 @@ def test_each_node_gets_its_own_disk(root: Path, world: World) -> None:
     assert not (root / "disk/tierbench-data").exists()
     with (
         pytest.raises(UsageError, match="no disk for node-3"),
-        mechanism.attached(tier(None, disks=mine), [2**20] * 3, None, world),
+        mechanism.attached(tier(None, disks=mine), NodesData([2**20] * 3), world),
     ):
         pass
 
@@ -188,7 +189,7 @@ def test_a_node_with_a_disk_for_its_wal(root: Path, world: World) -> None:
     """It may be another node's data disk; each use has a directory of its own."""
     disk, volume = str(root / "disk"), str(root / "with space")
     disks = {"node-1": NodeDisks(disk, wal=volume), "node-2": NodeDisks(volume)}
-    attached = mounted.MountedTier().attached(tier(None, disks=disks), [1, 1], None, world)
+    attached = mounted.MountedTier().attached(tier(None, disks=disks), NodesData([1, 1]), world)
     with attached as made:
         first, second = made.volumes
         assert (first.device, first.wal_device) == ("/dev/nvme0n1p1", "/dev/dm-0")
@@ -250,8 +251,10 @@ def test_another_file_system_than_expected(
 
 def test_all_disks_that_are_wrong_are_named_at_once(root: Path) -> None:
     disks = {"node-1": NodeDisks(str(root / "none")), "node-2": NodeDisks(str(root / "home"))}
+    both = tier(None, disks=disks)
+    at = node_places.chosen(both, list(disks))
     with pytest.raises(UsageError) as raised:
-        real_disk.found(tier(None, disks=disks), list(disks), lambda _: 0, LocalMachine(root))
+        real_disk.found(both, at, lambda _: 0, LocalMachine(root))
     assert [mistake.where for mistake in raised.value.mistakes] == [
         f"node-1 ({root}/none)",
         f"node-2 ({root}/home)",
@@ -280,7 +283,7 @@ def test_the_cloud_is_asked_before_anything_starts_and_in_each_run(
     declared = tier(root / "disk", cloud="azure")
     mechanism.check(declared, world)
     assert "told nothing: no route to host" in world.progress.said[0]  # type: ignore[attr-defined]
-    with mechanism.attached(declared, [1], None, world) as disks:
+    with mechanism.attached(declared, NodesData([1]), world) as disks:
         assert "told nothing" in disks.facts["cloud"]["failure"]
     mechanism.check(tier(root / "disk"), world)
     assert len(asked) == 2

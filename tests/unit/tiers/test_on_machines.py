@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidError
-from orchestrator.kernel import mounts
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import checks
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
-from orchestrator.tiers.common.real import real_disk, restoring, snapshots
+from orchestrator.tiers.common.real import removal, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
@@ -88,8 +87,8 @@ def tier(roots: list[Path]) -> Tier:
 
 
 def loaded(tier: Tier, world: World) -> tuple[Path, ...]:
-    found = restoring.snapshots_of(tier, 2, "key", world)
-    with restoring.loading(tier, SIZES, found, world) as volumes:
+    found = restoring.snapshots_of(tier, SIZES, "key", world)
+    with restoring.loading(tier, NodesData(SIZES, found), world) as volumes:
         for number, volume in enumerate(volumes, 1):
             (Path(volume.name) / "who").write_text(f"node {number}")
     return found
@@ -103,9 +102,9 @@ def test_each_node_starts_from_its_snapshot_on_its_machine(
         True,
         True,
     ]
-    assert restoring.are_there(found, world) and restoring.restores(tier, SIZES, found, world)
+    assert restoring.are_there(found, world) and restoring.snapshots_of(tier, SIZES, "key", world)
     for _ in range(2):
-        with restoring.attached(tier, SIZES, found, world) as disks:
+        with restoring.attached(tier, NodesData(SIZES, found), world) as disks:
             for number, volume in enumerate(disks.volumes, 1):
                 file = Path(volume.name) / "who"
                 assert file.read_text() == f"node {number}"
@@ -120,13 +119,13 @@ def test_each_node_starts_from_its_snapshot_on_its_machine(
 
 def test_caches_of_this_computer_are_not_those_of_the_machines(tier: Tier, world: World) -> None:
     shell: Any = world.shell
-    with restoring.attached(tier, SIZES, loaded(tier, world), world):
+    with restoring.attached(tier, NodesData(SIZES, loaded(tier, world)), world):
         assert not any("drop_caches" in argv[-1] for argv in shell.asked)
 
 
 def test_snapshots_are_removed_from_each_machine(tier: Tier, world: World) -> None:
     found = loaded(tier, world)
-    removed = restoring.forget((), world)
+    removed = removal.forget((), world)
     assert [one.machine for one in removed if snapshots.FOLDER in one.place] == ["vm1", "vm2"]
     assert not restoring.are_there(found, world)
 
@@ -145,12 +144,12 @@ def test_only_what_fails_at_a_disk_is_said_of_its_machine(
 ) -> None:
     with (
         pytest.raises(NodeError, match=r"^node-2 died$"),
-        restoring.attached(tier, SIZES, None, world),
+        restoring.attached(tier, NodesData(SIZES), world),
     ):
         raise NodeError("node-2 died")
     with (
         pytest.raises(VoidError, match=r"^vm2: the disk /dev/sdb vanished"),
-        restoring.attached(tier, SIZES, None, world),
+        restoring.attached(tier, NodesData(SIZES), world),
     ):
         (roots[1] / "proc/self/mountinfo").write_text("22 1 8:2 / / rw - ext4 /dev/sda2 rw\n")
 
@@ -164,12 +163,12 @@ def test_disks_whose_machines_are_not_told_need_one_machine(tier: Tier, world: W
 def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) -> None:
     asked: list[str] = []
 
-    def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks, there: World) -> Gate:
+    def take(judged: Tier, disks: Disks, there: World, **_: bool) -> Gate:
         asked.append(there.machine.name)
         check = GateCheck("IOPS", "1/s", 100.0, 99.0, 5.0, "ok")
         return Gate(judged.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 1.0})
 
-    gate = real_disk.take_each(tier, world, False, take)
+    gate = MountedTier(take=take).gate(tier, world)
     assert asked == ["vm1", "vm2"]
     assert [check.nodes for check in gate.checks] == [("node-1",), ("node-2",)]
     for check, key in zip(gate.checks, gate.device["disks"], strict=True):

@@ -18,7 +18,7 @@ from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
 from orchestrator.tier import LatencyModel, SlowEpochs
-from orchestrator.tiers.common.emulated import disk_server, latency_tables
+from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
 from orchestrator.tiers.common.gate import expected, fio_jobs
 from orchestrator.tiers.common.real import real_disk, recording
@@ -53,7 +53,7 @@ def test_slow_epochs_are_limits_of_the_device() -> None:
 def test_the_server_gets_both_tables_and_a_seed(tmp_path: Path) -> None:
     class Ready(FakePlatform):
         def logs(self, name: str, tail: int | None = None) -> str:
-            limits = {"latency_seed": latency_tables.seed_of("node-1", world)}
+            limits = {"latency_seed": disk_server.seed_of("node-1", world)}
             ready = {"device": "/dev/loop0", "latency_table_points": points, "limits": limits}
             return json.dumps(ready)
 
@@ -67,7 +67,7 @@ def test_the_server_gets_both_tables_and_a_seed(tmp_path: Path) -> None:
         }
         options = dict(zip(command[1::2], command[2::2], strict=True))
         assert options["--read-quantiles"] == "/latencies/read"
-        assert options["--latency-seed"] == str(latency_tables.seed_of("node-1", world))
+        assert options["--latency-seed"] == str(disk_server.seed_of("node-1", world))
     points = [0, 0]
     with pytest.raises(GateError, match=r"tables of \[0, 0\] points"), serving(tmp_path, world):
         pass

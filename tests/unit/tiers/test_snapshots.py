@@ -6,7 +6,6 @@ Only what a container does (to see the machine's paths below /host) is done here
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -15,20 +14,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
+from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
+from orchestrator.parts import NodesData
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import NodeDisks, Snapshots, Tier
-from orchestrator.tiers.common.real import (
-    node_directories,
-    node_places,
-    real_disk,
-    removal,
-    restoring,
-    snapshots,
-)
+from orchestrator.tiers.common.real import node_places, real_disk, removal, restoring, snapshots
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
 from tests.fakes import fake_world, this_machine_has
@@ -68,8 +61,8 @@ def real_tier(root: Path, way: Snapshots | None = None) -> Tier:
 
 def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
     """Loads a little on two nodes; returns the snapshots."""
-    found = restoring.snapshots_of(tier, 2, "key", world)
-    with restoring.loading(tier, SIZES, found, world, resumed) as volumes:
+    found = restoring.snapshots_of(tier, SIZES, "key", world)
+    with restoring.loading(tier, NodesData(SIZES, found, resumed), world) as volumes:
         for number, volume in enumerate(volumes, 1):
             assert volume.kept and volume.restored == resumed
             file = Path(volume.name) / "base" / "1"
@@ -82,7 +75,7 @@ def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
 
 
 def attach(tier: Tier, found: Sequence[Path], world: World) -> Any:
-    return restoring.attached(tier, SIZES, found, world)
+    return restoring.attached(tier, NodesData(SIZES, found), world)
 
 
 EVERY_WAY = pytest.mark.parametrize("way", ["copy", "elsewhere", "command"])
@@ -170,24 +163,24 @@ def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
     root: Path, world: World
 ) -> None:
     tier = real_tier(root)
-    found = restoring.snapshots_of(tier, 1, "key", world)
-    with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
+    found = restoring.snapshots_of(tier, SIZES[:1], "key", world)
+    with restoring.loading(tier, NodesData(SIZES[:1], found), world) as (volume,):
         (Path(volume.name) / "data").touch()
         before = (Path(volume.name) / "data").stat().st_ino
     assert (found[0] / "data").stat().st_ino == before
-    with restoring.attached(tier, SIZES[:1], found, world) as disks:
+    with restoring.attached(tier, NodesData(SIZES[:1], found), world) as disks:
         assert (Path(disks.volumes[0].name) / "data").stat().st_ino != before
 
 
 def test_the_wal_of_a_node_is_kept_with_its_data(root: Path, world: World) -> None:
     disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "other"))}
     tier = changed(real_tier(root), path=None, disks=disks)
-    found = restoring.snapshots_of(tier, 1, "key", world)
+    found = restoring.snapshots_of(tier, SIZES[:1], "key", world)
     assert [one.name for one in found] == ["node-1", "node-1-wal"]
-    with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
+    with restoring.loading(tier, NodesData(SIZES[:1], found), world) as (volume,):
         (Path(volume.name) / "table").write_text("data")
         (Path(volume.wal) / "segment").write_text("WAL")
-    with restoring.attached(tier, SIZES[:1], found, world) as restored:
+    with restoring.attached(tier, NodesData(SIZES[:1], found), world) as restored:
         (volume,) = restored.volumes
         assert (Path(volume.name) / "table").read_text() == "data"
         assert volume.wal.startswith(str(root / "other"))
@@ -199,7 +192,7 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 ) -> None:
     tier = real_tier(root)
     found = load(tier, world)
-    with pytest.raises(KeyError), restoring.loading(tier, SIZES, found, world):
+    with pytest.raises(KeyError), restoring.loading(tier, NodesData(SIZES, found), world):
         raise KeyError
     assert not any(one.exists() for one in found), "the one before is gone too: it was not wanted"
     load(tier, world)
@@ -208,7 +201,7 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 
 def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, world: World) -> None:
     tier = real_tier(root, given("elsewhere", root))
-    folder = restoring.snapshots_of(tier, 2, "key", world)[0].parent
+    folder = restoring.snapshots_of(tier, SIZES, "key", world)[0].parent
     assert marked.make(str(folder), removal.owner(world)) == ""
     for name in ("node-1", "node-2.partial"):
         (folder / name / "left").mkdir(parents=True)
@@ -220,17 +213,19 @@ def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, worl
 def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world: World) -> None:
     other = Snapshots("elsewhere", path=str(root / "other"))
     one, two = real_tier(root), changed(real_tier(root), path=str(root / "other"))
-    paths = [restoring.snapshots_of(tier, 2, "key", world) for tier in (one, two)]
+    paths = [restoring.snapshots_of(tier, SIZES, "key", world) for tier in (one, two)]
     assert paths[0][0].parent.name != paths[1][0].parent.name
     shared = [
-        restoring.snapshots_of(changed(tier, snapshots=other), 2, "key", world)
+        restoring.snapshots_of(changed(tier, snapshots=other), SIZES, "key", world)
         for tier in (one, changed(two, path=str(root)))
     ]
     assert shared[0] == shared[1]
     elsewhere = replace(world, cache=root)
-    assert restoring.snapshots_of(one, 2, "key", elsewhere) != paths[0]
+    assert restoring.snapshots_of(one, SIZES, "key", elsewhere) != paths[0]
     by_command = changed(one, snapshots=given("command", root))
-    assert restoring.snapshots_of(by_command, 1, "key", world)[0].is_relative_to(world.cache)
+    assert restoring.snapshots_of(by_command, SIZES[:1], "key", world)[0].is_relative_to(
+        world.cache
+    )
 
 
 @pytest.mark.parametrize(
@@ -239,7 +234,6 @@ def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world
         (Snapshots("elsewhere", path="{}/none"), UsageError, "not a directory"),
         (Snapshots("elsewhere", path="{}/disk/below"), UsageError, "the disk that is measured"),
         (Snapshots("elsewhere", path="{}/foreign"), UsageError, "was not made by tierbench"),
-        (Snapshots("reflink"), UnavailableError, "has no reflinks"),
         (Snapshots("copy"), None, ""),
         (Snapshots("none"), None, ""),
     ],
@@ -252,35 +246,28 @@ def test_ways_that_cannot_be_meant(
     way = replace(way, path=way.path.format(root) if way.path else None)
     tier = real_tier(root, way)
     disk = real_disk.believable(tier, tier.disk.path or "", 0, world.machine)
-    if way.way == "reflink" and _reflinks(root):
-        pytest.skip("the file system of this test has reflinks")
     with pytest.raises(error, match=words) if error else nullcontext():
         snapshots.check(tier, [disk], world)
     assert not list((root / "disk").glob(".tierbench*"))
-
-
-def _reflinks(folder: Path) -> bool:
-    (folder / "a").touch()
-    argv = ["cp", "--reflink=always", str(folder / "a"), str(folder / "b")]
-    return subprocess.run(argv, check=False, capture_output=True).returncode == 0
 
 
 def test_without_room_for_a_copy_every_run_loads(
     root: Path, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tier = real_tier(root)
-    found = restoring.snapshots_of(tier, 2, "key", world)
+    found = restoring.snapshots_of(tier, SIZES, "key", world)
     this_machine_has(monkeypatch, free_bytes=4 * SIZES[0])
-    assert restoring.restores(tier, SIZES, found, world)
+    assert restoring.snapshots_of(tier, SIZES, "key", world)
     this_machine_has(monkeypatch, free_bytes=4 * SIZES[0] - 1)
-    assert not restoring.restores(tier, SIZES, found, world)
+    assert not restoring.snapshots_of(tier, SIZES, "key", world)
     assert "each run loads its data" in world.progress.said[0]  # type: ignore[attr-defined]
     for one in found:
         one.mkdir(parents=True)
-    assert restoring.restores(tier, SIZES, found, world), "there already"
+    assert restoring.snapshots_of(tier, SIZES, "key", world), "there already"
     said = changed(tier, snapshots=Snapshots("copy"))
-    assert restoring.restores(said, SIZES, [], world), "its space is checked before the campaign"
-    assert not restoring.restores(changed(tier, snapshots=Snapshots("none")), SIZES, [], world)
+    assert restoring.snapshots_of(said, SIZES, "key", world), "checked before the campaign"
+    unkept = changed(tier, snapshots=Snapshots("none"))
+    assert not restoring.snapshots_of(unkept, SIZES, "key", world)
 
 
 def test_a_copy_takes_the_space_of_the_data_once_more(root: Path, world: World) -> None:
@@ -315,7 +302,8 @@ def test_values_never_become_a_part_of_a_command(root: Path, world: World) -> No
     path = root / "disk; touch evil"
     path.mkdir()
     tier = real_tier(root, Snapshots("command", save='echo "$TIERBENCH_PATH"', restore="true"))
-    said = snapshots.by_command("save", tier, path, path, ["node-1"], "key", world)
+    directories, taken = {path / node_places.FOLDER / "node-1": path}, [root / "key/node-1.saved"]
+    said = snapshots.by_command("save", tier, path, directories, taken, world)
     assert said["output"] == f"{path}\n"
     assert isinstance(world.shell, Shell) and world.shell.asked == [
         ("bash", "-c", 'echo "$TIERBENCH_PATH"')
@@ -334,18 +322,18 @@ def test_a_disk_that_writes_on_is_waited_for(root: Path, world: World) -> None:
             return IDLE.format(next(counts, 10_010), next(in_flight, 0))
 
     world.platform._machine = Busy(root)  # type: ignore[attr-defined]
-    facts = node_directories.after_copying(["sdb"], [root / "disk"], world)
+    facts = restoring.after_copying(["sdb"], [root / "disk"], world)
     assert (facts["quiet"], facts["quiet_wait_s"]) == (True, 1.8), "a second after the fifth look"
 
 
 @pytest.mark.parametrize("in_flight", [0, 1])
 def test_a_disk_that_never_rests_is_said_not_to(root: Path, world: World, in_flight: int) -> None:
     (root / "proc/diskstats").write_text(IDLE.format(7, in_flight))
-    facts = node_directories.after_copying(["sdb"], [root / "disk"], world)
+    facts = restoring.after_copying(["sdb"], [root / "disk"], world)
     assert facts["quiet"] is (in_flight == 0)
     assert bool(world.progress.said) is (in_flight == 1)  # type: ignore[attr-defined]
     (root / "proc/diskstats").write_text("")
-    assert node_directories.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
+    assert restoring.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
 
 
 # ------------------------------------------------------------------ left behind

@@ -75,24 +75,6 @@ def test_a_bucket_that_starts_empty_stays_empty(start_pct: float, length: float 
     assert "bytes-burst" not in limits
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"iops": -5}, "iops is -5"),
-        ({"bytes_per_s": 0}, "bytes_per_s is 0"),
-        ({"read_latency_s": -0.001}, "read_latency_s is -0.001"),
-        ({"iops": float("inf")}, "iops is inf"),
-        ({"io_unit_bytes": 512}, "io_unit is 512"),
-        ({"burst": Burst(1000, None, 30, 100)}, "burst.iops is 1000, not above its base of 1100"),
-        ({"burst": Burst(3500, None, 0, 100)}, "burst.duration is 0 s"),
-        ({"burst": Burst(3500, None, 30, 101)}, "burst.start is 101 %"),
-    ],
-)
-def test_impossible_limits_are_refused(wrong: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        emulated._check_limits(changed(PREMIUM, **wrong))
-
-
 def test_a_kernel_without_fuse(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/loop-control").touch()
@@ -241,12 +223,13 @@ def test_each_limit_gets_its_verdict() -> None:
     jobs = [job("iops-read", 1100 * 4096), job("iops-write", 900 * 4096)]
     jobs.append(job("iops-mixed", 2200 * 4096))
     faster = "faster than declared (cache or burst)"
-    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32, True)) == [
+    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32)) == [
         (1100, "ok"),
         (1100, "slow"),
         (1100, faster),
     ]
-    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32, False))[2] == (None, "not declared")
+    apart = changed(PREMIUM, enforcement="cgroup")
+    assert verdicts(truth_gate._iops(apart, jobs, 32))[2] == (None, "not declared")
 
 
 def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
@@ -324,17 +307,12 @@ def test_a_calm_machine_has_no_excuse() -> None:
 
 def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
     world = fake_world(cache=tmp_path)
-    files = EmulatedTier().snapshots(PREMIUM, 12, "key", world)
+    files = EmulatedTier().snapshots(PREMIUM, [1] * 12, "key", world)
     assert [file.name for file in files] == [f"node-{number}.img" for number in range(1, 13)]
-    assert CgroupTier().snapshots(PREMIUM, 12, "key", world) == files
-    assert all(one.restores(PREMIUM, [1], files, world) for one in (EmulatedTier(), CgroupTier()))
-    real = changed(PREMIUM, enforcement="cgroup", path=str(tmp_path))
-    on_disk = tmp_path / "tierbench-snapshots"
-    for mechanism in (CgroupTier(), mounted.MountedTier()):
-        (directory,) = mechanism.snapshots(real, 1, "key", world)
-        assert directory.is_relative_to(on_disk) and mechanism.restores(
-            real, [1], [directory], world
-        )
+    assert CgroupTier().snapshots(PREMIUM, [1] * 12, "key", world) == files
+    real = changed(PREMIUM, enforcement="mounted", path=str(tmp_path))
+    (directory,) = mounted.MountedTier().snapshots(real, [1], "key", world)
+    assert directory.is_relative_to(tmp_path / "tierbench-snapshots")
     assert not isinstance(tier_mechanisms()["none"], Restorable)
 
 
@@ -345,12 +323,11 @@ def test_where_disks_take_space(tmp_path: Path) -> None:
         "node-2": NodeDisks("/mnt/b"),
         "node-3": NodeDisks("/mnt/b"),
     }
-    limited = changed(PREMIUM, enforcement="cgroup")
-    spread, here = changed(limited, disks=disks), changed(limited, path="/mnt/a")
+    real = changed(PREMIUM, enforcement="mounted")
+    spread, here = changed(real, disks=disks), changed(real, path="/mnt/a")
     assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(PREMIUM, 3, world) == {tmp_path: 6}
-    assert CgroupTier().places(here, 3, world) == {Path("/mnt/a"): 3}
-    assert CgroupTier().places(spread, 3, world) == {Path("/mnt/a"): 1, Path("/mnt/b"): 2}
+    assert mounted.MountedTier().places(here, 3, world) == {Path("/mnt/a"): 3}
     assert mounted.MountedTier().places(spread, 3, world) == {Path("/mnt/a"): 1, Path("/mnt/b"): 2}
     assert not isinstance(tier_mechanisms()["existing"], TakesSpace | KeepsGate)
     assert not isinstance(tier_mechanisms()["none"], TakesSpace | KeepsGate | Restorable)

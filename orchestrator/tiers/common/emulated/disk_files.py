@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import TierbenchError
+from orchestrator.parts import NodesData
+from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, of_nodes
 from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
@@ -60,24 +62,17 @@ def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
         machines = sorted(machine.name for machine in of_nodes(world.platform))
         name = removal.named(name, world, socket.gethostname(), *machines)
     folder = _folder(world) / _DATASETS / name
-    return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
+    return tuple(folder / f"{node}.img" for node in node_names(nodes))
 
 
-def of_run(
-    sizes_bytes: Sequence[int], copies_of: Sequence[Path] | None, world: World
-) -> tuple[DiskFile, ...]:
+def of_run(data: NodesData, world: World) -> tuple[DiskFile, ...]:
     """One file per node, empty or a copy of its snapshot, in place of what a killed run left."""
-    sources: Sequence[Path | None] = copies_of or [None] * len(sizes_bytes)
+    sources: Sequence[Path | None] = data.snapshots or [None] * len(data.sizes_bytes)
     folder = _disks(world)
+    nodes = zip(node_names(len(sources)), data.sizes_bytes, sources, strict=True)
     return tuple(
-        DiskFile(
-            folder / f"node-{number}.img",
-            f"node-{number}",
-            copy_of=source,
-            size_bytes=None if source else size_bytes,
-            temporary=True,
-        )
-        for number, (size_bytes, source) in enumerate(zip(sizes_bytes, sources, strict=True), 1)
+        DiskFile(folder / f"{node}.img", node, source, None if source else size_bytes, True)
+        for node, size_bytes, source in nodes
     )
 
 
@@ -87,13 +82,11 @@ def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
     return (DiskFile(path, placement, size_bytes=GATE_BYTES, temporary=True),)
 
 
-def of_load(
-    sizes_bytes: Sequence[int], paths: Sequence[Path], resumed: bool
-) -> tuple[DiskFile, ...]:
+def of_load(data: NodesData) -> tuple[DiskFile, ...]:
     """The snapshots themselves, empty unless an earlier load has left them."""
     return tuple(
-        DiskFile(path, f"node-{number}", size_bytes=None if resumed else size_bytes)
-        for number, (path, size_bytes) in enumerate(zip(paths, sizes_bytes, strict=True), 1)
+        DiskFile(path, path.stem, size_bytes=None if data.resumed else size_bytes)
+        for path, size_bytes in zip(data.snapshots, data.sizes_bytes, strict=True)
     )
 
 
@@ -174,14 +167,8 @@ def _there(
 
 
 def _container(number: int, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
-    return ContainerSpec(
-        name=f"{world.scope}-{name}-node-{number}",
-        image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=(argv[0],),
-        command=tuple(argv[1:]),
-        role="disk-files",
-        placement=f"node-{number}",
-    )
+    name, node = f"{world.scope}-{name}-node-{number}", f"node-{number}"
+    return own_images.container("disk", name, argv, world, role="disk-files", placement=node)
 
 
 def _folder(world: World) -> Path:

@@ -7,31 +7,34 @@ mounts nothing itself. docs/DISKS.md says what happens inside.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
 from orchestrator.model import Node, Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.common.machines import kernels, of_nodes
-from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
+from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
-from orchestrator.tier import LatencyModel
-from orchestrator.tiers.common.emulated import disk_files, latency_tables
+from orchestrator.tier import LatencyModel, Quantiles, Tier
+from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
 from orchestrator.tiers.common.real import removal
 
 Limits = Mapping[str, int | float]  # by the names that the server gives them, dashes as there
 
 STANDING_ROLE = "standing-disk"  # apart from the disks of a run
+_TABLES = "/latencies"  # in its container, from which latencies are drawn
 _READY_S = 30.0
 _COPY_S = 3600.0
 _IMAGE_IS_THERE = "device: the image is there"  # as the container logs it
@@ -47,11 +50,9 @@ _NODE_DISK = re.compile(r"-disk-node-(\d+)$")
 def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> None:
     """UnavailableError if a machine lacks one of `devices`; each is given with its kernel
     module."""
-    at_once.each(lambda machine: _need_of(machine, devices), machines)
 
-
-def _need_of(machine: Machine, devices: Sequence[tuple[str, str]]) -> None:
-    for device, module in devices:
+    def look(on: tuple[Machine, tuple[str, str]]) -> None:
+        machine, (device, module) = on
         try:
             is_there = machine.exists(device)
         except OSError as error:
@@ -66,6 +67,8 @@ def _need_of(machine: Machine, devices: Sequence[tuple[str, str]]) -> None:
                 advice=f"`modprobe {module}` there, or use a profile with `enforcement: none`",
             )
 
+    at_once.each(look, product(machines, devices))
+
 
 def create(file: Path, size_bytes: int, world: World) -> None:
     """Makes a file on this computer with an empty file system. RunError if it cannot be made."""
@@ -77,14 +80,23 @@ def create(file: Path, size_bytes: int, world: World) -> None:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
 
-@contextmanager
-def loading(
-    sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World, resumed: bool = False
-) -> Iterator[tuple[Volume, ...]]:
-    """What `Restorable.loading` promises: the devices are those of the snapshots themselves."""
-    files = disk_files.of_load(sizes_bytes, snapshots, resumed)
-    with devices("raw", files, {}, world, restored=resumed, kept=True) as disks:
-        yield disks.volumes
+class OnFiles:
+    """What tiers on files of ours have in common: of `Restorable` and `TakesSpace`."""
+
+    def snapshots(
+        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+    ) -> tuple[Path, ...]:
+        return disk_files.snapshots(len(sizes_bytes), name, world)
+
+    @contextmanager
+    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+        """The devices are those of the snapshots themselves."""
+        files = disk_files.of_load(data)
+        with devices("raw", files, {}, world, restored=data.resumed, kept=True) as disks:
+            yield disks.volumes
+
+    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
+        return disk_files.places(nodes, world)
 
 
 @contextmanager
@@ -103,7 +115,7 @@ def devices(
     what its latencies are drawn from instead of being constant."""
     # Each measures its overhead when it begins: two on one machine would disturb each other.
     in_turn = len(files) > 1 and kernels(of_nodes(world.platform)) < len(files)
-    brackets = [_on_volume(verb, file, limits, latency, world) for file in files]
+    brackets = [_served(verb, file, limits, latency, world) for file in files]
     with at_once.entered(brackets, in_turn) as served:
         volumes = tuple(replace(volume, restored=restored, kept=kept) for volume, _ in served)
         overheads = {
@@ -112,18 +124,6 @@ def devices(
             if volume.server is not None
         }
         yield Disks(volumes, {**served[-1][1], "overhead_us": overheads})
-
-
-@contextmanager
-def _on_volume(
-    verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
-) -> Iterator[tuple[Volume, dict[str, Any]]]:
-    """The volume on the device of `file`, and what its server reported."""
-    name = f"{world.scope}-{file.path.stem}"
-    with _serving(verb, file, limits, latency, world) as (node, facts):
-        device = str(facts["device"])
-        with world.platform.volume(name, device, "xfs", file.placement):
-            yield Volume(name, device, False, server=node, placement=file.placement), facts
 
 
 def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
@@ -139,19 +139,24 @@ def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
 
 
 @contextmanager
-def _serving(
+def _served(
     verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
-) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """The container that makes and serves `file`, and what it reported when its device was
-    ready."""
-    name, disk = f"{world.scope}-disk-{file.path.stem}", file.path.stem
+) -> Iterator[tuple[Volume, dict[str, Any]]]:
+    """The volume on the device of `file`, which a container makes and serves, and what that
+    reported when its device was ready."""
+    disk = file.path.stem
+    name, volume = f"{world.scope}-disk-{disk}", f"{world.scope}-{disk}"
     command = (verb, "--image", disk_files.inside(file.path, world), *_made(file, world))
     spec = _spec(name, command, disk_files.mounted(world), world)
     limits, spec = _limited(replace(spec, placement=file.placement), disk, limits, latency, world)
     with world.platform.running(spec) as container:
         if file.copy_of is not None:
-            _await_image(name, world)
-        yield _ready(container, f"disk-{disk}", limits, latency, world)
+            late = f"the data set could not be copied for {name} within {_COPY_S:g} s"
+            _await(_IMAGE_IS_THERE, container, _COPY_S, late, world.clock)
+        node, facts = _ready(container, f"disk-{disk}", limits, latency, world)
+        device = str(facts["device"])
+        with world.platform.volume(volume, device, "xfs", file.placement):
+            yield Volume(volume, device, False, server=node, placement=file.placement), facts
 
 
 def _made(file: DiskFile, world: World) -> Iterator[str]:
@@ -183,34 +188,60 @@ def _limited(
     spec: ContainerSpec, disk: str, limits: Limits, latency: LatencyModel | None, world: World
 ) -> tuple[Limits, ContainerSpec]:
     """The container with its limits, and all limits that it must then say it enforces."""
+    tables: dict[str, bytes] = {}
     if latency is not None:
-        limits = {**limits, "latency-seed": latency_tables.seed_of(disk, world)}
+        limits = {**limits, "latency-seed": seed_of(disk, world)}
+        tables = {"read": table_text(latency.read), "write": table_text(latency.write)}
     options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
-    folders = {}
-    if latency is not None:
-        options += latency_tables.OPTIONS
-        folders = latency_tables.files(latency)
+    options += [part for way in tables for part in (f"--{way}-quantiles", f"{_TABLES}/{way}")]
+    folders = {_TABLES: tables} if tables else {}
     return limits, replace(spec, command=(*spec.command, *options), folders=folders)
 
 
-def _await_image(container: str, world: World) -> None:
-    """Waits while the container copies its image."""
+def seed_of(disk: str, world: World) -> int:
+    """The seed of what a disk draws: another for each disk, the same in the same repetition."""
+    name = f"{world.seed}/{disk}"
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:6])
+
+
+def table_text(table: Quantiles) -> bytes:
+    """A table of quantiles as the server reads it: lines "probability latency_us"."""
+    return "".join(f"{p!r} {latency_s * 1e6:.3f}\n" for p, latency_s in table).encode()
+
+
+def _await(line: str, container: Container, deadline_s: float, late: str, clock: Clock) -> str:
+    """The first line of its log that begins so. RunError if it ends before, or with `late`."""
+    found = ""
 
     def is_there() -> bool:
-        _raise_if_ended(container, world)
-        return _IMAGE_IS_THERE in world.platform.container(container).logs()
+        nonlocal found
+        found = next((one for one in container.logs().splitlines() if one.startswith(line)), "")
+        if not found and container.state() != "running":
+            raise RunError(
+                f"the disk {container.name} could not start",
+                evidence=container.logs(tail=20),
+                advice="`tierbench doctor` says what the kernel lacks",
+            )
+        return bool(found)
 
-    if not wait_until(is_there, deadline_s=_COPY_S, clock=world.clock, every_s=0.1):
-        raise RunError(f"the data set could not be copied for {container} within {_COPY_S:g} s")
+    if not wait_until(is_there, deadline_s=deadline_s, clock=clock, every_s=0.05):
+        raise RunError(late)
+    return found
 
 
 def _ready(
     container: Container, node: str, limits: Limits, latency: LatencyModel | None, world: World
 ) -> tuple[Node, dict[str, Any]]:
     """Waits for the device; returns the server as a node, and what it reported."""
-    ready = _wait_ready(container.name, world)
+    late = f"the disk {container.name} was not ready within {_READY_S:g} s"
+    ready: dict[str, Any] = json.loads(_await("{", container, _READY_S, late, world.clock))
     read_back(container.name, limits, ready.get("limits") or {})
-    latency_tables.check(latency, ready)
+    points = [len(latency.read), len(latency.write)] if latency else [0, 0]
+    reported = ready.get("latency_table_points") or [0, 0]
+    if [int(count or 0) for count in reported] != points:
+        raise GateError(
+            f"the emulated disk draws latencies from tables of {reported} points, expected {points}"
+        )
     server = Node(
         name=node,
         role="disk",
@@ -256,11 +287,11 @@ def _message(text: str) -> str:
 def fio_container(name: str, role: str, volume: Volume, world: World) -> ContainerSpec:
     """A container with fio, our jobs and the volume, held to the volume's caps as a database is."""
     jobs = filter(Path.is_file, sorted((world.root / "workloads" / "fio").glob("*")))
-    return ContainerSpec(
-        name=name,
-        image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=("sleep",),
-        command=("infinity",),
+    return own_images.container(
+        "disk",
+        name,
+        ("sleep", "infinity"),
+        world,
         role=role,
         init=True,
         stop_timeout_s=1,
@@ -292,32 +323,6 @@ def _spec(name: str, command: tuple[str, ...], images: Mount, world: World) -> C
 def plain(value: int | float) -> str:
     """A number as the device reads it: no exponent, no trailing zeros."""
     return str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0").rstrip(".")
-
-
-def _wait_ready(container: str, world: World) -> dict[str, Any]:
-    """Returns the first line of JSON that the container logs."""
-    report: dict[str, Any] = {}
-
-    def ready() -> bool:
-        for line in world.platform.container(container).logs().splitlines():
-            if line.startswith("{"):
-                report.update(json.loads(line))
-                return True
-        _raise_if_ended(container, world)
-        return False
-
-    if not wait_until(ready, deadline_s=_READY_S, clock=world.clock, every_s=0.05):
-        raise RunError(f"the disk {container} was not ready within {_READY_S:g} s")
-    return report
-
-
-def _raise_if_ended(container: str, world: World) -> None:
-    if world.platform.container(container).state() != "running":
-        raise RunError(
-            f"the disk {container} could not start",
-            evidence=world.platform.container(container).logs(tail=20),
-            advice="`tierbench doctor` says what the kernel lacks",
-        )
 
 
 def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> None:

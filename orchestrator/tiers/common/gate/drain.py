@@ -47,7 +47,7 @@ class Credit:
 
     def __init__(self, tier: Tier, world: World) -> None:
         self._tier, self._world = tier, world
-        self._peak = expected.at_peak(tier) or tier
+        self._peak = expected.at_peak(tier)
         self._done: list[Drained] = []
         self.base = tier.without_burst()
         self.ramp_s = max(

@@ -66,17 +66,13 @@ def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
     return depth / mean_s if mean_s else None
 
 
-def at_peak(tier: Tier) -> Tier | None:
-    """The tier while it has burst credit; None without burst."""
-    limits = tier.limits
-    if limits.burst is None:
-        return None
-    peak = replace(
-        limits,
-        iops=limits.burst.iops or limits.iops,
-        bytes_per_s=limits.burst.bytes_per_s or limits.bytes_per_s,
-    )
-    return replace(tier, limits=peak)
+def at_peak(tier: Tier) -> Tier:
+    """The tier while it has burst credit, if it bursts."""
+    limits, burst = tier.limits, tier.limits.burst
+    if burst is None:
+        return tier
+    iops, rate = burst.iops or limits.iops, burst.bytes_per_s or limits.bytes_per_s
+    return replace(tier, limits=replace(limits, iops=iops, bytes_per_s=rate))
 
 
 def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:

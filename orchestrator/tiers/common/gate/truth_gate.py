@@ -14,24 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tier import Cgroup, Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import host_load
-from orchestrator.tiers.common.gate import drain, expected
+from orchestrator.tiers.common.gate import drain, expected, fio_jobs
 from orchestrator.tiers.common.gate.drain import Credit
-from orchestrator.tiers.common.gate.fio_jobs import (
-    FioContainer,
-    Jobs,
-    StartFio,
-    bytes_per_s,
-    fio_on,
-    in_ms,
-    median_s,
-    random_reads,
-)
+from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
 from orchestrator.units import parse_seconds
 
 RATE_TOLERANCE_PCT = 5.0
@@ -79,13 +71,11 @@ def take(
     *,
     thorough: bool = False,
     quick: Effort = QUICK,
-    caps_total: bool = True,
     drained: bool = False,
-    start: StartFio = fio_on,
+    start: StartFio = fio_jobs.fio_on,
 ) -> Gate:
     """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
 
-    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured.
     `drained`: burst credit is used up first, and only the base limits count. Facts of the disk and
     how busy the machine was become the gate's `device`.
     """
@@ -95,37 +85,52 @@ def take(
     with start(volume, world) as fio:
         effort = THOROUGH if thorough else quick
         checks, checked_s = [], {}
-        for check in _checks(tier, fio, effort, caps_total, world, credit):
+        for check in _checks(tier, fio, effort, world, credit):
             checks.append(check)
             checked_s[check.quantity] = world.clock.now()
     load = host_load.since(before, host_load.read(volume, world))
-    apart = {} if caps_total else {"total_cap": False}
+    apart = {"total_cap": False} if isinstance(tier.disk, Cgroup) else {}
     more = {**apart, **load, "checked_s": checked_s}
     if credit:
         more["drained"] = credit.recorded()
     return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
 
 
-def _checks(
+def of_disks(
     tier: Tier,
-    fio: FioContainer,
-    effort: Effort,
-    caps_total: bool,
+    mechanism: Mapping[str, Any],
+    taken: Sequence[tuple[str, str, tuple[str, ...], Gate]],
     world: World,
-    credit: Credit | None,
+) -> Gate:
+    """The gates of several disks as one: its checks say which disk they are of, and its facts are
+    those of all, with how busy a machine was at the worst. `taken`: by which key records know each
+    disk, its title, the nodes that use it, and its gate."""
+    checks = tuple(
+        replace(check, disk=title, nodes=nodes)
+        for _, title, nodes, gate in taken
+        for check in gate.checks
+    )
+    disks = {key: dict(gate.device) for key, _, _, gate in taken}
+    busy_pct = max(float(one.get("host_cpu_pct", 0.0)) for one in disks.values())
+    device = {**mechanism, "disks": disks, "host_cpu_pct": busy_pct}
+    return Gate(tier.name, world.clock.now(), checks, device)
+
+
+def _checks(
+    tier: Tier, fio: FioContainer, effort: Effort, world: World, credit: Credit | None
 ) -> Iterator[GateCheck]:
     ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
-    settings = {"SIZE": effort.size, "RAMP": in_ms(ramp_s), "RUNTIME": effort.runtime}
+    settings = {"SIZE": effort.size, "RAMP": fio_jobs.in_ms(ramp_s), "RUNTIME": effort.runtime}
     bursting, tier = tier, credit.base if credit else tier
 
     def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
         world.progress.step(f"truth gate of {tier.name}: {name}")
-        runtime = in_ms(max(parse_seconds(effort.runtime), least_s))
+        runtime = fio_jobs.in_ms(max(parse_seconds(effort.runtime), least_s))
         return fio.run(name, {**settings, "RUNTIME": runtime, **more})
 
     def rate(block: int, least_s: float) -> float:
-        (cell,) = job("depth", least_s, **random_reads(expected.depth(bursting), block))
-        return bytes_per_s(cell) / block
+        (cell,) = job("depth", least_s, **fio_jobs.random_reads(expected.depth(bursting), block))
+        return fio_jobs.bytes_per_s(cell) / block
 
     def empty(*blocks_bytes: int) -> None:
         if credit:
@@ -134,7 +139,7 @@ def _checks(
     job("prepare")
     deep, large = expected.depth(tier), expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
     empty(*drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
-    yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep, caps_total)
+    yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep)
     empty(_LARGE_BYTES)
     window_s = _window_s(tier, _LARGE_BYTES)
     yield from _bytes(tier, job("bytes", window_s, IODEPTH=str(large)), large)
@@ -149,10 +154,10 @@ def _checks(
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
-    steps = [(step, job("depth", window_s, **random_reads(step))) for step in effort.ladder]
+    steps = [(at, job("depth", window_s, **fio_jobs.random_reads(at))) for at in effort.ladder]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
-        jobs = job("depth", _window_s(tier, size), **random_reads(deep, size))
+        jobs = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))
         yield _block(tier, size, jobs, deep)
     world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
     yield _integrity(fio.verified(_verify_settings(tier, effort)))
@@ -189,12 +194,12 @@ _IOPS: Mapping[str, tuple[GateQuantity, float]] = {  # way → what is measured,
 }
 
 
-def _iops(tier: Tier, jobs: Jobs, depth: int, caps_total: bool) -> Iterator[GateCheck]:
+def _iops(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
         way = job["jobname"].removeprefix("iops-")
         quantity, share = _IOPS[way]
-        limit, rate = f"IOPS, 4 KiB random {way}", bytes_per_s(job) / IOPS_BLOCK_BYTES
-        if way == "mixed" and not caps_total:
+        limit, rate = f"IOPS, 4 KiB random {way}", fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES
+        if way == "mixed" and isinstance(tier.disk, Cgroup):  # no cap holds for both together
             yield GateCheck(limit, "1/s", None, rate, None, "not declared", quantity)
         else:
             yield _rate(tier, quantity, limit, rate, IOPS_BLOCK_BYTES, depth, share)
@@ -205,14 +210,14 @@ def _bytes(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
         way = job["jobname"].removeprefix("bytes-")
         limit, share = f"bandwidth, 256 KiB sequential {way}", float(way == "read")
         quantity: GateQuantity = "bandwidth_read" if share else "bandwidth_write"
-        yield _rate(tier, quantity, limit, bytes_per_s(job), _LARGE_BYTES, depth, share)
+        yield _rate(tier, quantity, limit, fio_jobs.bytes_per_s(job), _LARGE_BYTES, depth, share)
 
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
     ways: dict[expected.Way, GateQuantity] = {"read": "latency_read", "write": "latency_write"}
     for way, quantity in ways.items():
         limit = f"median latency at queue depth 1, {way}"
-        measured_s, judged_s = median_s(jobs[0], way), expected.latency_s(tier, way)
+        measured_s, judged_s = fio_jobs.median_s(jobs[0], way), expected.latency_s(tier, way)
         assumed_s = tier.latency.read_s if way == "read" else tier.latency.write_s
         most_pct = LATENCY_TOLERANCE_PCT
         check = expected.judged(quantity, limit, "s", judged_s, measured_s, most_pct)
@@ -231,7 +236,7 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
 
     Below the cap, IOPS = depth / latency; so the cap is reached at cap × latency (Little's law).
     """
-    rates = {step: bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps}
+    rates = {step: fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps}
     for step, rate in rates.items():
         limit = f"IOPS, 4 KiB random read at queue depth {step}"
         yield GateCheck(limit, "1/s", None, rate, None, "not declared", "iops_at_depth")
@@ -253,7 +258,7 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
 
 def _block(tier: Tier, size: int, jobs: Jobs, depth: int) -> GateCheck:
     limit = f"bandwidth, {size // 1024} KiB random read"
-    return _rate(tier, "bandwidth_at_size", limit, bytes_per_s(jobs[0]), size, depth, 1.0)
+    return _rate(tier, "bandwidth_at_size", limit, fio_jobs.bytes_per_s(jobs[0]), size, depth, 1.0)
 
 
 def _integrity(verified: bool) -> GateCheck:
@@ -287,8 +292,8 @@ def _rate(
         limit = f"{limit} ({why})"
     declared = None if cap is None else cap * each
     check = expected.judged(quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT)
-    peak = expected.at_peak(tier) if tier.disk.is_real else None
-    most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
-    most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
-    bursting = check.verdict.startswith("faster") and measured <= most
+    bursts = tier.disk.is_real and tier.limits.burst is not None
+    most_per_s = expected.cap_per_s(expected.at_peak(tier), block_bytes) or 0.0
+    most = most_per_s * each * (1 + RATE_TOLERANCE_PCT / 100)
+    bursting = bursts and check.verdict.startswith("faster") and measured <= most
     return replace(check, verdict="bursting") if bursting else check

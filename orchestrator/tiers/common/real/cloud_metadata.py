@@ -18,7 +18,7 @@ from typing import Any
 
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.platforms import own_images
-from orchestrator.powers import HOST_NETWORK, ContainerSpec, Machine, World
+from orchestrator.powers import HOST_NETWORK, Machine, World
 from orchestrator.system import http_client
 from orchestrator.tier import RealDisks, Tier
 from orchestrator.tiers.common.real.node_places import DiskPath
@@ -118,14 +118,9 @@ def asked_there(world: World) -> Ask:
     machine of its own disks alone."""
 
     def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
-        spec = ContainerSpec(
-            name=f"{world.scope}-metadata",
-            image=own_images.need(world.root, "disk", world.platform),
-            entrypoint=("python3",),
-            command=("-c", _ASKING, method, url, json.dumps(dict(headers))),
-            role="client",
-            network=HOST_NETWORK,
-        )
+        argv = ("python3", "-c", _ASKING, method, url, json.dumps(dict(headers)))
+        name = f"{world.scope}-metadata"
+        spec = own_images.container("disk", name, argv, world, network=HOST_NETWORK)
         done = world.platform.once(spec, timeout_s=_ASKING_S)
         if done.exit_code != 0:
             said = done.tail().strip().splitlines()

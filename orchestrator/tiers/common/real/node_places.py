@@ -13,7 +13,7 @@ from orchestrator import units
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.platforms.common.machines import HasEngines, is_here, on
 from orchestrator.powers import World
-from orchestrator.tier import MountedDisks, NodeDisks, Tier
+from orchestrator.tier import NodeDisks, RealDisks, Tier
 from orchestrator.units import listed
 
 FOLDER = "tierbench-data"
@@ -63,9 +63,9 @@ class DiskPath:
         return bool(self.uses) and all(use.wal for use in self.uses)
 
 
-def mounted(tier: Tier) -> MountedDisks:
+def mounted(tier: Tier) -> RealDisks:
     """The tier's real disks. UsageError if it names none."""
-    if isinstance(tier.disk, MountedDisks) and (tier.disk.disks or tier.disk.path):
+    if isinstance(tier.disk, RealDisks) and (tier.disk.disks or tier.disk.path):
         return tier.disk
     raise UsageError(
         f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"

@@ -26,32 +26,19 @@ from orchestrator.kernel import block_devices, mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
-from orchestrator.tier import Gate, Limits, Tier
-from orchestrator.tiers.common.real import node_places, removal, snapshots
-from orchestrator.tiers.common.real.node_places import (
-    FOLDER,
-    DiskPath,
-    Use,
-    chosen,
-    mounted,
-    places_of,
-)
+from orchestrator.tier import Tier
+from orchestrator.tiers.common.real import removal, snapshots
+from orchestrator.tiers.common.real.node_places import FOLDER, DiskPath, Use, mounted, places_of
 
 MECHANISM = {"mechanism": "a real disk, not throttled"}
 _MARK = snapshots.MARK
 
 
 def found(
-    tier: Tier, nodes: Sequence[str], needed_bytes: Callable[[DiskPath], int], machine: Machine
-) -> dict[DiskPath, mounts.RealDisk]:
-    """The disk at each path of the tier for these nodes, which are all on the machine. Raises as
-    `believable` does; if more than one is wrong, UsageError with all of them."""
-    return _found(tier, chosen(tier, nodes), needed_bytes, machine)
-
-
-def _found(
     tier: Tier, at: Sequence[DiskPath], needed_bytes: Callable[[DiskPath], int], machine: Machine
 ) -> dict[DiskPath, mounts.RealDisk]:
+    """The disk at each of these paths of the tier, which are all on the machine. Raises as
+    `believable` does; if more than one is wrong, UsageError with all of them."""
     disks: dict[DiskPath, mounts.RealDisk] = {}
     failures: list[tuple[DiskPath, UsageError | UnavailableError]] = []
     for place in at:
@@ -86,7 +73,7 @@ def attached(
     def needed_bytes(place: DiskPath) -> int:
         return sum(sizes_bytes[use.node] for use in place.uses if not use.wal)
 
-    disks = _found(tier, at, needed_bytes, world.machine)
+    disks = found(tier, at, needed_bytes, world.machine)
     kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
     with ExitStack() as up:
         for place, disk in disks.items():
@@ -240,72 +227,3 @@ def _remove(ours: Path, world: World) -> None:
     for left in removal.there([ours], world):
         if left.foreign or left.kept:
             raise RunError(f"the directories of the nodes could not be removed: {left}")
-
-
-# ------------------------------------------------------------------ the truth gate
-# On every disk that a tier names, each once, under its name. The limits are those of the data
-# disks. A disk that holds only WAL is held to the tier's `wal`; without one it may be of any kind,
-# so it is measured and not judged.
-
-GATE_BYTES = 2**30 + 2**28
-QUICK_GATE_BYTES = 2**28
-
-Take = Callable[[Tier, mounts.RealDisk, Disks, World], Gate]
-
-
-def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
-    """One gate with the checks of all disks of all machines, one after another; `take` measures
-    one. Raises as `found`."""
-    gates: dict[DiskPath, Gate] = {}
-    for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
-        with share.naming():
-            gates |= _of_machine(tier, share, thorough, take)
-    checks = (
-        replace(check, disk=place.title, nodes=place.nodes)
-        for place, gate in gates.items()
-        for check in gate.checks
-    )
-    return Gate(tier.name, world.clock.now(), tuple(checks), _device(gates))
-
-
-def _of_machine(
-    tier: Tier, share: node_places.MachineShare, thorough: bool, take: Take
-) -> dict[DiskPath, Gate]:
-    needed_bytes, world = GATE_BYTES if thorough else QUICK_GATE_BYTES, share.world
-    disks = found(tier, share.nodes, lambda _: needed_bytes, world.machine)
-    gates: dict[DiskPath, Gate] = {}
-    for place, disk in _each_once(disks):
-        world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
-        judged = (tier.wal or _not_judged(tier)) if place.only_wal else tier
-        gates[place] = _on_disk(judged, place, disk, world, take)
-    return gates
-
-
-def _each_once(found: Mapping[DiskPath, mounts.RealDisk]) -> list[tuple[DiskPath, mounts.RealDisk]]:
-    """One path of each device, with the uses of all its paths."""
-    of_device: dict[str, tuple[DiskPath, mounts.RealDisk]] = {}
-    for place, disk in found.items():
-        first, kept = of_device.get(disk.device, (replace(place, uses=()), disk))
-        of_device[disk.device] = (replace(first, uses=(*first.uses, *place.uses)), kept)
-    return list(of_device.values())
-
-
-def _not_judged(tier: Tier) -> Tier:
-    unlimited = Limits(io_unit_bytes=tier.limits.io_unit_bytes)
-    return replace(tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None))
-
-
-def _on_disk(tier: Tier, place: DiskPath, disk: mounts.RealDisk, world: World, take: Take) -> Gate:
-    shown = facts(place, disk, world.machine)
-    with watched(disk, world.machine), folders(disk.path, ["gate"], world) as (folder,):
-        volume = Volume(str(folder), disk.node, restored=False)
-        return take(tier, disk, Disks((volume,), shown), world)
-
-
-def _device(gates: Mapping[DiskPath, Gate]) -> dict[str, Any]:
-    """The facts of all disks, by path, and how busy a machine was at the worst."""
-    return {
-        **MECHANISM,
-        "disks": {place.key: dict(gate.device) for place, gate in gates.items()},
-        "host_cpu_pct": max(gate.device.get("host_cpu_pct", 0.0) for gate in gates.values()),
-    }

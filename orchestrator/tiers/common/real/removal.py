@@ -8,15 +8,18 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
+from orchestrator.kernel import mounts
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
-from orchestrator.powers import Completed, ContainerSpec, Mount, World
+from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
+from orchestrator.powers import Completed, Mount, World
+from orchestrator.tiers.common.real import node_places
 from orchestrator.units import format_bytes
 
 HOST = "/host"  # the machine's paths, as the containers here see them
@@ -99,6 +102,36 @@ def there(
     return read(done.out, HOST)
 
 
+def forget(
+    found: Collection[Path], world: World, only_list: bool = False
+) -> tuple[MarkedFolder, ...]:
+    """Removes folders of data in `found` and wherever a disk is mounted on the machines of nodes,
+    as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
+    if not isinstance(world.platform, HasEngines):
+        return _forgotten(found, world, only_list)
+    numbers = range(1, len(of_nodes(world.platform)) + 1)
+    worlds = [on(f"node-{number}", world) for number in numbers]
+    return tuple(
+        replace(one, machine=its.machine.name)
+        for its in worlds
+        for one in _forgotten(found, its, only_list)
+    )
+
+
+def _forgotten(found: Collection[Path], world: World, only_list: bool) -> tuple[MarkedFolder, ...]:
+    machine = world.machine
+    roots = {one.parent for one in found}
+    with suppress(OSError):
+        roots |= {Path(point.path) for point in mounts.mount_points(machine)}
+    folders = [root / node_places.FOLDER for root in sorted(roots)]
+    for shelf in (root / SNAPSHOTS for root in sorted(roots)):
+        with suppress(OSError):
+            names = machine.listing(str(shelf)) if machine.is_folder(str(shelf)) else ()
+            folders += [shelf / name for name in names if name != marked.MARK]
+    ours = [one for one in folders if machine.is_folder(str(one))]
+    return there(ours, world, only_list)
+
+
 def anew(folder: Path, names: Sequence[str], world: World) -> None:
     """Makes a folder with our mark and empty ones in it, in place of what a killed run left there.
     RunError if something of it is not ours, or cannot be removed."""
@@ -135,15 +168,8 @@ def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str
 
 def in_container(program: Sequence[str], roots: Iterable[Path], world: World) -> Completed:
     """Runs a program of our image `disk` that sees each of `roots` below /host."""
-    spec = ContainerSpec(
-        name=f"{world.scope}-folders",
-        image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=tuple(program[:1]),
-        command=tuple(program[1:]),
-        role="client",
-        mounts=tuple(
-            Mount(world.machine.real_path(str(root)), f"{HOST}{root}")
-            for root in dict.fromkeys(roots)
-        ),
+    seen = tuple(
+        Mount(world.machine.real_path(str(root)), f"{HOST}{root}") for root in dict.fromkeys(roots)
     )
+    spec = own_images.container("disk", f"{world.scope}-folders", program, world, mounts=seen)
     return world.platform.once(spec, timeout_s=_COPY_S)

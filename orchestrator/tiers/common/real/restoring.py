@@ -1,54 +1,52 @@
 """Real disks whose data are loaded once: what `Restorable` asks of tiers that have them, on one
-machine or on several, each with the disks of its nodes."""
+machine or on several, each with the disks of its nodes. Snapshots are in the order of
+`node_places.directories`.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from orchestrator.kernel import mounts
+from orchestrator.errors import RunError
 from orchestrator.model import Volume
-from orchestrator.parts import Disks
+from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
-from orchestrator.platforms.common.machines import HasEngines, kernels, of_nodes, on
-from orchestrator.powers import World
-from orchestrator.system import at_once
+from orchestrator.platforms.common.machines import is_here, kernels, on
+from orchestrator.powers import Machine, World
+from orchestrator.system import at_once, files
+from orchestrator.system.clock import wait_until
 from orchestrator.tier import Tier
-from orchestrator.tiers.common.real import node_directories, node_places, removal, snapshots
+from orchestrator.tiers.common.real import node_places, real_disk, removal, snapshots
 from orchestrator.tiers.common.real.node_places import MachineShare, shares
+from orchestrator.units import format_bytes
 
 
-def snapshots_of(tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-    """One for each directory of a node, on its machine, in a folder of their own. On machines of
-    their own its name has theirs, since what is known of a data set is in the one cache here."""
-    names = node_names(nodes)
+def snapshots_of(
+    tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+) -> tuple[Path, ...]:
+    """One for each directory of a node, on its machine, in a folder of their own; none if every run
+    loads: as the profile says, else where there is no room for a copy beside the data. On machines
+    of their own its name has theirs, since what is known of a data set is in the one cache here."""
+    names = node_names(len(sizes_bytes))
     if machines := " ".join(
         filter(None, (tier.disk.of_nodes[one].machine for one in names if tier.disk.of_nodes))
     ):
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
-    return snapshots.paths(tier, node_places.directories(tier, names), name, world)
+    taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
+    if tier.disk.snapshots is not None:
+        return () if tier.disk.snapshots.way == "none" else taken
+    each = _each(tier, NodesData(sizes_bytes, taken), world)
+    return taken if all(_has_room(tier, share, own) for share, own in each) else ()
 
 
 def are_there(taken: Sequence[Path], world: World) -> bool:
     """Whether each snapshot is on the machine of its node."""
     return all(on(node_places.node_of(one), world).machine.exists(str(one)) for one in taken)
-
-
-def restores(
-    tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-) -> bool:
-    """Unless the profile says what to do, every run loads where there is no room for a copy beside
-    the data."""
-    if tier.disk.snapshots is not None:
-        return tier.disk.snapshots.way != "none"
-    each = _each(tier, sizes_bytes, snapshots, world)
-    return all(
-        node_directories.has_room(tier, sizes, own or (), share.world) for share, sizes, own in each
-    )
 
 
 def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
@@ -58,61 +56,41 @@ def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
 
 
 @contextmanager
-def attached(
-    tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path] | None, world: World
-) -> Iterator[Disks]:
-    """The nodes' directories, empty or restored from the snapshots `taken`; then the caches are
-    empty and the disks quiet."""
-    each = _each(tier, sizes_bytes, taken, world)
-    brackets = [
-        share.entered(node_directories.attached(tier, sizes, own, share.world))
-        for share, sizes, own in each
-    ]
+def attached(tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+    """The nodes' directories, empty or restored from snapshots; then the caches are empty and the
+    disks quiet."""
+    each = _each(tier, data, world)
+    brackets = [share.entered(_attached(tier, share, own)) for share, own in each]
     with at_once.entered(brackets, _in_turn(each)) as disks:
-        yield _together([share for share, _, _ in each], disks)
+        yield _together([share for share, _ in each], disks)
 
 
 @contextmanager
-def loading(
-    tier: Tier,
-    sizes_bytes: Sequence[int],
-    snapshots: Sequence[Path],
-    world: World,
-    resumed: bool = False,
-) -> Iterator[tuple[Volume, ...]]:
-    """Loads on the disks themselves, without the limits that a control group would put on them."""
-    each = _each(tier, sizes_bytes, snapshots, world)
-    brackets = [
-        share.entered(node_directories.loading(tier, sizes, own or (), share.world, resumed))
-        for share, sizes, own in each
-    ]
+def loading(tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+    """Loads on the disks themselves."""
+    each = _each(tier, data, world)
+    brackets = [share.entered(_loading(tier, share, own)) for share, own in each]
     with at_once.entered(brackets, _in_turn(each)) as volumes:
         yield tuple(volume for of_machine in volumes for volume in of_machine)
 
 
-_Each = list[tuple[MachineShare, dict[str, int], tuple[Path, ...] | None]]
+_Each = list[tuple[MachineShare, NodesData]]
 
 
-def _each(
-    tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path] | None, world: World
-) -> _Each:
-    """Each machine with the sizes and the snapshots of its nodes."""
-    sizes = dict(zip(node_names(len(sizes_bytes)), sizes_bytes, strict=True))
+def _each(tier: Tier, data: NodesData, world: World) -> _Each:
+    """Each machine with the data of its nodes."""
+    sizes = dict(zip(node_names(len(data.sizes_bytes)), data.sizes_bytes, strict=True))
 
-    def own(share: MachineShare) -> tuple[Path, ...] | None:
-        if taken is None:
-            return None
-        return tuple(one for one in taken if node_places.node_of(one) in share.nodes)
+    def own(share: MachineShare) -> NodesData:
+        taken = [one for one in data.snapshots if node_places.node_of(one) in share.nodes]
+        return NodesData([sizes[node] for node in share.nodes], taken, data.resumed)
 
-    return [
-        (share, {node: sizes[node] for node in share.nodes}, own(share))
-        for share in shares(tier, list(sizes), world)
-    ]
+    return [(share, own(share)) for share in shares(tier, list(sizes), world)]
 
 
 def _in_turn(each: _Each) -> bool:
     """One kernel empties all its caches for each of its machines, and counts the I/Os of all."""
-    return kernels([share.world.machine for share, _, _ in each]) < len(each)
+    return kernels([share.world.machine for share, _ in each]) < len(each)
 
 
 def _together(of: Sequence[MachineShare], disks: Sequence[Disks]) -> Disks:
@@ -138,33 +116,175 @@ def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {**found, "machines": dict(restored)}
 
 
-def forget(
-    found: Collection[Path], world: World, only_list: bool = False
-) -> tuple[removal.MarkedFolder, ...]:
-    """Removes folders of data in `found` and wherever a disk is mounted on the machines of nodes,
-    as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
-    if not isinstance(world.platform, HasEngines):
-        return _forgotten(found, world, only_list)
-    numbers = range(1, len(of_nodes(world.platform)) + 1)
-    worlds = [on(f"node-{number}", world) for number in numbers]
-    return tuple(
-        replace(one, machine=there.machine.name)
-        for there in worlds
-        for one in _forgotten(found, there, only_list)
-    )
+# ------------------------------------------------------------------ one machine
 
 
-def _forgotten(
-    found: Collection[Path], world: World, only_list: bool
-) -> tuple[removal.MarkedFolder, ...]:
-    machine = world.machine
-    roots = {one.parent for one in found}
-    with suppress(OSError):
-        roots |= {Path(point.path) for point in mounts.mount_points(machine)}
-    folders = [root / node_places.FOLDER for root in sorted(roots)]
-    for shelf in (root / snapshots.FOLDER for root in sorted(roots)):
-        with suppress(OSError):
-            names = machine.listing(str(shelf)) if machine.is_folder(str(shelf)) else ()
-            folders += [shelf / name for name in names if name != snapshots.MARK]
-    there = [one for one in folders if machine.is_folder(str(one))]
-    return removal.there(there, world, only_list)
+def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
+    """Whether the snapshots are there, or fit beside the data; else says so."""
+    machine = share.world.machine
+    if all(machine.exists(str(one)) for one in data.snapshots):
+        return True
+    for path, count in node_places.holding(tier, share.nodes).items():
+        free_bytes = real_disk.free_bytes(path, machine)
+        needed_bytes = 2 * count * max(data.sizes_bytes)
+        if free_bytes < needed_bytes:
+            share.world.progress.note(
+                f"each run loads its data: {path} has {format_bytes(free_bytes)} free, and data "
+                f"with a copy may need {format_bytes(needed_bytes)} (docs/TIERS.md: snapshots)"
+            )
+            return False
+    return True
+
+
+@contextmanager
+def _attached(
+    tier: Tier, share: MachineShare, data: NodesData, kept: bool = False
+) -> Iterator[Disks]:
+    """`kept`: the directories become snapshots afterwards. Else restored ones stay for the next
+    run, until something else needs their place: a load, or a gate."""
+    taken, world = data.snapshots, share.world
+    by_command = bool(taken) and snapshots.chosen(tier).way == "command"
+    stays = bool(taken) and not kept and not by_command
+    where, began_s = node_places.directories(tier, share.nodes), world.clock.monotonic()
+    sizes_bytes = dict(zip(share.nodes, data.sizes_bytes, strict=True))
+    restored: dict[str, Any] = {"way": "none"}
+    with ExitStack() as up:
+        if by_command:
+            restored = {"commands": up.enter_context(_by_command(tier, where, taken, world))}
+        disks = up.enter_context(real_disk.attached(tier, sizes_bytes, world, by_command, stays))
+        if taken:
+            if not by_command:
+                restored = snapshots.restore(list(zip(where, taken, strict=True)), world)
+            took_s = round(world.clock.monotonic() - began_s, 1)
+            restored |= {"way": snapshots.chosen(tier).way, "took_s": took_s}
+            restored |= after_copying(_devices(disks.volumes), list(where), world)
+        volumes = tuple(
+            replace(volume, restored=bool(taken), kept=kept) for volume in disks.volumes
+        )
+        yield Disks(volumes, {**disks.facts, "restored": restored})
+
+
+def _devices(volumes: Iterable[Volume]) -> list[str]:
+    """As in /proc/diskstats."""
+    devices = {name for volume in volumes for name in (volume.device, volume.wal_device) if name}
+    return sorted(name.removeprefix("/dev/") for name in devices)
+
+
+@contextmanager
+def _by_command(
+    tier: Tier, where: Mapping[Path, Path], taken: Sequence[Path], world: World
+) -> Iterator[dict[str, Any]]:
+    """Runs the profile's `restore` for each disk, on which it finds our folder empty."""
+    said: dict[str, Any] = {}
+    with ExitStack() as up:
+        for path in dict.fromkeys(where.values()):
+            real_disk.believable(tier, str(path), 0, world.machine)
+            up.enter_context(real_disk.folders(path, (), world))
+            said[str(path)] = snapshots.by_command("restore", tier, path, where, taken, world)
+        yield said
+
+
+@contextmanager
+def _loading(tier: Tier, share: MachineShare, data: NodesData) -> Iterator[tuple[Volume, ...]]:
+    taken, world = data.snapshots, share.world
+    if not data.resumed:
+        snapshots.discard(taken, world)
+    where = node_places.directories(tier, share.nodes)
+    before = data if data.resumed else replace(data, snapshots=())
+    with _attached(tier, share, before, kept=True) as disks:
+        yield disks.volumes
+        if snapshots.chosen(tier).way != "command":
+            snapshots.save(tier, list(zip(where, taken, strict=True)), world)
+            return
+        for path in dict.fromkeys(where.values()):
+            snapshots.by_command("save", tier, path, where, taken, world)
+        for file in taken:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            files.write_text(file, "saved by the profile's own command\n")
+
+
+# ------------------------------------------------------------------ after copying
+# Else a run would find in the page cache what was just copied, and would share the disk with what
+# the kernel still writes.
+
+DEADLINE_S = 120.0
+QUIET_S = 1.0  # in which there were at most so many I/Os and sectors (a megabyte)
+MOST_IOS = 20
+MOST_SECTORS = 2_000
+_LOOK_S = 0.2
+_DROP_S = 300.0
+_DROP = "sync && echo 3 > /proc/sys/vm/drop_caches"  # Documentation/admin-guide/sysctl/vm.rst
+# dd's `nocache` is posix_fadvise(DONTNEED); with `count=0` it is for the whole file.
+_DROP_FILES = 'find "$@" -type f -exec dd if={} iflag=nocache count=0 status=none \\;'
+
+
+def after_copying(
+    devices: Sequence[str], directories: Sequence[Path], world: World
+) -> dict[str, Any]:
+    """Drops caches, then waits until `devices` (as in /proc/diskstats) are quiet.
+
+    Returns facts: `caches_dropped`, `quiet` (False: not within the deadline; None: their counters
+    cannot be read) and `quiet_wait_s`. RunError if no cache could be dropped.
+    """
+    world.progress.step("dropping caches, then waiting until the disk is quiet")
+    dropped = _drop(directories, world)
+    began_s, quiet = world.clock.monotonic(), None
+    since_s, before = began_s, _counted(devices, world.machine)
+    if before is not None:
+
+        def rests() -> bool:
+            nonlocal since_s, before
+            now_s, now = world.clock.monotonic(), _counted(devices, world.machine)
+            if not _is_calm(before, now):
+                since_s, before = now_s, now
+            return now_s - since_s >= QUIET_S - _LOOK_S / 2
+
+        world.clock.sleep(_LOOK_S)
+        quiet = wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=_LOOK_S)
+    if quiet is False:
+        world.progress.warn(f"{' and '.join(devices)} did not rest within {DEADLINE_S:g} s")
+    waited_s = round(world.clock.monotonic() - began_s, 1)
+    return {"caches_dropped": dropped, "quiet": quiet, "quiet_wait_s": waited_s}
+
+
+def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine", "of the files"]:
+    """Only root may drop all caches of the machine; else those of the files that were copied."""
+    here = is_here(world)  # else the shell is another machine's
+    if here and world.shell.run(("sh", "-c", _DROP), timeout_s=_DROP_S).exit_code == 0:
+        return "of the machine"
+    arguments = [f"{removal.HOST}{directory}" for directory in directories]
+    program = ("bash", "-c", _DROP_FILES, "quiet", *arguments)
+    done = removal.in_container(program, directories, world)
+    if done.exit_code != 0:
+        raise RunError("the page cache could not be emptied", evidence=done.out)
+    return "of the files"
+
+
+_Counts = tuple[int, int, int]  # of all devices: I/Os and sectors since the boot, in flight now
+
+
+def _is_calm(before: _Counts | None, now: _Counts | None) -> bool:
+    """Whether nothing is under way, and hardly anything was since `before`."""
+    if before is None or now is None:
+        return False
+    (ios_before, sectors_before, _), (ios, sectors, in_flight) = before, now
+    hardly_any = ios - ios_before <= MOST_IOS and sectors - sectors_before <= MOST_SECTORS
+    return hardly_any and not in_flight
+
+
+def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
+    """From /proc/diskstats: reads and writes, sectors of both, and requests in flight
+    (Documentation/admin-guide/iostats.rst). None if a device is not there."""
+    try:
+        machine.refresh()  # what was read before shows no movement
+        rows = [line.split() for line in machine.read("/proc/diskstats").splitlines()]
+    except OSError:
+        return None
+    ours = [row for row in rows if len(row) >= 12 and row[2] in devices]
+    if len(ours) < len(set(devices)):
+        return None
+
+    def total(*fields: int) -> int:
+        return sum(int(row[field]) for row in ours for field in fields)
+
+    return total(3, 7), total(5, 9), total(11)

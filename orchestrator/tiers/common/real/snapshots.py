@@ -4,9 +4,8 @@ A snapshot is one directory for each directory of a node, below `tierbench-snaps
 disk or on another; or whatever the profile's own commands make. Copies are made in a container, so
 that owners, modes and extended attributes of the database's files stay.
 
-Restored files are copies with blocks of their own. A reflink takes no time and no space, but the
-first write to each shared block allocates another: on XFS 8 KiB random writes with fdatasync were
-measured at 2,900 a second on a reflinked file and 10,500 on one with blocks of its own.
+Restored files are copies with blocks of their own, and no reflinks: the first write to a shared
+block allocates another, at a quarter of the rate (docs/DISKS.md).
 
 What a run leaves behind differs little from the snapshot, so directories of nodes stay from one run
 to the next, and only what differs is written (`restore` of our image `disk`).
@@ -20,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunError, UnavailableError, UsageError
+from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
@@ -29,20 +28,13 @@ from orchestrator.tiers.common.real import node_places, removal
 
 FOLDER = removal.SNAPSHOTS
 MARK = marked.MARK
+COPIES = ("copy", "elsewhere")  # ways that this program keeps a copy itself
 _SAVED = ".saved"  # a file in the cache: the profile's own command has made a snapshot
 _COPY_S = 6 * 3600.0
 _OUTPUT = 2_000  # characters of a command's output that the record keeps
 
-# Arguments: pairs of a source and a target, which are copied all at once.
-_REFLINK = """
-pids=(); failed=0
-while (($#)); do
-  { cp -a --reflink=always -- "$1/." "$2/" && sync -f "$2"; } & pids+=($!); shift 2
-done
-for pid in "${pids[@]}"; do wait "$pid" || failed=1; done; exit $failed
-"""
 # What is below the name of a snapshot is whole: it gets its name when it is on the disk. First
-# argument: how; then pairs as above.
+# argument: how; then pairs of a source and a target, which are saved all at once.
 _SAVE = """
 how=$1; shift; pids=(); failed=0
 save() {
@@ -51,10 +43,6 @@ save() {
 }
 while (($#)); do save "$1" "$2" & pids+=($!); shift 2; done
 for pid in "${pids[@]}"; do wait "$pid" || failed=1; done; exit $failed
-"""
-_PROBE = """
-probe=$(mktemp "$1/.tierbench-XXXXXX") && echo probe > "$probe"
-cp --reflink=always "$probe" "$probe.copy"; failed=$?; rm -f "$probe" "$probe.copy"; exit $failed
 """
 
 
@@ -82,7 +70,7 @@ def places(tier: Tier, directories: Mapping[Path, int], machine: Machine) -> dic
     """Folder → how many directories of nodes it holds at most, snapshots among them. One that is
     there already is not counted again."""
     way, found = chosen(tier), dict(directories)
-    if tier.disk.snapshots is None or way.way not in ("copy", "reflink", "elsewhere"):
+    if tier.disk.snapshots is None or way.way not in COPIES:
         return found
     for path, count in directories.items():
         root = Path(way.path or path)
@@ -97,7 +85,7 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     if way.save or way.restore:
         node_places.require_here(f"{tier.name}: `snapshots` runs the profile's commands", world)
     roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
-    for root in roots if way.way in ("copy", "reflink", "elsewhere") else ():
+    for root in roots if way.way in COPIES else ():
         if not machine.is_folder(str(root)):
             raise UsageError(
                 f"{tier.name}: `snapshots` names {root}, which is not a directory",
@@ -114,9 +102,6 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
                     "that is measured",
                     advice="name a directory on another disk, or say `snapshots: copy`",
                 )
-    if way.way == "reflink":
-        for disk in disks:
-            _require_reflinks(disk, world)
 
 
 def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
@@ -128,17 +113,6 @@ def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
             advice="rename it, or give another path",
         )
     return content
-
-
-def _require_reflinks(disk: mounts.RealDisk, world: World) -> None:
-    program = ("bash", "-c", _PROBE, "snapshots", f"{removal.HOST}{disk.path}")
-    done = removal.in_container(program, [disk.path], world)
-    if done.exit_code != 0:
-        raise UnavailableError(
-            f"the file system at {disk.path} ({disk.mount.kind}) has no reflinks, which "
-            f"`snapshots: reflink` needs: {done.out.strip()[-200:]}",
-            advice="say `snapshots: copy`, or use XFS (`mkfs.xfs -m reflink=1`) or Btrfs",
-        )
 
 
 # ------------------------------------------------------------------ copies
@@ -156,11 +130,6 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     _copied(("bash", "-c", _SAVE, "snapshots", how), pairs, world)
 
 
-def writes_differences(tier: Tier) -> bool:
-    """Whether directories that were restored before are restored by writing only what differs."""
-    return chosen(tier).way in ("copy", "elsewhere")
-
-
 def note_of(directory: Path) -> Path:
     """The note that `restore` leaves beside a directory: without it nothing may be left there."""
     return directory.with_name(f".{directory.name}.restored")
@@ -173,18 +142,14 @@ def held_bytes(directory: Path, machine: Machine) -> int:
     return 0
 
 
-def restore(tier: Tier, pairs: Pairs, world: World) -> dict[str, Any]:
-    """Makes the nodes' directories equal to their snapshots; for `reflink` they must be empty.
+def restore(pairs: Pairs, world: World) -> dict[str, Any]:
+    """Makes the nodes' directories equal to their snapshots, by writing only what differs.
 
     Returns facts: `files`, and of them `unchanged_files`, which were left alone; `compared_bytes`
     and `written_bytes`. RunError if it fails.
     """
     world.progress.step("restoring the data set")
-    pairs = [(snapshot, directory) for directory, snapshot in pairs]
-    if not writes_differences(tier):
-        _copied(("bash", "-c", _REFLINK, "snapshots"), pairs, world)
-        return {}
-    done = _copied(("restore",), pairs, world)
+    done = _copied(("restore",), [pair[::-1] for pair in pairs], world)
     return dict(json.loads(done.out.strip().splitlines()[-1]))
 
 
@@ -218,7 +183,12 @@ def discard(found: Iterable[Path], world: World) -> None:
 
 
 def by_command(
-    verb: str, tier: Tier, disk: Path, data: Path, nodes: Sequence[str], name: str, world: World
+    verb: str,
+    tier: Tier,
+    disk: Path,
+    directories: Mapping[Path, Path],
+    taken: Sequence[Path],
+    world: World,
 ) -> dict[str, Any]:
     """Runs the profile's `save` or `restore` for one disk, in a shell on this machine; what it said
     is for the record. RunError if it fails.
@@ -233,9 +203,9 @@ def by_command(
         timeout_s=_COPY_S,
         env={
             "TIERBENCH_PATH": str(disk),
-            "TIERBENCH_DATA": str(data),
-            "TIERBENCH_NODES": " ".join(nodes),
-            "TIERBENCH_SNAPSHOT": name,
+            "TIERBENCH_DATA": str(disk / node_places.FOLDER),
+            "TIERBENCH_NODES": " ".join(one.name for one, at in directories.items() if at == disk),
+            "TIERBENCH_SNAPSHOT": taken[0].parent.name,
         },
     )
     if done.exit_code != 0:
