@@ -71,10 +71,7 @@ class Lifecycle:
         assert platform.guard.other() is None and platform.answers()
         assert platform.sweep(only_list=True) == () == platform.sweep()
 
-    def test_an_image_that_does_not_exist(
-        self, platform: Platform, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("orchestrator.platforms.kubernetes.pods._TOLD_S", 0.1)
+    def test_an_image_that_does_not_exist(self, platform: Platform) -> None:
         assert not platform.images.present("nobody.test/none:0")
         assert platform.images.id("nobody.test/none:0") is None
         assert "nobody.test/none:0" in platform.images.ways_to_get("nobody.test/none:0")

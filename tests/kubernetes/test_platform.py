@@ -21,7 +21,6 @@ import pytest
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.claims import VolumeSource
-from orchestrator.platforms.kubernetes import pods
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system import at_once
@@ -265,7 +264,7 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
 def test_an_image_that_cannot_be_pulled(
     platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pods, "_TOLD_S", 2.0)
+    monkeypatch.setattr(platform.images, "told_s", 2.0)
     assert not platform.images.present("no.such/image:1")
     with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
         platform.once(ContainerSpec("missing", "no.such/image:1", (), "client"), 60)

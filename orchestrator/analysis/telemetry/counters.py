@@ -149,13 +149,13 @@ class Samples:
         """Some counters, of all nodes."""
         return _joined(part[part["metric"].isin(list(metrics))] for part in self.parts())
 
-    def by_nodes(self) -> Iterator[pd.DataFrame]:
+    def by_nodes(self, at_once: int = _AT_ONCE) -> Iterator[pd.DataFrame]:
         """All of them, in tables that have all of some nodes each."""
         rows = Counter[str]()
         for part in self.parts():
             rows.update({str(node): int(n) for node, n in part["node"].value_counts().items()})
         of_nodes = pd.Series(dict(sorted(rows.items())), dtype="int64")
-        for _, group in of_nodes.groupby(of_nodes.cumsum() // _AT_ONCE):
+        for _, group in of_nodes.groupby(of_nodes.cumsum() // at_once):
             yield _joined(part[part["node"].isin(group.index)] for part in self.parts())
 
 

@@ -187,7 +187,7 @@ class ClusterImages:
     """The `Images` protocol on a cluster's machines."""
 
     def __init__(self, placement: Placement, clock: Clock) -> None:
-        self._placement, self._clock = placement, clock
+        self._placement, self._clock, self.told_s = placement, clock, _TOLD_S
 
     def present(self, tag: str) -> bool:
         """On all machines; of one that does not tell all its images it is not known, and the first
@@ -200,7 +200,7 @@ class ClusterImages:
             )
 
         return own_images.name_in_registry(tag) != tag or wait_until(
-            is_told, deadline_s=_TOLD_S, clock=self._clock, every_s=1.0
+            is_told, deadline_s=self.told_s, clock=self._clock, every_s=1.0
         )
 
     def id(self, tag: str) -> str | None:

@@ -49,12 +49,9 @@ def test_figures_do_not_depend_on_how_samples_are_read(
         pd.testing.assert_frame_equal(one, two, check_exact=True)
 
 
-def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counters, "_AT_ONCE", 1_500)
+def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(tmp_path: Path) -> None:
     (run, *_) = in_files(BURST, tmp_path, rows=777).runs
-    tables = list(run.sampled.by_nodes())
+    tables = list(run.sampled.by_nodes(at_once=1_500))
     nodes = [set(table["node"].unique()) for table in tables]
     assert len(nodes) > 1 and sum(map(len, nodes)) == len(set().union(*nodes))
     assert sum(map(len, tables)) == len(run.samples) == len(BURST.runs[0].samples)

@@ -195,27 +195,37 @@ def test_the_agent_ends_with_its_conversation_and_is_started_anew_when_killed() 
     assert agents.processes[1].returncode == 0
 
 
+class Slow(Piped):
+    """Is waited for ten seconds: the machine of a test may be busy."""
+
+    def receive(self, timeout_s: float) -> str:
+        return super().receive(10.0)
+
+
+class Unanswering(Piped):
+    def send(self, line: str) -> None:
+        pass
+
+    def receive(self, timeout_s: float) -> str:
+        return super().receive(0.05)
+
+
 class Stuck(Agents):
     """The first agent never answers."""
 
     @contextmanager
     def conversation(self) -> Iterator[Piped]:
         with super().conversation() as talking:
-            if len(self.processes) == 1:
-                talking.send = lambda line: None  # type: ignore[method-assign]
-            yield talking
+            kind = Unanswering if len(self.processes) == 1 else Slow
+            yield kind(talking.process, talking.asked)
 
 
-def test_no_answer_is_an_error_and_a_late_one_is_never_taken_for_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(agent, "ANSWER_S", 0.05)
-    monkeypatch.setattr(agent, "SILENCE_S", 0.0)
-    agents = Stuck()
-    far = agents.machine()
+def test_no_answer_is_an_error_and_a_late_one_is_never_taken_for_another() -> None:
+    agents, clock = Stuck(), FakeClock()
+    far = agents.machine(clock=clock)
     with pytest.raises(OSError, match="no answer within"):
         far.read("/proc/stat")
-    monkeypatch.setattr(agent, "ANSWER_S", 10.0)
+    clock.sleep(agent.SILENCE_S)
     assert far.listing("/sys") == LocalMachine().listing("/sys")
     assert len(agents.processes) == 2
     far.close()

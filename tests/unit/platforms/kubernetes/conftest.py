@@ -24,6 +24,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClu
 def platform(cluster: FakeCluster) -> Iterator[KubernetesPlatform]:
     """Connected to it, with a campaign's namespace; nothing may be left of that."""
     connected = KubernetesPlatform(SystemClock())
+    connected.images.told_s = 0.1
     with connected.guard.held():
         yield connected
     assert cluster.names("namespaces") == [] and cluster.names("pods") == []

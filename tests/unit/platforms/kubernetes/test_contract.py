@@ -17,6 +17,7 @@ class TestInMemory(Commands):
     @pytest.fixture
     def platform(self, cluster: FakeCluster) -> Iterator[KubernetesPlatform]:
         connected = KubernetesPlatform(SystemClock())
+        connected.images.told_s = 0.1
         with connected.guard.held():
             yield connected
         assert cluster.names("namespaces") == [] and cluster.names("pods") == []

@@ -24,7 +24,7 @@ from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.machines import told
-from orchestrator.platforms.kubernetes import manifests, pods
+from orchestrator.platforms.kubernetes import manifests
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.space import HOST, PROCESS, ours
 from orchestrator.powers import ContainerEntry
@@ -150,11 +150,7 @@ def test_a_quota_that_is_exceeded_leaves_nothing(
     assert cluster.names("secrets") == []
 
 
-def test_an_image_that_is_missing(
-    platform: KubernetesPlatform, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pods, "_TOLD_S", 0.0)
-
+def test_an_image_that_is_missing(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
     def waits(pod: dict[str, Any]) -> None:
         for status in pod["status"]["containerStatuses"]:
             status["state"] = {"waiting": {"reason": "ErrImageNeverPull", "message": "not here"}}
