@@ -55,7 +55,7 @@ DoubtKind = Literal[
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "clients apart", "totals differ", "commits not durable", "another build",
     "consistency not checked", "facts not read", "leaders moved", "whole tables read",
-    "connection pooler", "disks not counted",
+    "connection pooler", "disks not counted", "others at work",
 ]
 # fmt: on
 
@@ -146,8 +146,9 @@ class DatabaseFacts(_Group):
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
     since. `pooler`: how it shows that a connection pooler answers. `since_reset`: counters since
-    measuring began, by the names above.
-    `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so.
+    measuring began, by the names above. `others`: what was done since then in other databases of
+    the cluster, and in ours: what → `theirs` and `ours`. `checkpoints_s`: when each checkpoint was
+    complete (Unix seconds), if it says so.
     """
 
     version: str | None = None
@@ -164,6 +165,7 @@ class DatabaseFacts(_Group):
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)
+    others: Mapping[str, Any] = field(default_factory=dict)
     checkpoints_s: Sequence[float] | None = None
 
     def counter(self, name: str) -> float | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.errors import RunError
@@ -75,13 +75,19 @@ def storage(body: str) -> dict[str, float]:
     A metric that the release does not have is left out. ValueError if the body has another form.
     """
     totals: dict[str, float] = {}
-    for entity in _entities(body):
-        if entity.get("type") not in _ENTITIES:
-            continue
-        for metric in entity.get("metrics", ()):
-            for name, value in _readings(metric):
-                totals[name] = totals.get(name, 0.0) + value
+    for _, name, value in _of_databases(body):
+        totals[name] = totals.get(name, 0.0) + value
     return totals
+
+
+def _of_databases(body: str) -> Iterator[tuple[str, str, float]]:
+    """Each counter, with the database that it is of; "" if it does not say."""
+    for entity in _entities(body):
+        if entity.get("type") in _ENTITIES:
+            database = str((entity.get("attributes") or {}).get("namespace_name", ""))
+            for metric in entity.get("metrics", ()):
+                for name, value in _readings(metric):
+                    yield database, name, value
 
 
 def statements(body: str) -> dict[str, float]:
@@ -127,15 +133,37 @@ POLL_S = 3.0
 _UNREADABLE_S = 60.0
 _QUIET_DEADLINE_S = 3 * 3600.0
 _WORK = ("flush_written_bytes_total", "compaction_written_bytes_total")
+_WORK_BY_COUNTER = {
+    "wal_bytes_total": "bytes of log",
+    "block_cache_hits_total": "blocks",
+    "block_cache_misses_total": "blocks",
+}
 
 ByNode = Mapping[str, Counters]
 
 
 def read(nodes: Sequence[Node]) -> dict[str, dict[str, float]]:
     """Node → its tablet server's counters. OSError if one does not answer."""
+    return {name: storage(text) for name, text in _texts(nodes).items()}
+
+
+def _texts(nodes: Sequence[Node]) -> dict[str, str]:
     urls = sources(nodes, pages.TSERVER)
     texts = at_once.each(lambda url: http_client.get(f"{url}{PATH}"), urls.values())
-    return {name: storage(text) for name, text in zip(urls, texts, strict=True)}
+    return dict(zip(urls, texts, strict=True))
+
+
+def work(nodes: Sequence[Node], ours: Collection[str]) -> dict[str, dict[str, float]]:
+    """What was done so far in the databases `ours`, and in others ("theirs"), in the shape of the
+    fact `others`; that of the cluster itself ("system…") is nobody's. OSError as `read`."""
+    found: dict[str, dict[str, float]] = {}
+    for text in _texts(nodes).values():
+        for database, name, value in _of_databases(text):
+            if name in _WORK_BY_COUNTER and database and not database.startswith("system"):
+                whose = "ours" if database in ours else "theirs"
+                each = found.setdefault(_WORK_BY_COUNTER[name], {"ours": 0.0, "theirs": 0.0})
+                each[whose] += value
+    return found
 
 
 def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_DEADLINE_S) -> None:

@@ -76,6 +76,7 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "leaders moved": Kind("limits", run_checks.leaders_moved),
     "whole tables read": Kind("limits", run_checks.whole_tables),
     "connection pooler": Kind("limits", run_checks.pooler),
+    "others at work": Kind("limits", run_checks.others_at_work),
     # Of its disks.
     "limit not verified": Kind("limits", disk_checks.out_of_reach),
     "bursting disk": Kind("forbids", disk_checks.bursting),

@@ -20,6 +20,7 @@ from orchestrator.units import format_bytes, format_change, format_number, forma
 
 SHORT_S = 30.0
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
+OTHERS_WORK_PCT = 5.0  # of ours: by so much two tiers may differ and be the same
 FAILURES_PCT = 1.0
 RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
@@ -273,4 +274,19 @@ def pooler(run: RunData, _: Values) -> Reasons:
             "settings of a session may not hold",
             "name the database's own hosts and ports in `existing.hosts`, unless the pooler is "
             "what you want to measure too",
+        )
+
+
+def others_at_work(run: RunData, _: Values) -> Reasons:
+    work = results.database(run.record).others
+    found = [
+        f"{format_number(each['theirs'])} {what} beside {format_number(each['ours'])} of ours"
+        for what, each in work.items()
+        if each["theirs"] > 0 and each["theirs"] >= OTHERS_WORK_PCT / 100 * each["ours"]
+    ]
+    if found:
+        yield (
+            "sessions of others worked in other databases of the cluster while this was measured: "
+            f"{', '.join(found)}",
+            "measure while nobody else uses the cluster, or repeat until chance evens it out",
         )

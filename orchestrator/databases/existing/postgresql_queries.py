@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from orchestrator.databases.existing.declaration import LEASE_DATABASE
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
 from orchestrator.system.sql import Session
 
 Counters = Mapping[str, float]
+Work = Mapping[str, Mapping[str, float]]  # what → "ours" and "theirs" → how much
 
 # Not its defaults, and not what says only where it is or who reads its log. Texts are left out:
 # they are paths, addresses and commands, of which some hold passwords.
@@ -36,6 +38,19 @@ _WAITS = f""", w.wal_sync AS {WAL_SYNCS},
        CASE WHEN {_TIMED} THEN d.blk_read_time / 1000 END AS {READ_S},
        CASE WHEN {_TIMED} THEN w.wal_sync_time / 1000 END AS {WAL_SYNC_S}
 FROM pg_stat_wal w, """
+# A statement is counted when it has ended; one that goes on shows how long it has.
+_WORK = """
+SELECT d.datname = current_database() AS own,
+       sum(d.xact_commit + d.xact_rollback)::float8 AS transactions,
+       sum(d.blks_hit + d.blks_read)::float8 AS blocks{seconds}
+FROM pg_stat_database d WHERE d.datname <> '{lease}' GROUP BY own
+"""
+_SECONDS = """,
+       sum(d.active_time / 1000 + coalesce((
+           SELECT sum(extract(epoch FROM clock_timestamp() - query_start))
+           FROM pg_stat_activity WHERE datid = d.datid AND pid <> pg_backend_pid()
+           AND state = 'active' AND backend_type = 'client backend'), 0))::float8
+           AS "seconds of statements\""""
 _PLACES = """
 SELECT (SELECT setting FROM pg_settings WHERE name = 'data_directory') AS directory,
        coalesce((SELECT pg_tablespace_location(oid) FROM pg_tablespace
@@ -74,6 +89,21 @@ def since(begun: Counters, now: Counters) -> dict[str, float | None]:
         WAL_SYNC_AVG_S: grown[WAL_SYNC_S] / syncs if syncs and WAL_SYNC_S in grown else None,
         WAL_NODES: 1,
     }
+
+
+def work(session: Session, number: str) -> Work:
+    """What was done so far in the session's database, and in all that are not tierbench's: as any
+    user may see it."""
+    major = number.split(".")[0]
+    if not major.isdigit() or int(major) < 10:
+        return {}
+    seconds = _SECONDS if int(major) >= 14 else ""
+    found: dict[str, dict[str, float]] = {}
+    for row in session.rows(_WORK.format(seconds=seconds, lease=LEASE_DATABASE)):
+        whose = "ours" if row["own"] else "theirs"
+        for what in row.keys() - {"own"}:
+            found.setdefault(what, {"ours": 0.0, "theirs": 0.0})[whose] = row[what]
+    return found
 
 
 def places(session: Session) -> tuple[str, str]:
