@@ -48,7 +48,7 @@ DoubtKind = Literal[
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",
     "shared disk", "shared blocks", "disk not quiet", "host cache", "another disk than declared",
     "gate drift", "gate failed afterwards", "no gate afterwards", "burst credit unknown",
-    "overhead differs", "copied volume",
+    "overhead differs", "copied volume", "host errors",
     # about its load, its database and its machine
     "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",

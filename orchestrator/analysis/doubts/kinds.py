@@ -82,6 +82,7 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "bursting disk": Kind("forbids", disk_checks.bursting),
     "counts differ": Kind("none", disk_checks.counts),
     "host slower than the tier": Kind("limits", disk_checks.slow_host),
+    "host errors": Kind("forbids", disk_checks.host_errors),
     "overhead differs": Kind("none", disk_checks.overhead),
     "shared disk": Kind("limits", disk_checks.shared),
     "host cache": Kind("limits", disk_checks.host_cache),
