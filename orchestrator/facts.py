@@ -86,6 +86,9 @@ WAL_SYNC_AVG_S = "wal_sync_avg_s"
 WAL_NODES = "wal_nodes"
 LOG = (WAL_SYNCS, WAL_SYNC_S, WAL_SYNC_AVG_S, WAL_NODES)
 
+# Before the name of what is counted of all databases of a cluster: others' part of it.
+OTHERS = "others_"
+
 # Time that clients' sessions, and nobody else, spent in reading data files, summed over sessions.
 READ_S = "blks_read_s"
 
@@ -146,9 +149,8 @@ class DatabaseFacts(_Group):
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
     since. `pooler`: how it shows that a connection pooler answers. `since_reset`: counters since
-    measuring began, by the names above. `others`: what was done since then in other databases of
-    the cluster, and in ours: what → `theirs` and `ours`. `checkpoints_s`: when each checkpoint was
-    complete (Unix seconds), if it says so.
+    measuring began, by the names above.
+    `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so.
     """
 
     version: str | None = None
@@ -165,7 +167,6 @@ class DatabaseFacts(_Group):
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)
-    others: Mapping[str, Any] = field(default_factory=dict)
     checkpoints_s: Sequence[float] | None = None
 
     def counter(self, name: str) -> float | None:

@@ -55,7 +55,6 @@ class Server:
         default_factory=lambda: {"checkpoint_timeout": "5min", "shared_buffers": "128MB"}
     )
     counters: list[dict[str, Any]] = field(default_factory=list)  # of one reading after another
-    work: list[list[dict[str, Any]]] = field(default_factory=list)  # of one reading after another
     given_process_id: int = 77
 
     @contextmanager
@@ -110,8 +109,6 @@ class Asked:
             self.server.comments.pop(words[2].strip('"'), None)
         elif "boot_val" in text:
             return [{"name": name, "setting": is_} for name, is_ in self.server.settings.items()]
-        elif "AS own" in text:
-            return self.server.work.pop(0) if self.server.work else []
         elif "blks_hit" in text:
             return [self.server.counters.pop(0) if self.server.counters else {"blks_hit": 0}]
         elif "pg_backend_pid" in text:

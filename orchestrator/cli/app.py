@@ -62,16 +62,12 @@ def _lock() -> Path:
     return host.lock_folder() / "tierbench.lock"
 
 
-def _cache() -> Path:
-    return host.part_of(CACHE)
-
-
 @dataclass(frozen=True)
 class App:
     """The command line of one call."""
 
     root: Path = ROOT
-    cache: Path = field(default_factory=_cache)
+    cache: Path = field(default_factory=lambda: host.part_of(CACHE))
     results: Path = RESULTS  # where campaigns stay if the command has no --results
     out: Console = field(default_factory=LastingConsole)
     err: Console = field(default_factory=lambda: LastingConsole(stderr=True))

@@ -24,7 +24,6 @@ from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMecha
 from orchestrator.planning import durations, paces
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
-from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Machine, World
 from orchestrator.run import observed
 from orchestrator.run.credit import BurstCredit
@@ -229,11 +228,10 @@ class Gates:
             return None
         platform, machine = self._world.platform, place.machine
         try:
-            facts = machine.facts()
+            facts, engine = machine.facts(), platform.facts().get("ID")
             disk = mounts.disk_below(platform.folder(self._world.cache), machine)
         except (OSError, TierbenchError):
             return None
-        engine = None if is_here(self._world) else platform.facts().get("ID")
         on = (engine, machine.name, facts.kernel, facts.cpus, facts.cpu_model, facts.memory_bytes)
         flat = asdict(tier, dict_factory=in_layout)
         text = json.dumps(

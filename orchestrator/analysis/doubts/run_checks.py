@@ -14,13 +14,14 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.facts import OTHERS
 from orchestrator.model import Record
 from orchestrator.tier import NoDisk, OthersDisks, Unlimited
 from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
-OTHERS_WORK_PCT = 5.0  # of ours: by so much two tiers may differ and be the same
+OTHERS_WORK_PCT = 5.0  # by so much two tiers may differ and be the same
 FAILURES_PCT = 1.0
 RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
@@ -278,15 +279,15 @@ def pooler(run: RunData, _: Values) -> Reasons:
 
 
 def others_at_work(run: RunData, _: Values) -> Reasons:
-    work = results.database(run.record).others
-    found = [
-        f"{format_number(each['theirs'])} {what} beside {format_number(each['ours'])} of ours"
-        for what, each in work.items()
-        if each["theirs"] > 0 and each["theirs"] >= OTHERS_WORK_PCT / 100 * each["ours"]
-    ]
+    facts, found = results.database(run.record), list[str]()
+    for name in facts.since_reset:
+        theirs, what = facts.counter(name), name.removeprefix(OTHERS)
+        of_all = facts.counter(what)
+        if name != what and theirs and of_all and 100 * theirs >= OTHERS_WORK_PCT * of_all:
+            share = f"{format_number(theirs)} of {format_number(of_all)} {what.replace('_', ' ')}"
+            found.append(f"{share} ({100 * theirs / of_all:.0f} %)")
     if found:
         yield (
-            "sessions of others worked in other databases of the cluster while this was measured: "
-            f"{', '.join(found)}",
+            f"other databases of the cluster were at work meanwhile: {', '.join(found)}",
             "measure while nobody else uses the cluster, or repeat until chance evens it out",
         )

@@ -7,11 +7,10 @@ one database is made, and dropped again. The owner's settings are recorded, not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from orchestrator.databases.existing import declaration, flavours, leftovers, probe
 from orchestrator.databases.existing import postgresql_queries as postgresql
@@ -47,16 +46,16 @@ _VACUUM_S = 6 * 3600.0
 
 @dataclass
 class _Used:
-    """The handle of a cluster in use. `begun`: its counters when measuring began, and the `work` of
-    all until then. `keep`: the snapshot that the owner's command is to make of what is loaded;
-    `restored_s`: how long it took to bring one back."""
+    """The handle of a cluster in use. `begun`: its counters when measuring began. `keep`: the
+    snapshot that the owner's command is to make of what is loaded; `restored_s`: how long it took
+    to bring one back."""
 
     declared: Existing
     observed: probe.Observation
     own: OwnDatabase
     version_asked: str | None
-    begun: Mapping[str, Any] = field(default_factory=dict)
-    work: postgresql.Work = field(default_factory=dict)
+    begun: counters.ByNode
+    counted: postgresql.Counters = field(default_factory=dict)
     keep: Path | None = None
     restored_s: float | None = None
 
@@ -130,7 +129,7 @@ class ExistingCluster:
         Lease(declared, self._connect, world).require()
         own.require_replaceable(may_ask=False)
         endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
-        handle = _Used(declared, observed, own, spec.version)
+        handle = _Used(declared, observed, own, spec.version, {})
         nodes = probe.nodes(declared, observed)
         own.make()
         try:
@@ -181,7 +180,7 @@ class ExistingCluster:
         idle = probe.nodes_without_leaders(handle.declared)
         if idle:
             world.progress.warn(f"{', '.join(idle)} lead no tablet: the other nodes take all load")
-        handle.begun, handle.work = _counters(cluster)
+        handle.begun, handle.counted = _of_nodes(cluster), _counters(handle)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
@@ -189,20 +188,21 @@ class ExistingCluster:
         Lease(handle.declared, self._connect, world).require()
         try:
             facts = probe.facts(handle.declared, handle.observed, cluster.nodes, self._connect)
-            now, work = _counters(cluster)
+            since = (
+                postgresql.since(handle.counted, _counters(handle))
+                if handle.observed.flavour == declaration.POSTGRESQL
+                else counters.since(handle.begun, _of_nodes(cluster))
+            )
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
                 f"the existing cluster could not be read: {error}",
                 advice="check that its servers' pages still answer this machine",
             ) from error
-        is_postgresql = handle.observed.flavour == declaration.POSTGRESQL
-        since = postgresql.since if is_postgresql else counters.since
         restored = {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
         return replace(
             facts,
             version_asked=handle.version_asked,
-            since_reset=since(handle.begun, now),
-            others=_grown(handle.work, work),
+            since_reset=since,
             more={**facts.more, **restored},
         )
 
@@ -236,24 +236,16 @@ def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
             )
 
 
-def _counters(cluster: Cluster) -> tuple[Mapping[str, Any], postgresql.Work]:
-    """Those of a PostgreSQL, or of each node of a YugabyteDB by its pages; and the work of all."""
-    handle: _Used = cluster.handle
-    number = handle.observed.number
+def _of_nodes(cluster: Cluster) -> counters.ByNode:
+    return counters.read(cluster.nodes, (cluster.handle.own.name, LEASE_DATABASE))
+
+
+def _counters(handle: _Used) -> postgresql.Counters:
+    """Those of a PostgreSQL; of YugabyteDB they are read from its pages."""
     if handle.observed.flavour != declaration.POSTGRESQL:
-        ours = (handle.own.name, LEASE_DATABASE)
-        return counters.read(cluster.nodes), counters.work(cluster.nodes, ours)
+        return {}
     with handle.own.session(60.0) as session:
-        return postgresql.counters(session, number), postgresql.work(session, number)
-
-
-def _grown(before: postgresql.Work, now: postgresql.Work) -> dict[str, dict[str, float]]:
-    """Of a server that was restarted or whose counters were reset, nothing."""
-    return {
-        what: {whose: max(0.0, value - before[what][whose]) for whose, value in each.items()}
-        for what, each in now.items()
-        if what in before
-    }
+        return postgresql.counters(session, handle.observed.number)
 
 
 def _vacuum(handle: _Used) -> None:

@@ -6,52 +6,47 @@ tests/integration/test_existing_others.py asks a real PostgreSQL the same.
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, Node
-from orchestrator.yugabyte import counters, pages
+from orchestrator.databases.existing import postgresql_queries as queries
+from orchestrator.system import sql
+from orchestrator.yugabyte import counters
 from tests.doubted import facts, kinds, small, the
 from tests.fake_existing import POSTGRESQL, Server, a_cache, database, running, spec, world
-from tests.pages import serving
+from tests.pages import FLAGS
+from tests.pages import Server as Site
 
+AT = sql.Address("10.0.0.11", 5432, "owner", "", "yugabyte")
 __all__ = ["a_cache"]  # each test has one of its own
 
 
-def work(transactions: float, seconds: float, own: bool = False) -> dict[str, Any]:
-    return {"own": own, "transactions": transactions, "seconds of statements": seconds}
-
-
-def read(server: Server, cluster: Cluster) -> DatabaseFacts:
-    return database(server).facts(cluster, world())
-
-
 def test_of_a_postgresql_what_was_done_in_other_databases_is_known() -> None:
-    before = [work(100, 5.0), work(10, 1.0, own=True)]
-    after = [work(160, 7.5), work(1010, 9.0, own=True)]
-    server = Server(POSTGRESQL, work=[before, before, after])
-    with running(server, spec(1, 1, None, hosts="10.0.0.11")) as cluster:
-        assert read(server, cluster).others == {}, "nothing is measured yet"
-        database(server).begin_measuring(cluster, world())
-        found = read(server, cluster).others
-    assert found == {
-        "transactions": {"ours": 1000, "theirs": 60},
-        "seconds of statements": {"ours": 8.0, "theirs": 2.5},
-    }
-
-
-def test_counters_that_were_reset_meanwhile_count_nothing() -> None:
-    server = Server(POSTGRESQL, work=[[work(100, 5.0)], [work(7, 0.1)]])
+    readings: list[dict[str, Any]] = [
+        {"blks_hit": 0, "blks_read": 0, "transactions": 110, "others_transactions": 100},
+        {"blks_hit": 0, "blks_read": 0, "transactions": 1170, "others_transactions": 160},
+    ]
+    server = Server(POSTGRESQL, counters=readings)
     with running(server, spec(1, 1, None, hosts="10.0.0.11")) as cluster:
         database(server).begin_measuring(cluster, world())
-        assert read(server, cluster).others["transactions"] == {"ours": 0.0, "theirs": 0.0}
+        found = database(server).facts(cluster, world())
+    assert (found.counter("transactions"), found.counter("others_transactions")) == (1060, 60)
 
 
-def test_of_a_yugabytedb_what_tablets_of_other_databases_did_is_known() -> None:
-    """Those of the cluster itself are nobody's: our transactions are noted there too."""
-    written = {"tierbench": 10, "payroll": 20, "tierbench_campaign": 5, "system": 10**6}
+@pytest.mark.parametrize(("release", "known"), [("9.6", False), ("13.4", False), ("14.0", True)])
+def test_seconds_of_statements_are_asked_for_where_they_are_counted(
+    release: str, known: bool
+) -> None:
+    server = Server(POSTGRESQL)
+    with server.connect(AT, 1.0) as session:
+        queries.counters(session, release)
+    assert ("active_time" in "".join(server.statements)) is known
+
+
+def of_databases(**written: int) -> str:
+    """`/metrics` of a tablet server with a tablet in each of these databases."""
     tablets = [
         {
             "type": "tablet",
@@ -59,33 +54,45 @@ def test_of_a_yugabytedb_what_tablets_of_other_databases_did_is_known() -> None:
             "metrics": [
                 {"name": "log_bytes_logged", "value": value},
                 {"name": "rocksdb_block_cache_hit", "value": 2 * value},
-                {"name": "rocksdb_block_cache_miss", "value": value},
             ],
         }
         for name, value in written.items()
     ]
     server = {"type": "server", "metrics": [{"name": "log_bytes_logged", "value": 10**6}]}
-    with serving({"/metrics": json.dumps([*tablets, server])}) as url:
-        nodes = [Node(f"node-{n}", "database", sources={pages.TSERVER: url}) for n in (1, 2)]
-        found = counters.work(nodes, ("tierbench", "tierbench_campaign"))
-    assert found == {
-        "bytes of log": {"ours": 30, "theirs": 40},
-        "blocks": {"ours": 90, "theirs": 120},
-    }
+    return json.dumps([*tablets, server])
+
+
+def test_of_a_yugabytedb_what_tablets_of_other_databases_did_is_known() -> None:
+    """Those of the cluster itself are nobody's: our transactions are noted there too."""
+    url = Site()
+    with closing(url):
+        server = Server()
+        given = spec(tservers=" ".join([url.url] * 3))
+        flags = {"flags": [{"name": "fs_data_dirs", "value": "/mnt/d0"}]}
+        url.pages[FLAGS] = 200, json.dumps(flags)
+        with running(server, given) as cluster:
+            url.pages["/metrics"] = 200, of_databases(tierbench=10, tierbench2=0, system=10)
+            before = counters.read(cluster.nodes, ("tierbench", "tierbench_campaign"))
+            url.pages["/metrics"] = (
+                200,
+                of_databases(tierbench=30, tierbench2=7, tierbench_campaign=9, system=20),
+            )
+            now = counters.read(cluster.nodes, ("tierbench", "tierbench_campaign"))
+    grown = counters.since(before, now)
+    assert (grown["wal_bytes"], grown["others_wal_bytes"]) == (3 * 46, 3 * 7)
+    assert (grown["block_cache_hits"], grown["others_block_cache_hits"]) == (6 * 46, 6 * 7)
 
 
 @pytest.mark.parametrize(("theirs", "doubted"), [(0.0, False), (49.0, False), (50.0, True)])
-def test_work_of_others_is_doubted_where_it_is_a_share_of_ours(
-    theirs: float, doubted: bool
-) -> None:
-    done = {"transactions": {"theirs": theirs, "ours": 1000.0}}
-    campaign = small(change=facts(others=done))
+def test_work_of_others_is_doubted_where_it_is_a_share_of_all(theirs: float, doubted: bool) -> None:
+    done = {"statement_seconds": 1000.0, "others_statement_seconds": theirs, "wal_syncs": 1.0}
+    campaign = small(change=facts(since_reset=done))
     assert ("others at work" in kinds(campaign)) is doubted
     if doubted:
         text = the("others at work", campaign).text
-        assert text.endswith("measured: 50 transactions beside 1,000 of ours")
+        assert text.endswith("at work meanwhile: 50 of 1,000 statement seconds (5 %)")
 
 
 def test_a_cluster_on_which_nobody_worked_at_all_is_not_doubted() -> None:
-    done = {"blocks": {"theirs": 0.0, "ours": 0.0}}
-    assert "others at work" not in kinds(small(change=facts(others=done)))
+    done = {"blocks": 0.0, "others_blocks": 0.0}
+    assert "others at work" not in kinds(small(change=facts(since_reset=done)))
