@@ -48,14 +48,14 @@ DoubtKind = Literal[
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",
     "shared disk", "shared blocks", "disk not quiet", "host cache", "another disk than declared",
     "gate drift", "gate failed afterwards", "no gate afterwards", "burst credit unknown",
-    "overhead differs", "copied volume",
+    "overhead differs", "copied volume", "host errors",
     # about its load, its database and its machine
     "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "clients apart", "totals differ", "commits not durable", "another build",
     "consistency not checked", "facts not read", "leaders moved", "whole tables read",
-    "connection pooler", "disks not counted",
+    "connection pooler", "disks not counted", "others at work",
 ]
 # fmt: on
 
@@ -85,6 +85,9 @@ WAL_SYNC_S = "wal_sync_s"
 WAL_SYNC_AVG_S = "wal_sync_avg_s"
 WAL_NODES = "wal_nodes"
 LOG = (WAL_SYNCS, WAL_SYNC_S, WAL_SYNC_AVG_S, WAL_NODES)
+
+# Before the name of what is counted of all databases of a cluster: others' part of it.
+OTHERS = "others_"
 
 # Time that clients' sessions, and nobody else, spent in reading data files, summed over sessions.
 READ_S = "blks_read_s"

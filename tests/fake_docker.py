@@ -126,6 +126,13 @@ class Api:
         }
         return {"Id": self._engine.add("container", name, attrs).id}
 
+    def exec_create(self, container: str, argv: Any, **_: Any) -> dict[str, str]:
+        self._engine.called(f"exec {container}")
+        return {"Id": f"exec in {container}"}
+
+    def exec_start(self, execution: str, detach: bool) -> None:
+        self._engine.called(f"start {execution}")
+
 
 @dataclass
 class Engine:

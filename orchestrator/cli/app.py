@@ -67,7 +67,7 @@ class App:
     """The command line of one call."""
 
     root: Path = field(default_factory=root)
-    cache: Path = CACHE
+    cache: Path = field(default_factory=lambda: host.part_of(CACHE))
     results: Path = RESULTS  # where campaigns stay if the command has no --results
     out: Console = field(default_factory=LastingConsole)
     err: Console = field(default_factory=lambda: LastingConsole(stderr=True))
@@ -135,6 +135,10 @@ class App:
         """The powers, alone on this machine; everything of ours is removed at the end, which comes
         by `TimeIsUp` after `most_s`."""
         require_writable(self.cache)
+        host.sign(self.cache)
+        if self.cache.parent.name == host.PARTS:
+            owner, own = host.owner_of(self.cache.parent.parent), self.cache
+            self.progress.note(f"the cache belongs to {owner}: this machine has {own} of it")
         world = self.world(name, placing)
         with self.alone(world.platform), sweeping(world, most_s):
             yield world

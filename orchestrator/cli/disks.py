@@ -51,6 +51,7 @@ def up(
     from orchestrator.planning import profiles, project_files
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.disks import gate_table
+    from orchestrator.system import host
     from orchestrator.tier import Emulated
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing
@@ -72,6 +73,7 @@ def up(
     with app.alone(world.platform):  # it would disturb a campaign
         node_places.require_here("`disk up` mounts a disk", world)
         emulated.EmulatedTier().check(limits, world)
+        host.sign(app.cache)
         wanted = standing.prepared(
             name or at.name, at, limits.title, size_bytes, default_bytes, data, world
         )

@@ -80,6 +80,15 @@ def find(path: Path, machine: Machine) -> RealDisk:
     return RealDisk(path, mount, device, whole, facts)
 
 
+def disk_below(path: Path, machine: Machine) -> dict[str, Any]:
+    """What tells the disk below a path, which need not exist yet, from others: its file system, and
+    its device if it has one. OSError or UsageError if it cannot be seen."""
+    mount = holding(path, mount_points(machine), machine)
+    device = device_name(mount, machine)
+    facts = block_devices.facts(device, machine) if device else {}
+    return {"file_system": mount.kind, "source": mount.source, **facts}
+
+
 def mount_points(machine: Machine) -> tuple[MountPoint, ...]:
     """All mounts in our name space, in the order in which they were mounted."""
     return parsed(machine.read("/proc/self/mountinfo"))

@@ -2,9 +2,9 @@
 real disks are also taken after the last run and, as asked, between runs.
 
 A gate that passed is kept in the cache under all that it depends on: the tier's limits, how they
-are enforced, the image of the disk, the fio jobs, the machine. While that is unchanged, later
-campaigns use it again for seven days. Real disks are always measured. Of disks that are made on
-each node's machine there is a gate on each of these.
+are enforced, the image of the disk, the fio jobs, the machine with its memory, the disk on which
+its files lie. While that is unchanged, later campaigns use it again for seven days. Real disks are
+always measured. Of disks that are made on each node's machine there is a gate on each of these.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.errors import GateError
+from orchestrator.errors import GateError, TierbenchError
+from orchestrator.kernel import mounts
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
 from orchestrator.planning import durations, paces
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
-from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Machine, World
 from orchestrator.run import observed
 from orchestrator.run.credit import BurstCredit
@@ -219,21 +219,27 @@ class Gates:
         return replace(gate, tier=tier.name, reused=True)
 
     def _file(self, tier: Tier, place: GatePlace) -> Path | None:
+        """Where the gate is kept. None if it is not: also if the disk of its files is not seen."""
         mechanism = self._mechanisms[tier.disk.enforcement]
         if not isinstance(mechanism, KeepsGate):
             return None
         identity = mechanism.gate_identity(self._world)
-        facts, flat = place.machine.facts(), asdict(tier, dict_factory=in_layout)
-        # This computer has the cache to itself; gates of others lie there side by side.
-        platform = self._world.platform
-        lies = () if is_here(self._world) else (platform.facts().get("ID"), place.machine.name)
+        platform, machine = self._world.platform, place.machine
+        try:
+            facts, engine = machine.facts(), platform.facts().get("ID")
+            disk = mounts.disk_below(platform.folder(self._world.cache), machine)
+        except (OSError, TierbenchError):
+            return None
+        on = (engine, machine.name, facts.kernel, facts.cpus, facts.cpu_model, facts.memory_bytes)
+        flat = asdict(tier, dict_factory=in_layout)
         text = json.dumps(
             {
                 **identity,
                 "schema_version": 2,  # checks have their quantity
                 "limits": {key: value for key, value in flat.items() if key not in _NAMES},
                 "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
-                "machine": (*lies, facts.kernel, facts.cpus, facts.cpu_model),
+                "machine": on,
+                "disk": disk,
             },
             sort_keys=True,
         )

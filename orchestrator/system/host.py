@@ -1,4 +1,5 @@
-"""Campaigns on this computer: the lock that keeps two apart, and the identity of processes.
+"""Campaigns on this computer: the lock that keeps two apart, the part of the cache that is its own,
+and the identity of processes.
 
 `root` is "/" except in tests, which use a fixture tree.
 """
@@ -19,6 +20,35 @@ from orchestrator.errors import UnavailableError
 
 def name() -> str:
     return socket.gethostname()
+
+
+PARTS = "machines"
+_OWNER = ".owner"  # a link: it has its content as soon as it is there, on NFS too
+
+
+def part_of(cache: Path) -> Path:
+    """What this machine has of a cache folder: all of it, unless another has signed it first, as in
+    a home on NFS; then a folder of its own in it. Nothing is made."""
+    return cache if owner_of(cache) in ("", name()) else cache / PARTS / name()
+
+
+def owner_of(cache: Path) -> str:
+    """The machine that has signed a cache folder; "" if none has."""
+    with contextlib.suppress(OSError):
+        return str((cache / _OWNER).readlink())
+    return ""
+
+
+def sign(cache: Path) -> None:
+    """Makes a cache folder this machine's. UnavailableError if another was faster."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):  # where there are no links nobody owns it
+        (cache / _OWNER).symlink_to(name())
+    if (owner := owner_of(cache)) not in ("", name()):
+        raise UnavailableError(
+            f"the cache {cache} belongs to {owner} since this moment",
+            advice="start again: this machine then has a part of its own in it",
+        )
 
 
 def process_mark(root: Path = Path("/")) -> str:

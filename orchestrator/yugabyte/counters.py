@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.errors import RunError
-from orchestrator.facts import WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
+from orchestrator.facts import OTHERS, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
 from orchestrator.model import Node, sources
 from orchestrator.powers import World
 from orchestrator.system import at_once, http_client
@@ -53,6 +53,8 @@ _LATENCIES = {
     "log_append_latency": ("wal_appends_total", "wal_append_seconds_total"),
     "rocksdb_sst_read_micros": ("sst_reads_total", "sst_read_seconds_total"),
 }
+_SHARED = ("wal_bytes_total", "block_cache_hits_total", "block_cache_misses_total")
+_OWN = "system"  # begins the names of the cluster's own databases: all transactions are noted there
 _ENTITIES = ("tablet", "table")  # entities of type "server" repeat them
 # The server matches parts of names: these match all of the above, in both stores.
 _PARTS = (*_PLAIN, "log_sync_latency", "log_append_latency", "sst_read_micros", *_TICKERS)
@@ -69,18 +71,23 @@ UNITS = {
 Counters = Mapping[str, float]
 
 
-def storage(body: str) -> dict[str, float]:
-    """Counters of log, data files and cache from the `/metrics` of a master or tablet server.
+def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
+    """Counters of log, data files and cache from the `/metrics` of a master or tablet server; some
+    also of all databases but `ours`, if those are named.
 
     A metric that the release does not have is left out. ValueError if the body has another form.
     """
-    totals: dict[str, float] = {}
+    totals = {f"{OTHERS}{name}": 0.0 for name in _SHARED if ours}
     for entity in _entities(body):
         if entity.get("type") not in _ENTITIES:
             continue
+        database = str((entity.get("attributes") or {}).get("namespace_name", _OWN))
+        theirs = ours and database not in ours and not database.startswith(_OWN)
         for metric in entity.get("metrics", ()):
             for name, value in _readings(metric):
                 totals[name] = totals.get(name, 0.0) + value
+                if theirs and name in _SHARED:
+                    totals[f"{OTHERS}{name}"] += value
     return totals
 
 
@@ -131,11 +138,11 @@ _WORK = ("flush_written_bytes_total", "compaction_written_bytes_total")
 ByNode = Mapping[str, Counters]
 
 
-def read(nodes: Sequence[Node]) -> dict[str, dict[str, float]]:
-    """Node → its tablet server's counters. OSError if one does not answer."""
+def read(nodes: Sequence[Node], ours: Collection[str] = ()) -> dict[str, dict[str, float]]:
+    """Node → its tablet server's counters, as `storage`. OSError if one does not answer."""
     urls = sources(nodes, pages.TSERVER)
     texts = at_once.each(lambda url: http_client.get(f"{url}{PATH}"), urls.values())
-    return {name: storage(text) for name, text in zip(urls, texts, strict=True)}
+    return {name: storage(text, ours) for name, text in zip(urls, texts, strict=True)}
 
 
 def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_DEADLINE_S) -> None:

@@ -6,13 +6,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from orchestrator.powers import World
-from orchestrator.tiers.common.emulated import host_load
+from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.tiers.common.gate import fio_jobs
+from tests.integration import mount_points
 from tests.integration.conftest import measured
 from tests.integration.emulated_disks import SMALL, device
 from tests.tiers import changed
@@ -35,6 +38,22 @@ def test_a_device_that_a_killed_disk_left_is_detached_by_the_next(world: World) 
             assert not backing.exists() or volume.device == left
     finally:
         shutil.rmtree(place)
+
+
+def test_what_the_host_cannot_store_is_refused_and_counted(world: World, tmp_path: Path) -> None:
+    """The image is larger than the file system that holds it."""
+    small = mount_points.made(tmp_path / "small.img", "ext4", 256 * 2**20)
+    with (
+        mount_points.mounted_at(tmp_path / "small", str(small), "loop") as place,
+        device(SMALL, replace(world, cache=place / "cache")) as volume,
+    ):
+        assert volume.server is not None and volume.server.container
+        stats = partial(disk_server.ask, volume.server.container, ("stats",), world)
+        assert stats()["host_errors"] == 0
+        argv = ["dd", "if=/dev/zero", f"of={volume.device}", "bs=256k", "oflag=direct"]
+        refused = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert refused.returncode != 0 and "error writing" in refused.stderr, refused
+        assert stats()["host_errors"] > 0
 
 
 SYNCING = (

@@ -198,11 +198,15 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
         database.settle(cluster, world)
         database.begin_measuring(cluster, world)
         database.warm(cluster, world)
+        with sql.session(sql.Address(host, 5433, "yugabyte", "", "yugabyte")) as others:
+            others.rows("SELECT 1")
         facts = database.facts(cluster, world).recorded()
         sampled = {sample.metric for sample in YugabyteDBCollector().read(cluster.nodes, 100.0)}
     assert facts["stand_in"] is facts["existing"] is True
     assert (facts["version"], facts["replication_factor"]) == ("2.18.1.0-b84", 3)
     assert {"wal_bytes_total", "sql_statements_total", "master_wal_bytes_total"} <= sampled
+    hits = facts["since_reset"]["block_cache_hits"]
+    assert 0 < facts["since_reset"]["others_block_cache_hits"] < hits
     assert standin.databases() == before
 
 

@@ -21,11 +21,11 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system import store
-from orchestrator.system.clock import SystemClock
+from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
 from tests.contract import Containers
 from tests.fakes import fake_world
-from tests.integration.conftest import tierbench
+from tests.integration.conftest import Program, tierbench
 from tests.integration.engines import RemoteEngine, remote_engine
 from tests.integration.servers import Server
 
@@ -217,4 +217,31 @@ def test_a_load_on_another_machine_to_a_report(
     code, text = tierbench("clean", "--yes", **environment)
     assert code == 0 and (tier == "none" or "/var/lib/tierbench/datasets/" in text), text
     assert not list(Path("/var/lib/tierbench").rglob("*.img"))
+    assert remote.docker("ps", "--all", "--quiet") == ""
+
+
+@pytest.mark.slow
+def test_databases_and_disks_end_after_a_program_that_was_killed(
+    remote: RemoteEngine, tmp_path: Path
+) -> None:
+    """Within the time for which they are rented; the next start removes what is left of them."""
+    environment = {**remote.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
+    program = Program.start(
+        *["compare", "--profiles", "ultra", "--workloads", "point-select", "--scale", "smoke"],
+        *["--nodes", "1", "--db", "postgresql", "--repeats", "9"],
+        *["--results", str(tmp_path / "results")],
+        TIERBENCH_RENT_S="60",
+        **environment,
+    )
+
+    def running(role: str) -> list[str]:
+        label = f"label=tierbench.role={role}"
+        return remote.docker("ps", "--quiet", "--filter", label).split()
+
+    roles, clock = ("client", "database", "disk"), SystemClock()
+    assert wait_until(lambda: all(map(running, roles)), deadline_s=300, clock=clock)
+    program.process.kill()
+    assert wait_until(lambda: not any(map(running, roles)), deadline_s=240, clock=clock)
+    code, text = tierbench("clean", "--yes", **environment)
+    assert code == 0 and "container tierbench-" in text, text
     assert remote.docker("ps", "--all", "--quiet") == ""

@@ -47,8 +47,10 @@ static void print_stats(char *out, size_t room)
 {
     double now = now_ns();
     int n = snprintf(out, room,
-                     "{\"time_s\": %.6f, \"cpu_s\": %.6f, \"io_flusher\": %s, \"flushes\": %.0f",
-                     now / 1e9, cpu_s(), disk.io_flusher ? "true" : "false", disk.flushes);
+                     "{\"time_s\": %.6f, \"cpu_s\": %.6f, \"io_flusher\": %s, "
+                     "\"flushes\": %.0f, \"host_errors\": %.0f",
+                     now / 1e9, cpu_s(), disk.io_flusher ? "true" : "false", disk.flushes,
+                     disk.host_errors);
     n += print_credit("iops_credit", IOPS, now, out + n, room - n);
     n += print_credit("bytes_credit", BYTES, now, out + n, room - n);
     double drawing_s, slow = slow_s(&disk.limits, now, &drawing_s);

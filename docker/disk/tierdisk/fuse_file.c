@@ -43,6 +43,18 @@ static void file_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t o
     fuse_reply_iov(request, pieces, count);
 }
 
+/* Counts an error of the host, which the tier's disk would not have; not what its file system
+ * merely cannot do. Returns it. */
+static int counted(int problem)
+{
+    if (problem && problem != EOPNOTSUPP) {
+        pthread_mutex_lock(&disk.lock);
+        disk.host_errors++;
+        pthread_mutex_unlock(&disk.lock);
+    }
+    return problem;
+}
+
 /* Stores bytes in the image; beyond its end there is no space, as a disk does not grow. */
 static void file_write(fuse_req_t request, fuse_ino_t inode, const char *bytes, size_t size,
                        off_t offset, struct fuse_file_info *file)
@@ -53,7 +65,7 @@ static void file_write(fuse_req_t request, fuse_ino_t inode, const char *bytes, 
         return;
     }
     struct turn turn = begin_turn(WRITE, size);
-    int problem = store(bytes, size, offset);
+    int problem = counted(store(bytes, size, offset));
     if (problem) {
         fuse_reply_err(request, problem);
         return;
@@ -75,7 +87,7 @@ static void file_fsync(fuse_req_t request, fuse_ino_t inode, int datasync,
     bool reaches_host = disk.limits.flush > 0;
     disk.flushes++;
     pthread_mutex_unlock(&disk.lock);
-    fuse_reply_err(request, reaches_host && fdatasync(image.file) ? errno : 0);
+    fuse_reply_err(request, counted(reaches_host && fdatasync(image.file) ? errno : 0));
 }
 
 /* Punches holes and the like, for the discards of the file system. */
@@ -87,7 +99,7 @@ static void file_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t
         fuse_reply_err(request, ENOSPC);
         return;
     }
-    fuse_reply_err(request, change_allocation(mode, offset, length));
+    fuse_reply_err(request, counted(change_allocation(mode, offset, length)));
 }
 
 /* The file's attributes, which never change. */

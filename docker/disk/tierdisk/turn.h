@@ -21,6 +21,7 @@ struct disk {
     struct limits limits;
     struct counters counters[DIRECTIONS];
     double flushes;
+    double host_errors; /* requests that the host could not store: its disk is full or broken */
     size_t request_bytes; /* the largest request that the kernel sends; set once */
     bool io_flusher;      /* whether the kernel knows that dirty pages go through us; set once */
 };

@@ -15,7 +15,7 @@ from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import GateWord, group
 from orchestrator.model import DISK_DEVICE
 from orchestrator.tier import GateCheck
-from orchestrator.units import format_bytes, format_change, format_number, listed
+from orchestrator.units import counted, format_bytes, format_change, format_number, listed
 
 APART_PCT = 2.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
@@ -95,6 +95,16 @@ def slow_host(run: RunData, _: Values) -> Reasons:
             f"tier's latency, and answers woke {late_s * 1e6:.0f} µs late on average",
             "stop what else uses this machine's disk and CPU, or take a faster machine",
         )
+
+
+def host_errors(run: RunData, _: Values) -> Reasons:
+    for disk, own in _disks(run).items():
+        if failed := group(own, "end").get("host_errors"):
+            yield (
+                f"{disk}: this machine could not store {counted(int(failed), 'request')} and "
+                "answered with an error at once, where the tier would have written",
+                "make room on the machine's disk that has the images, or look at its health",
+            )
 
 
 def overhead(run: RunData, _: Values) -> Reasons:

@@ -76,11 +76,13 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "leaders moved": Kind("limits", run_checks.leaders_moved),
     "whole tables read": Kind("limits", run_checks.whole_tables),
     "connection pooler": Kind("limits", run_checks.pooler),
+    "others at work": Kind("limits", run_checks.others_at_work),
     # Of its disks.
     "limit not verified": Kind("limits", disk_checks.out_of_reach),
     "bursting disk": Kind("forbids", disk_checks.bursting),
     "counts differ": Kind("none", disk_checks.counts),
     "host slower than the tier": Kind("limits", disk_checks.slow_host),
+    "host errors": Kind("forbids", disk_checks.host_errors),
     "overhead differs": Kind("none", disk_checks.overhead),
     "shared disk": Kind("limits", disk_checks.shared),
     "host cache": Kind("limits", disk_checks.host_cache),

@@ -14,12 +14,14 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.facts import OTHERS
 from orchestrator.model import Record
 from orchestrator.tier import NoDisk, OthersDisks, Unlimited
 from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
+OTHERS_WORK_PCT = 5.0  # by so much two tiers may differ and be the same
 FAILURES_PCT = 1.0
 RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
@@ -273,4 +275,19 @@ def pooler(run: RunData, _: Values) -> Reasons:
             "settings of a session may not hold",
             "name the database's own hosts and ports in `existing.hosts`, unless the pooler is "
             "what you want to measure too",
+        )
+
+
+def others_at_work(run: RunData, _: Values) -> Reasons:
+    facts, found = results.database(run.record), list[str]()
+    for name in facts.since_reset:
+        theirs, what = facts.counter(name), name.removeprefix(OTHERS)
+        of_all = facts.counter(what)
+        if name != what and theirs and of_all and 100 * theirs >= OTHERS_WORK_PCT * of_all:
+            share = f"{format_number(theirs)} of {format_number(of_all)} {what.replace('_', ' ')}"
+            found.append(f"{share} ({100 * theirs / of_all:.0f} %)")
+    if found:
+        yield (
+            f"other databases of the cluster were at work meanwhile: {', '.join(found)}",
+            "measure while nobody else uses the cluster, or repeat until chance evens it out",
         )

@@ -180,7 +180,7 @@ class ExistingCluster:
         idle = probe.nodes_without_leaders(handle.declared)
         if idle:
             world.progress.warn(f"{', '.join(idle)} lead no tablet: the other nodes take all load")
-        handle.begun, handle.counted = counters.read(cluster.nodes), _counters(handle)
+        handle.begun, handle.counted = _of_nodes(cluster), _counters(handle)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
@@ -191,7 +191,7 @@ class ExistingCluster:
             since = (
                 postgresql.since(handle.counted, _counters(handle))
                 if handle.observed.flavour == declaration.POSTGRESQL
-                else counters.since(handle.begun, counters.read(cluster.nodes))
+                else counters.since(handle.begun, _of_nodes(cluster))
             )
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
@@ -234,6 +234,10 @@ def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
                 f"none{', '.join(failures[:1])}: write `hosts: {host.name()}:{server.port}`, or "
                 "another name or address of the server that is the same from both",
             )
+
+
+def _of_nodes(cluster: Cluster) -> counters.ByNode:
+    return counters.read(cluster.nodes, (cluster.handle.own.name, LEASE_DATABASE))
 
 
 def _counters(handle: _Used) -> postgresql.Counters:

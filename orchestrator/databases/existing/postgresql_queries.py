@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
+from orchestrator.databases.existing.declaration import LEASE_DATABASE
+from orchestrator.facts import OTHERS, READ_S, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
 from orchestrator.system.sql import Session
 
 Counters = Mapping[str, float]
@@ -26,7 +27,7 @@ ORDER BY name
 """
 _COUNTERS = """
 SELECT d.blks_hit, d.blks_read, d.temp_bytes, {checkpoints},
-       pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS wal_bytes{waits}
+       pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS wal_bytes, shared.*{waits}
 WHERE d.datname = current_database()
 """
 # Waits are known only if both times are counted: one alone would hide what sessions wait for.
@@ -36,6 +37,20 @@ _WAITS = f""", w.wal_sync AS {WAL_SYNCS},
        CASE WHEN {_TIMED} THEN d.blk_read_time / 1000 END AS {READ_S},
        CASE WHEN {_TIMED} THEN w.wal_sync_time / 1000 END AS {WAL_SYNC_S}
 FROM pg_stat_wal w, """
+# Of all databases but the one in which campaigns say that they are here.
+_SHARED = f"""
+(SELECT sum(transactions) AS transactions, sum(transactions * theirs) AS {OTHERS}transactions,
+        sum(blocks) AS blocks, sum(blocks * theirs) AS {OTHERS}blocks,
+        sum(seconds) AS statement_seconds, sum(seconds * theirs) AS {OTHERS}statement_seconds
+ FROM (SELECT (datname <> current_database())::int AS theirs,
+              (xact_commit + xact_rollback)::float8 AS transactions,
+              (blks_hit + blks_read)::float8 AS blocks, ({{seconds}})::float8 AS seconds
+       FROM pg_stat_database s WHERE datname <> '{LEASE_DATABASE}') AS each) AS shared, """
+# A statement is counted when it has ended; one that goes on shows how long it has.
+_SECONDS = """active_time / 1000 + coalesce((
+    SELECT sum(extract(epoch FROM clock_timestamp() - query_start)) FROM pg_stat_activity
+    WHERE datid = s.datid AND pid <> pg_backend_pid() AND state = 'active'
+    AND backend_type = 'client backend'), 0)"""
 _PLACES = """
 SELECT (SELECT setting FROM pg_settings WHERE name = 'data_directory') AS directory,
        coalesce((SELECT pg_tablespace_location(oid) FROM pg_tablespace
@@ -50,8 +65,9 @@ def settings(session: Session) -> dict[str, str]:
 
 
 def counters(session: Session, number: str) -> dict[str, float]:
-    """Of the session's database and its server, without what this release does not count.
-    `number`: of the release, such as `16.4`. WAL in bytes is the place in the log."""
+    """Of the session's database and its server, and the work of all databases, without what this
+    release does not count. `number`: of the release, such as `16.4`. WAL in bytes is the place in
+    the log."""
     major = number.split(".")[0]
     if not major.isdigit() or int(major) < 10:
         return {}  # one that only is like a PostgreSQL, or too old
@@ -60,7 +76,9 @@ def counters(session: Session, number: str) -> dict[str, float]:
         timed, requested, view = "num_timed", "num_requested", "pg_stat_checkpointer"
     checkpoints = f"c.{timed} AS checkpoints_timed, c.{requested} AS checkpoints_requested"
     waits = _WAITS if 14 <= int(major) < 18 else " FROM "  # 18 has the syncs elsewhere
-    text = _COUNTERS.format(checkpoints=checkpoints, waits=f"{waits}pg_stat_database d, {view} c")
+    shared = _SHARED.format(seconds=_SECONDS if int(major) >= 14 else "NULL")
+    waits += f"{shared}pg_stat_database d, {view} c"
+    text = _COUNTERS.format(checkpoints=checkpoints, waits=waits)
     return {name: value for name, value in session.rows(text)[0].items() if value is not None}
 
 

@@ -52,6 +52,11 @@ def seconds_of(variable: str, default: int, least: int = 1) -> int:
     return int(text)
 
 
+def rent_s() -> int:
+    """How long what is rented outlives this program; raises as `seconds_of`."""
+    return seconds_of("TIERBENCH_RENT_S", 900, least=60)
+
+
 def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
     """Whether the holder with this mark of its process lives; `is_young` is asked only if the
     process cannot be seen from here."""

@@ -38,8 +38,9 @@ _REMOVAL_S = 20.0
 class VolumeGuard:
     """The `Guard` protocol on an engine."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._client = engine, engine.client
+    def __init__(self, engine: Engine, beside: Callable[[], None]) -> None:
+        """`beside`: is called with each beat of a guard that is ours."""
+        self._engine, self._client, self._beside = engine, engine.client, beside
 
     @property
     def beats(self) -> GuardBeats:
@@ -124,6 +125,7 @@ class VolumeGuard:
                 raise lifecycle.taken_over("the Docker engine", other, _of(holder, _HOST))
             self._drop(_beat_name(self._engine.campaign))
             self._make(_beat_name(self._engine.campaign))
+            self._beside()
         except APIError as error:
             if error.status_code in (401, 403):
                 raise lifecycle.refused_beat("the Docker engine", error) from error

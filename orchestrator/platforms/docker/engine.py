@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import secrets
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from docker.types import Ulimit
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.lifecycle import taken_down
+from orchestrator.platforms.common.lifecycle import rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
@@ -29,6 +29,7 @@ from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engin
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
+from orchestrator.platforms.docker.rent import ROLES, SignsOfLife
 from orchestrator.powers import (
     HOST_NETWORK,
     Clock,
@@ -60,7 +61,8 @@ class DockerPlatform:
         self._clock, self._rights = clock, limits.Rights()
         self._engine = Engine(clock, address, campaign or secrets.token_hex(3), known_as)
         self._client, self.reach = self._engine.client, self._engine.reach
-        self.guard = VolumeGuard(self._engine)
+        self._signs = SignsOfLife(self._engine, rent_s())
+        self.guard = VolumeGuard(self._engine, self._signs.sign)
         self.images = DockerImages(self._engine)
         self._leftovers = Leftovers(self._engine, self.guard)
         networks = Networks(self._engine, self.guard, self._leftovers)
@@ -156,9 +158,11 @@ class DockerPlatform:
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
-        container = self._made(spec)
+        container, elsewhere = self._made(spec), isinstance(self._machine, AgentMachine)
         with self._taken_down(spec):
-            yield self._up(spec, container)
+            up = self._up(spec, container)
+            with self._signs.paid(up.name) if elsewhere and spec.role in ROLES else nullcontext():
+                yield up
 
     def _taken_down(self, spec: ContainerSpec, stays: bool = False) -> AbstractContextManager[None]:
         remove = self.container(spec.name).remove

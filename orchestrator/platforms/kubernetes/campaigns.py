@@ -184,12 +184,16 @@ class Sweeper:
             for namespace in self._namespaces.found()
         }
         for campaign in sorted(owners.keys() - living):
-            yield "namespace", owners[campaign], partial(self._namespaces.remove, campaign)
+            yield "namespace", owners[campaign], partial(self._namespace_removed, campaign)
         for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):
             for thing in self._api.listed(folder, MARK):
                 owner, name = label_of(thing, CAMPAIGN), name_of(thing)
                 if (own and owner == self._space.campaign) or owner not in living:
                     yield kind, name, self._removal(kind, folder, name)
+
+    def _namespace_removed(self, campaign: str) -> list[str]:
+        with cluster_errors(f"removing the namespace of campaign {campaign}"):
+            return self._namespaces.remove(campaign)
 
     def _removal(self, kind: str, folder: str, name: str) -> Callable[[], None]:
         return partial(self._space.remove, kind, f"{folder}/{name}", name, _POLITE_S)

@@ -31,7 +31,6 @@ from orchestrator.system import at_once
 _PODS = "/api/v1/pods"  # of all namespaces
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 # How long what is rented outlives this program; at least two signs of life.
-_RENT_VARIABLE, _RENT_S = "TIERBENCH_RENT_S", 900
 _FOLDER = Path("/var/lib/tierbench")
 
 
@@ -50,8 +49,7 @@ class KubernetesPlatform:
         self.space = Space(self._api, clock, secrets.token_hex(3))
         self.placement = Placement(self.space, placing)
         self.placement.find_machines()
-        rent_s = lifecycle.seconds_of(_RENT_VARIABLE, _RENT_S, least=60)
-        self.guard = LeaseGuard(self.space, self._within, rent_s)
+        self.guard = LeaseGuard(self.space, self._within, lifecycle.rent_s())
         namespaces = Namespaces(self.space)
         self.images = ClusterImages(self.placement, clock)
         claims: dict[str, str] = {}  # volume → the claim by which pods use it

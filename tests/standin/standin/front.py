@@ -109,12 +109,14 @@ class Front:
         ours.write(first)
         back = asyncio.create_task(_pump(theirs, writer))
         try:
-            await self._statements(reader, ours)
+            await self._statements(reader, ours, who(first[8:]).get("database", ""))
         finally:
             ours.close()
             await back
 
-    async def _statements(self, reader: asyncio.StreamReader, ours: asyncio.StreamWriter) -> None:
+    async def _statements(
+        self, reader: asyncio.StreamReader, ours: asyncio.StreamWriter, database: str
+    ) -> None:
         while True:
             try:
                 head = await reader.readexactly(5)
@@ -126,7 +128,8 @@ class Front:
                 body = rewritten(narrowed(body.rstrip(b"\0"), self._version)) + b"\0"
                 head = kind + struct.pack("!I", len(body) + 4)
             ours.write(head + body)
-            self._activity.progress(kind in (b"Q", b"E"), len(body) if kind in (b"d", b"B") else 0)
+            size = len(body) if kind in (b"d", b"B") else 0
+            self._activity.progress(kind in (b"Q", b"E"), size, database)
             await ours.drain()
 
 

@@ -22,9 +22,11 @@ HISTOGRAM_PARTS = ("min", "mean", "percentile_75", "percentile_95", "percentile_
 
 
 class Activity:
-    """What clients did on this node. Guarded: many threads tell, one page asks."""
+    """What clients did on this node. Guarded: many threads tell, one page asks. `databases`: the
+    same of each by itself."""
 
     def __init__(self) -> None:
+        self.databases: dict[str, Activity] = {}
         self._lock = threading.Lock()
         self.statements = 0
         self.bytes_in = 0
@@ -32,7 +34,9 @@ class Activity:
         self.flushed_at = 0.0
         self.since_reset = 0
 
-    def progress(self, statements: int, bytes_in: int) -> None:
+    def progress(self, statements: int, bytes_in: int, database: str = "") -> None:
+        if database:
+            self.databases.setdefault(database, Activity()).progress(statements, bytes_in)
         with self._lock:
             self.statements += statements
             self.since_reset += statements
@@ -41,6 +45,8 @@ class Activity:
                 self._flush()
 
     def flush(self) -> None:
+        for own in list(self.databases.values()):
+            own.flush()
         with self._lock:
             self._flush()
 
@@ -74,21 +80,25 @@ def entities(server: str, version: str, activity: Activity, reset: bool) -> list
     From 2.20 on: the store of provisional records counts too, and latencies have no percentiles.
     """
     recent = series(version) >= (2, 20)
-    now = activity.numbers()
     shown = activity.take_percentile(reset)
     found: list[dict[str, Any]] = [
-        {"type": "server", "id": IDS[server], "attributes": {}, "metrics": _server(now)}
-    ]
-    for number, table in enumerate(TABLES):
-        about = {"namespace_name": "bench", "table_name": table, "table_id": f"{number:032x}"}
-        found.append(
-            {"type": "tablet", "id": f"{number:032x}", "attributes": about,
-             "metrics": _tablet(now, number, recent)}
-        )  # fmt: skip
-        found.append(
-            {"type": "table", "id": f"{number:032x}", "attributes": about,
-             "metrics": _table(now, number, None if recent else shown)}
-        )  # fmt: skip
+        {"type": "server", "id": IDS[server], "attributes": {},
+         "metrics": _server(activity.numbers())}
+    ]  # fmt: skip
+    databases = dict(activity.databases) or {"bench": activity}
+    for place, (database, own) in enumerate(databases.items()):
+        now = own.numbers()
+        for number, table in enumerate(TABLES):
+            key = f"{len(TABLES) * place + number:032x}"
+            about = {"namespace_name": database, "table_name": table, "table_id": key}
+            found.append(
+                {"type": "tablet", "id": key, "attributes": about,
+                 "metrics": _tablet(now, number, recent)}
+            )  # fmt: skip
+            found.append(
+                {"type": "table", "id": key, "attributes": about,
+                 "metrics": _table(now, number, None if recent else shown)}
+            )  # fmt: skip
     found.append(
         {"type": "cluster", "id": "yb.cluster", "attributes": {},
          "metrics": [{"name": "is_load_balancing_enabled", "value": True}]}

@@ -130,6 +130,14 @@ def test_a_machine_slower_than_the_tier_while_it_was_measured(
     assert kinds == ({"host slower than the tier"} if raised else set())
 
 
+@pytest.mark.parametrize("end", [{"host_errors": 3}, {"host_errors": 0}, {"flushes": 3}])
+def test_what_the_host_could_not_store_since_the_disk_came_up(end: dict[str, int]) -> None:
+    """A server of an earlier release counts no such errors."""
+    texts = [one.text for one in found(record(disks=disks(end={"time_s": 1.0, **end}))).values()]
+    first = "disk-node-1: this machine could not store 3 requests and answered with an error at "
+    assert [text.startswith(first) for text in texts] == [True] * (end.get("host_errors", 0) > 0)
+
+
 # ------------------------------------------------------------------ the way to an emulated disk
 
 

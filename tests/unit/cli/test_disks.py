@@ -12,6 +12,7 @@ from orchestrator.errors import EXIT_USAGE, UsageError
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.powers import World
+from orchestrator.system import host
 from orchestrator.tier import Burst, Gate, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import standing
@@ -94,6 +95,13 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     assert tierbench(place.app(), "disk", "down", str(place.at), "--keep-data") == 0
     assert "its data stay in" in capsys.readouterr().out
     assert place.state() == (False, False, True)
+
+
+def test_a_disk_that_is_put_up_makes_the_cache_this_machines(place: Place) -> None:
+    """Another that shares the folder then has its own part, and no disk of the same file."""
+    assert host.owner_of(place.app().cache) == ""
+    assert tierbench(place.app(), "disk", "up", "azure/P15", "--at", str(place.at)) == 0
+    assert host.owner_of(place.app().cache) == host.name()
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,17 @@ def test_a_sweep_goes_on_and_names_what_stays(engine: Engine, ours: DockerPlatfo
     assert engine.names("volume") == ["tierbench-a"]
 
 
+def test_a_leftover_that_stays_blocks_no_campaign(engine: Engine, ours: DockerPlatform) -> None:
+    engine.add("volume", "tierbench-a", {"Labels": {"tierbench": "1"}})
+    engine.errors["remove volume tierbench-a"] = [BUSY] * 10_000
+    with ours.guard.held():
+        with pytest.raises(RunError, match="tierbench-a could not be removed"):
+            ours.sweep()
+        with measured_in(ours):
+            assert "tierbench-x" in engine.names("container")
+    assert engine.names("volume") == ["tierbench-a"]
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -101,13 +101,35 @@ class OnMachines(Kept):
         return replace(gate, device={"host_cpu_pct": float(len(self.places)), "kernel": "6.1"})
 
 
+class Vm(FarMachine):
+    """A machine whose files of disks are on /dev/sdb with this serial number."""
+
+    def __init__(self, name: str, memory_bytes: int = 2**34, serial: str = "S1") -> None:
+        super().__init__(MachineFacts(name, "6.1", "Debian", 4, "", memory_bytes))
+        self.files = {
+            "/proc/self/mountinfo": "36 24 8:16 / / rw - xfs /dev/sdb rw\n",
+            "/sys/class/block/sdb": "",
+            "/sys/class/block/sdb/device/serial": f"{serial}\n",
+        }
+
+    def read(self, path: str) -> str:  # type: ignore[override]
+        if path not in self.files:
+            raise FileNotFoundError(path)
+        return self.files[path]
+
+    def exists(self, path: str) -> bool:  # type: ignore[override]
+        return path in self.files
+
+    def real_path(self, path: str) -> str:  # type: ignore[override]
+        return path
+
+
 class Machines(FakePlatform):
     """Nodes are on vm1 and vm2 in turn; clients on others."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, machines: Sequence[str | Machine]) -> None:
         super().__init__(images=[own_images.tag(ROOT, "disk")])
-        facts = (MachineFacts(name, "6.1", "Debian", 4, "", 2**34) for name in names)
-        self._machines = tuple(map(FarMachine, facts))
+        self._machines = tuple(Vm(one) if isinstance(one, str) else one for one in machines)
 
     def machines(self) -> tuple[Machine, ...]:
         return self._machines
@@ -124,10 +146,10 @@ class Machines(FakePlatform):
 
 
 def gate_elsewhere(
-    world: World, names: Sequence[str], nodes: int, slow: str = ""
+    world: World, machines: Sequence[str | Machine], nodes: int, slow: str = ""
 ) -> tuple[Gate, list[str]]:
     """The gate as a new campaign on these machines gets it, and where it was taken now."""
-    there = replace(world, root=ROOT, platform=Machines(names))
+    there = replace(world, root=ROOT, platform=Machines(machines))
     mechanism = OnMachines(Log(), slow)
     return Gates({"emulated": mechanism}, there, nodes=nodes).of(TIER), mechanism.places
 
@@ -155,6 +177,31 @@ def test_one_slow_machine_fails_the_gate_of_all(world: World) -> None:
 def test_a_gate_of_another_machine_alike_is_not_used(world: World) -> None:
     for name, taken in (("vm1", ["node-1"]), ("vm2", ["node-1"]), ("vm1", [])):
         assert gate_elsewhere(world, (name,), 3)[1] == taken
+
+
+class Here(Machines):
+    """The one machine is the one that has the cache."""
+
+    def folder(self, cache: Path) -> Path:
+        return cache
+
+
+@pytest.mark.parametrize("platform", [Here, Machines])
+@pytest.mark.parametrize(
+    "other", [Vm("vm2"), Vm("vm1", memory_bytes=2**33), Vm("vm1", serial="S2")]
+)
+def test_another_host_memory_or_disk_needs_another_gate(
+    world: World, platform: type[Machines], other: Vm
+) -> None:
+    """A cache may be shared, or copied to another disk."""
+    for machine, reused in ((Vm("vm1"), False), (Vm("vm1"), True), (other, False)):
+        assert take(replace(world, platform=platform([machine]))).reused is reused
+
+
+def test_a_gate_is_not_kept_where_the_disk_of_its_files_is_not_seen(world: World) -> None:
+    unseen = FarMachine(MachineFacts("vm1", "6.1", "Debian", 4, "", 2**34))
+    for _ in range(2):
+        assert not take(replace(world, platform=Here([unseen]))).reused
 
 
 def test_a_gate_that_failed_is_taken_three_times_and_not_kept(world: World) -> None:
@@ -272,9 +319,6 @@ def test_a_wish_that_the_engine_refuses_is_given_up_once_for_all() -> None:
 def test_a_container_that_cannot_start_for_another_reason_fails() -> None:
     with pytest.raises(APIError):
         limits.Rights().started(Made({"cap_add": ["SYS_ADMIN"]}, refuses=True), lambda: None)
-
-
-# ------------------------------------------------------------------ profiles
 
 
 # ------------------------------------------------------------------ a run that is going on

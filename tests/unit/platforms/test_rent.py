@@ -1,0 +1,70 @@
+"""Databases and disks on an engine elsewhere are told that this program lives, and no others.
+
+What ends where they are told nothing any more: tests/integration/test_rent.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import UsageError
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import ContainerSpec
+from tests.fake_docker import RESET, Engine
+
+NODE = ContainerSpec("tierbench-node-1", "image", ("true",), "database")
+TOLD = "start exec in tierbench-node-1"
+
+
+def connected(engine: Engine) -> DockerPlatform:
+    """With a machine of another kernel than this computer's."""
+    engine.facts = {"KernelVersion": "6.1-elsewhere", "MemTotal": 2**34}
+    return DockerPlatform(engine.clock)
+
+
+def test_a_database_elsewhere_is_told_at_its_start_and_while_the_guard_is_held(
+    engine: Engine,
+) -> None:
+    there = connected(engine)
+    with there.guard.held():
+        with there.running(NODE):
+            assert engine.calls.count(TOLD) == 1
+            for _ in range(20):  # ten minutes of beats
+                engine.clock.sleep(30.0)
+                there.guard.beats.renew()
+            assert 5 <= engine.calls.count(TOLD) <= 10, "900 s may pass without one"
+        told = engine.calls.count(TOLD)
+        engine.clock.sleep(900.0)
+        there.guard.beats.renew()
+    assert engine.calls.count(TOLD) == told
+
+
+def test_who_cannot_be_told_is_in_nobodys_way(engine: Engine) -> None:
+    there = connected(engine)
+    engine.errors["exec tierbench-node-1"] = [RESET] * 3
+    with there.guard.held(), there.running(NODE):
+        engine.clock.sleep(300.0)
+        there.guard.beats.renew()
+    assert engine.names("container") == []
+
+
+@pytest.mark.parametrize("role", ["client", "agent"])
+def test_what_ends_by_itself_anyway_is_not_told(engine: Engine, role: str) -> None:
+    with connected(engine).running(replace(NODE, role=role)):
+        assert TOLD not in engine.calls
+
+
+def test_nothing_is_rented_on_this_computer(engine: Engine) -> None:
+    facts = LocalMachine().facts()
+    engine.facts = {"KernelVersion": facts.kernel, "MemTotal": facts.memory_bytes}
+    with DockerPlatform(engine.clock).running(NODE):
+        assert TOLD not in engine.calls
+
+
+def test_a_time_that_is_none_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERBENCH_RENT_S", "5")
+    with pytest.raises(UsageError, match="TIERBENCH_RENT_S is '5'"):
+        DockerPlatform(engine.clock)
