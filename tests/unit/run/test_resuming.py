@@ -130,7 +130,7 @@ def test_gates_of_before_are_kept_beside_new_ones(make: Make) -> None:
 
 
 def test_a_last_gate_that_alone_is_missing_is_taken(make: Make) -> None:
-    begun(make(Failing("gate premium", Killed(), (2,))), real(a_plan(repetitions=2)))
+    begun(make(Failing("gate of premium", Killed(), (2,))), real(a_plan(repetitions=2)))
     campaign = make()
     go_on(campaign)
     assert campaign.log.words.count("run point-select") == 0
