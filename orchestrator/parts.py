@@ -271,6 +271,14 @@ class Share:
 
 
 @runtime_checkable
+class GoesOnLoading(Protocol):
+    """A load generator whose `load` goes on in a database where an earlier call was ended, at
+    whatever moment before it returned."""
+
+    loading_goes_on: bool
+
+
+@runtime_checkable
 class Splits(Protocol):
     """A load generator whose load several clients can carry, each its share."""
 
