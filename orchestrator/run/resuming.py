@@ -7,6 +7,7 @@ The other runs are made as planned, where and with what the first ones were.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,11 +21,12 @@ from orchestrator.analysis.results import Results, measured_window
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.facts import group
 from orchestrator.load_generators.common import several
-from orchestrator.model import CLIENT, Note, Plan, Record
-from orchestrator.parts import Parts, Shared
+from orchestrator.model import CLIENT, Note, Plan, Record, Run
+from orchestrator.parts import GoesOnMeasuring, Parts, Shared
 from orchestrator.planning.plan import as_used
 from orchestrator.powers import World
 from orchestrator.system import files, store
+from orchestrator.units import counted
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 
@@ -108,8 +110,23 @@ class Resumption:
                 _read_afterwards(folder, record, parts)
                 yield f"{run.slug} was measured before, and read afterwards from its raw files"
             except (TierbenchError, OSError) as error:
-                if store.put_aside(self.folder, run):
-                    yield f"{run.slug} is made again: {getattr(error, 'what', error)}"
+                if (aside := store.put_aside(self.folder, run)) is not None:
+                    why = getattr(error, "what", error)
+                    kept = self._kept(run, aside, parts)
+                    yield f"{run.slug} {'goes on with ' + kept if kept else 'is made again'}: {why}"
+
+    def _kept(self, run: Run, aside: Path, parts: Parts) -> str:
+        """Gives a run that is made again the files of what its generator need not measure again;
+        says how many. None if a person changed limits meanwhile: nothing says of which it was."""
+        generator = parts.load_generators[self.plan.workload(run.workload).generator]
+        if not isinstance(generator, GoesOnMeasuring) or store.limit_changes(aside):
+            return ""
+        kept = sorted((aside / "raw" / generator.goes_on_from).glob("[!.]*.json"))
+        folder = store.run_folder(self.folder, run) / "raw" / generator.goes_on_from
+        folder.mkdir()
+        for file in kept:
+            shutil.copy2(file, folder)
+        return f"the {counted(len(kept), 'point')} that it has" if kept else ""
 
     def _differences(self, now: Results) -> Iterator[tuple[str, str]]:
         """Aspect → what it was against what it is; of what both sides know."""

@@ -102,14 +102,15 @@ def run_folder(campaign: Path, run: Run) -> Path:
     return folder
 
 
-def put_aside(campaign: Path, run: Run) -> bool:
-    """Moves what an unfinished run left to `interrupted/<run>-<n>`; returns whether it did."""
+def put_aside(campaign: Path, run: Run) -> Path | None:
+    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which is returned; None if it
+    left nothing."""
     folder, aside = campaign / "runs" / run.slug, campaign / "interrupted"
-    if there := folder.is_dir():
-        aside.mkdir(exist_ok=True)
-        count = sum(1 for _ in aside.glob(f"{run.slug}-*"))
-        folder.rename(aside / f"{run.slug}-{count + 1}")
-    return there
+    if not folder.is_dir():
+        return None
+    aside.mkdir(exist_ok=True)
+    count = sum(1 for _ in aside.glob(f"{run.slug}-*"))
+    return folder.rename(aside / f"{run.slug}-{count + 1}")
 
 
 _CHANGES = "limit-changes.jsonl"

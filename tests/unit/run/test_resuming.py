@@ -22,6 +22,7 @@ from orchestrator.run import experiment
 from orchestrator.run.resuming import Resumption
 from orchestrator.run.schedule import Following, nothing
 from orchestrator.system import files, store
+from tests.fake_parts import FakeGenerator
 from tests.fakes import Log
 from tests.plans import a_plan
 from tests.unit.run.conftest import Campaign, Failing, Make, kept, real
@@ -270,3 +271,28 @@ def test_a_run_that_lacks_something_essential_is_made_again_and_says_why(
     assert campaign.log.words.count("run point-select") == 3
     (note,) = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
     assert re.search(rf"02-\S+ is made again: .*{why}", note)
+
+
+class InPoints(FakeGenerator):
+    """A generator that measures points, each by itself."""
+
+    goes_on_from = "points"
+
+
+@pytest.mark.parametrize("changed_limits", [False, True])
+def test_a_run_of_points_goes_on_with_those_it_has(make: Make, changed_limits: bool) -> None:
+    folder = begun(make(Failing("run point-select", Killed(), (2,))))
+    (raw,) = folder.glob("runs/02-*/raw")
+    (raw / "points").mkdir()
+    (raw / "points" / "one.json").write_text("measured")
+    (raw / "points" / ".two.json.new").write_text("mea")
+    if changed_limits:
+        store.keep_limit_change(raw.parent, {"disk": "node-1"})
+    campaign = make()
+    campaign.parts = replace(campaign.parts, load_generators={"sysbench": InPoints(campaign.log)})
+    go_on(campaign)
+    left = [file.name for file in (raw / "points").glob("*.json*")]
+    assert left == ([] if changed_limits else ["one.json"])
+    (note,) = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
+    what = "is made again" if changed_limits else "goes on with the 1 point that it has"
+    assert what in note
