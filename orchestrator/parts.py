@@ -270,6 +270,22 @@ class Share:
 
 
 @runtime_checkable
+class GoesOnLoading(Protocol):
+    """A load generator whose `load` goes on in a database where an earlier call was ended, at
+    whatever moment before it returned."""
+
+    loading_goes_on: bool
+
+
+@runtime_checkable
+class GoesOnMeasuring(Protocol):
+    """A load generator whose `run` measures in turn what stands by itself, each whole in a file of
+    its own in the folder `goes_on_from` of raw files, and passes over those that are there."""
+
+    goes_on_from: str
+
+
+@runtime_checkable
 class Splits(Protocol):
     """A load generator whose load several clients can carry, each its share."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
@@ -21,7 +22,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import plans
 from orchestrator.cli.app import App, TimeIsUp
-from orchestrator.cli.options import Request
+from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
@@ -37,8 +38,7 @@ from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
 from orchestrator.tier import Gate
-from orchestrator.tiers import emulated
-from orchestrator.tiers.common.emulated import disk_server, standing
+from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import format_bytes, listed, parse_bytes
 
 _ON_END_S = 600.0  # a command that hangs must not keep the program for ever
@@ -54,13 +54,20 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     something rented may be left: then the report of what finished is written."""
     costs.check(plan, request.max_cost)
     require_room(request.results, app.cache)
-    begun = _begun_since_now(request.results)
-    try:
+    with _reported(app, begun_since_now(request.results), request):
         return _at_work(app, plan, request)
+
+
+@contextmanager
+def _reported(app: App, begun: Callable[[], Path | None], asked: Measuring) -> Iterator[None]:
+    """If the block, which carries out the campaign that `begun` tells, is ended by its cost or
+    leaves something behind, what finished is reported."""
+    try:
+        yield
     except TimeIsUp as end:
         if (folder := begun()) is None:
-            raise _ended(request, "no run was begun") from end
-        ended = _ended(request, f"the report of what finished is in {folder}")
+            raise _ended(asked, "no run was begun") from end
+        ended = _ended(asked, f"the report of what finished is in {folder}")
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:
@@ -83,7 +90,7 @@ def _conclude_with(note: Note, folder: Path, app: App) -> None:
     conclude(folder, None, app.cache)
 
 
-def _begun_since_now(results: Path) -> Callable[[], Path | None]:
+def begun_since_now(results: Path) -> Callable[[], Path | None]:
     """What is called later for the campaign that was begun there since, if one was."""
 
     def newest() -> Path | None:
@@ -94,9 +101,8 @@ def _begun_since_now(results: Path) -> Callable[[], Path | None]:
     return lambda: folder if (folder := newest()) != before else None
 
 
-def ending_with(app: App, command: str, results: Path) -> Callable[[int], None]:
+def ending_with(app: App, command: str, begun: Callable[[], Path | None]) -> Callable[[int], None]:
     """What is to be called with the exit code when the campaign has ended: runs `command`."""
-    begun = _begun_since_now(results)
 
     def run(code: int) -> None:
         told = {"TIERBENCH_EXIT_CODE": str(code), "TIERBENCH_FOLDER": str(begun() or "")}
@@ -112,8 +118,8 @@ def ending_with(app: App, command: str, results: Path) -> Callable[[int], None]:
     return run
 
 
-def _ended(request: Request, advice: str) -> UnavailableError:
-    what = f"the campaign was ended because renting longer would cost more than {request.max_cost}"
+def _ended(asked: Measuring, advice: str) -> UnavailableError:
+    what = f"the campaign was ended because renting longer would cost more than {asked.max_cost}"
     return UnavailableError(what, advice=advice)
 
 
@@ -125,37 +131,48 @@ def _at_work(app: App, plan: Plan, request: Request) -> Path:
         plan = _that_starts(app, plan, request, parts, world)
         costs.check(plan, request.max_cost)  # of another database
         plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
-
-        def hold_cache() -> None:
-            if request.cache_max is not None:
-                cache_limit.hold_to(parse_bytes(request.cache_max), plan, parts, world)
-
-        hold_cache()  # before, for the room that it gives
-        folder = experiment.execute(plan, parts, world, request.results, facts, _following(app))
-        hold_cache()
-        return folder
+        with _cache_held(request, plan, parts, world):
+            return experiment.execute(plan, parts, world, request.results, facts, _following(app))
 
 
-def resume(app: App, folder: Path, despite: Sequence[str]) -> Path:
+@contextmanager
+def _cache_held(asked: Measuring, plan: Plan, parts: Parts, world: World) -> Iterator[None]:
+    """The cache is as small as was asked before the block, which then has room, and after it."""
+    most_bytes = parse_bytes(asked.cache_max) if asked.cache_max is not None else None
+    if most_bytes is not None:
+        cache_limit.hold_to(most_bytes, plan, parts, world)
+    yield
+    if most_bytes is not None:
+        cache_limit.hold_to(most_bytes, plan, parts, world)
+
+
+def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
     """Makes the runs of a stored campaign that have no finished record; returns its folder.
 
-    UsageError if its figures are not of runs, or these would not be like those before."""
+    UsageError if its figures are not of runs, these would not be like those before, or they would
+    cost more than they may; UnavailableError when they have."""
     begun = Resumption(folder.resolve(), tuple(despite))
     plan = begun.plan
     if begun.before.published or any(note.kind == "rehearsal" for note in plan.notes):
         what = f"{folder} holds no campaign that was measured here, so none goes on"
         raise UsageError(what, advice="`tierbench compare` measures")
     require_room(begun.folder, app.cache)
-    count = f"{len(begun.finished)} of {len(plan.runs)} runs are finished"
-    app.progress.note(f"{begun.folder.name} goes on: {count}")
-    try:
-        with app.at_work(plan.platform or None, plan.placing) as world:
-            facts = _facts(app, world)
-            parts, results = app.parts(world.platform), begun.folder.parent
+    finished = len(begun.finished)
+    share = 1 - finished / len(plan.runs)  # of the time, as far as it can be told
+    rest = replace(plan, estimate_s=plan.estimate_s * share, most_s=costs.most_s(plan) * share)
+    costs.check(rest, asked.max_cost)
+    most_s = costs.affordable_s(plan, asked.max_cost)
+    app.progress.note(
+        f"{begun.folder.name} goes on: {finished} of {len(plan.runs)} runs are finished"
+    )
+    with (
+        _reported(app, lambda: begun.folder, asked),
+        app.at_work(plan.platform or None, plan.placing, most_s) as world,
+    ):
+        facts = _facts(app, world)
+        parts, results = app.parts(world.platform), begun.folder.parent
+        with _cache_held(asked, plan, parts, world):
             return experiment.execute(plan, parts, world, results, facts, _following(app), begun)
-    except LeftBehindError as left:
-        _report_left_behind(left, begun.folder, app)
-        raise
 
 
 def _facts(app: App, world: World) -> dict[str, Any]:
@@ -267,43 +284,6 @@ def calibrate(app: App, profile_name: str, scale: str, thorough: bool, drain: bo
         mechanisms[tier.disk.enforcement].check(tier, world)
         gates = Gates(mechanisms, world, nodes=profile.cluster.nodes)
         return gates.measure(tier, thorough, drain)
-
-
-def set_limits(
-    app: App, run: str, limits: Mapping[str, float], results: Path
-) -> Mapping[str, float]:
-    """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
-
-    The change is written beside the run's raw files and becomes part of its record. UsageError
-    if that run is not going on or has no such disks.
-    """
-    folder = store.unfinished_run(results, run)
-    campaign = store.load(folder.parent.parent, tables=False).plan
-    world = app.world(campaign.platform, campaign.placing)
-    running = world.platform.guard.other()
-    if running is None:
-        raise UsageError(
-            f"the campaign of {folder.name} is not running: no disk has limits to change",
-            advice="start one; `tierbench tiers set` works while a run warms up or measures",
-        )
-    world.platform.campaign = running  # its containers are looked for, where it has its own
-    disks = disk_server.running_disks(world)
-    if not disks:
-        raise UsageError(
-            f"{folder.name} has no emulated disk at this moment",
-            advice="try again when it measures; other tiers' limits cannot be changed",
-        )
-    if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
-        raise UsageError(
-            f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
-            advice="try again in its warm-up or window",
-        )
-
-    def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
-        change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
-        store.keep_limit_change(folder, change)
-
-    return emulated.change_all(disks, limits, keep, world)
 
 
 def first_run(

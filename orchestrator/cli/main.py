@@ -29,6 +29,7 @@ from orchestrator.cli.options import (
     DrainOption,
     FailOption,
     JsonOption,
+    Measuring,
     Options,
     PlacingOption,
     PlatformOption,
@@ -118,25 +119,27 @@ def rehearse(
 
 
 @program.command()
-@takes()
+@takes(Measuring)
 def resume(
     app: App,
     campaign: CampaignArgument,
+    options: Measuring,
     despite: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Go on although it differs: code, machine, …"),
     ] = None,
-    results: ResultsOption = RESULTS,
-    as_json: JsonOption = False,
     fail_if_worse: FailOption = False,
     accept_inconclusive: AcceptOption = False,
 ) -> None:
     """Goes on with a campaign that was ended: makes its runs that have no finished record."""
-    from orchestrator.cli.campaign import resume
+    from orchestrator.cli.campaign import ending_with, resume
     from orchestrator.system import stored_campaigns
 
-    folder = resume(app, stored_campaigns.resolve(results, campaign), despite or ())
-    _show(app, folder, as_json, fail_if_worse, accept_inconclusive)
+    folder = stored_campaigns.resolve(options.results, campaign).resolve()
+    if options.on_end:
+        app.at_end.append(ending_with(app, options.on_end, lambda: folder))
+    resume(app, folder, despite or (), options)
+    _show(app, folder, options.as_json, fail_if_worse, accept_inconclusive)
 
 
 @program.command()
@@ -268,7 +271,8 @@ def _carry_out(app: App, request: Request) -> None:
     if request.dry_run:
         raise typer.Exit(dry_run.show(app, plan, request.as_json, request.max_cost))
     if request.on_end:
-        app.at_end.append(campaign.ending_with(app, request.on_end, request.results))
+        begun = campaign.begun_since_now(request.results)
+        app.at_end.append(campaign.ending_with(app, request.on_end, begun))
     app.progress.note(dry_run.spoken(plan))
     folder = app.carry_out(plan, request)
     _show(app, folder, request.as_json, request.fail_if_worse, request.accept_inconclusive)

@@ -103,11 +103,33 @@ CampaignArgument = Annotated[str, Argument(help="A folder, latest, or a baseline
 
 
 @dataclass(frozen=True)
-class Options:
-    """What `run` and `compare` can be asked: each field is an option of both."""
+class Measuring:
+    """What all commands that carry out a campaign can be asked: each field is an option of each."""
 
     results: ResultsOption = RESULTS
     as_json: JsonOption = False
+    max_cost: Annotated[
+        str | None,
+        Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
+    ] = None
+    cache_max: Annotated[
+        str | None,
+        Option(
+            "--cache-max",
+            callback=_size,
+            help="Most that kept data sets may take, such as 200GiB; the longest unused go.",
+        ),
+    ] = None
+    on_end: Annotated[
+        str | None,
+        Option(metavar="COMMAND", help="Run by a shell when the campaign ends, however it does."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Options(Measuring):
+    """And what `run` and `compare` can be asked, which begin one."""
+
     database: Annotated[
         str, Option("--db", help="auto, or one of the databases that `list` shows.")
     ] = AUTO
@@ -129,10 +151,6 @@ class Options:
     slo: SloOption = None
     price_list: Annotated[
         Path | None, Option("--prices", help="A price list, instead of the catalog's.")
-    ] = None
-    max_cost: Annotated[
-        str | None,
-        Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
     ] = None
     latency_at: Annotated[
         str | None,
@@ -159,18 +177,6 @@ class Options:
     overrides: Annotated[
         list[str] | None,
         Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
-    ] = None
-    cache_max: Annotated[
-        str | None,
-        Option(
-            "--cache-max",
-            callback=_size,
-            help="Most that kept data sets may take, such as 200GiB; the longest unused go.",
-        ),
-    ] = None
-    on_end: Annotated[
-        str | None,
-        Option(metavar="COMMAND", help="Run by a shell when the campaign ends, however it does."),
     ] = None
     retry_failed: Annotated[
         int, Option("--retry-failed", min=0, help="How often a run that failed is repeated last.")

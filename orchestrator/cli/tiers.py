@@ -75,10 +75,10 @@ def change(
     results: ResultsOption = None,
 ) -> None:
     """Changes limits of the emulated disks of the run that is going on, and records it."""
-    from orchestrator.cli import campaign
+    from orchestrator.cli import running_limits
 
     changes = limits_in(limits)
-    enforced = campaign.set_limits(app, run, changes, results or app.results)
+    enforced = running_limits.set_limits(app, run, changes, results or app.results)
     print_limits(changes, enforced, app)
 
 

@@ -39,6 +39,7 @@ from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
+from orchestrator.system import files
 from orchestrator.units import format_bytes
 
 # What its workloads take; threads are those of each point.
@@ -56,6 +57,7 @@ _BEYOND = 10
 
 class Fio:
     name = "fio"
+    goes_on_from = FOLDER
 
     def loader_version(self, workload: Workload, world: World) -> str:
         job = world.root / "workloads" / "fio" / "prepare.fio"
@@ -101,11 +103,13 @@ class Fio:
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        """Runs fio for each point. The phase `measure` begins with the first point's and includes
-        the warm-ups of all later points."""
-        points = disk_matrix.planned(workload.options)
-        folder = out / FOLDER
+        """Runs fio for each point that an earlier run of the same cell has not left in `out`, the
+        last one at least. The phase `measure` begins with the first point's and includes the
+        warm-ups of all later points."""
+        folder, planned = out / FOLDER, disk_matrix.planned(workload.options)
         folder.mkdir(parents=True, exist_ok=True)
+        missing = [one for one in planned if not (folder / f"{one.name}.json").is_file()]
+        points = missing or planned[-1:]
         point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()
         middle_s = start_s + workload.warmup_s
@@ -114,7 +118,7 @@ class Fio:
             left_s = (len(points) - number + 1) * point_s
             world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
             content = _measure(workload, point, _container(cluster, world), folder)
-            (folder / f"{point.name}.json").write_text(content)
+            files.write_text(folder / f"{point.name}.json", content)
         end_s = max(world.clock.now(), middle_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 

@@ -5,7 +5,9 @@ run of a tier starts from the same bytes, and repetitions do not drift as tables
 snapshots lie is the tier mechanism's: files of the cache, or directories on a real disk. What is
 known of them is in the cache: a data set is complete when its `dataset.json` is there, which is
 written last, and its snapshots are. A load that failed where its loader can go on leaves
-`loading.json` and snapshots of nodes that were stopped cleanly.
+`loading.json` and snapshots of nodes that were stopped cleanly. While such a loader is at work the
+same file is there, so that a load whose program was killed goes on too, where its disks are left;
+if they are damaged it begins anew.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
-from orchestrator.parts import NodesData, Parts, Rented, Restorable
+from orchestrator.parts import GoesOnLoading, LoadGenerator, NodesData, Parts, Rented, Restorable
 from orchestrator.planning import durations, paces
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import Promises
@@ -31,6 +33,7 @@ from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal, restoring
 
 DATASET, _LOADING, _PLACES = "dataset.json", "loading.json", "places.json"
+_ENDED = "its program was ended"
 _LOADING_MEMORY_BYTES = 3 * 2**30
 
 
@@ -164,22 +167,31 @@ def _load(
             world.progress.step(f"loading {family} (once; later runs restore it)")
             begun_s = world.clock.monotonic()
             try:
-                generator.load(workload, cluster, client, world)
+                with before.at_work(generator, network.addresses):
+                    generator.load(workload, cluster, client, world)
                 database.settle(cluster, world)
                 load_s = world.clock.monotonic() - begun_s
                 facts = database.facts(cluster, world).recorded()
             except UnfinishedError as error:
+                if before.failure == _ENDED:
+                    raise  # what is there does not add up
                 failure = error  # not passed on from here: so nodes are stopped cleanly
-    except BaseException:
+    except BaseException as error:
+        damaged = isinstance(error, RunError) and before.failure == _ENDED
+        if damaged:
+            (folder / _LOADING).unlink(missing_ok=True)
         before.discard(snapshots, world)
-        raise
+        if not damaged:
+            raise
+        world.progress.warn(f"a load that was ended is damaged, so it begins anew: {error}")
+        _load(snapshots, identity, profile, workload, mechanism, parts, world)
+        return
     if failure is not None:
         if failure.what == before.failure:
             before.discard(snapshots, world)
             advice = "it failed twice alike, so the next run loads anew"
         else:  # the disks are kept
-            content = {"addresses": network.addresses, "failure": failure.what}
-            files.write_json(folder / _LOADING, content)
+            before.keep(network.addresses, failure.what)
             advice = "the next run goes on with this load; `tierbench clean` removes it"
         raise UnfinishedError(failure.what, failure.advice or advice, failure.evidence)
     took_s = world.clock.monotonic() - started_s
@@ -210,7 +222,7 @@ class _Unfinished:
         file = folder / _LOADING
         left = _content(file) if _are_there(snapshots, world) else {}
         if left and _are_on_nodes(snapshots, mechanism, world):
-            world.progress.note(f"a load goes on that failed before: {left['failure']}")
+            world.progress.note(f"a load goes on that did not end before: {left['failure']}")
             return cls(folder, tuple(left["addresses"]), left["failure"])
         list(removal.here([folder], world))
         removal.make(folder, world)
@@ -235,6 +247,21 @@ class _Unfinished:
             )
         (self.folder / _LOADING).unlink(missing_ok=True)
         yield
+
+    @contextmanager
+    def at_work(self, generator: LoadGenerator, addresses: tuple[str, ...]) -> Iterator[None]:
+        """In the block the loader works. If that is where this program is ended, it goes on."""
+        if isinstance(generator, GoesOnLoading) and generator.loading_goes_on:
+            self.keep(addresses, _ENDED)
+        try:
+            yield
+        except Exception:
+            (self.folder / _LOADING).unlink(missing_ok=True)
+            raise
+        (self.folder / _LOADING).unlink(missing_ok=True)
+
+    def keep(self, addresses: tuple[str, ...], failure: str) -> None:
+        files.write_json(self.folder / _LOADING, {"addresses": addresses, "failure": failure})
 
     def discard(self, snapshots: Sequence[Path], world: World) -> None:
         """Removes what no later load can go on from."""

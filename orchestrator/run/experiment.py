@@ -70,12 +70,15 @@ def execute(
         if begun is None:
             campaign = store.create(results, plan, facts, now_s)
         else:
-            campaign, plan = begun.folder, begun.begin(facts, now_s)
-        taken, made = (begun.before.gates, begun.finished) if begun else ((), ())
+            campaign, plan = begun.folder, begun.begin(facts, now_s, parts)
+        taken = begun.before.gates if begun else ()
+        made = begun.finished if begun else ()
         schedule = Schedule(plan, campaign, following, world.progress.warn, made)
         keep = partial(store.save_gates, campaign)
-        gates = Gates(parts.tiers, world, schedule, lambda new: keep((*taken, *new)))
+        gates = Gates(parts.tiers, world, schedule, keep, before=taken)
         _all_runs(schedule, parts, world, gates, Setbacks(schedule, world, left_behind))
+        if begun is not None:
+            gates.complete(begun.ended_s)
     return campaign
 
 
@@ -149,7 +152,6 @@ def carry_out(here: RunContext) -> None:
                 here.database.warm(cluster, world)
             here.database.begin_measuring(cluster, world)
             _measure(here, disks, cluster, clients)
-            world.platform.guard.beats.renew()  # it may be lost since this machine slept
             recording.done(here)
         finally:
             here.begin_phase("teardown")
@@ -282,6 +284,8 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
     with here.spending("check"):
         draft.facts["checked"] = dict(here.generator.verify(workload, cluster, world))
     here.begin_phase("read")
+    world.platform.guard.beats.renew()  # it may be lost since this machine slept
+    recording.measured(here)
     draft.result = several.read(
         here.generator, workload, clients, here.raw, measure.start_s, measure.end_s
     )

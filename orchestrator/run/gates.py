@@ -85,14 +85,16 @@ class Gates:
         schedule: Schedule | None = None,
         keep: Callable[[Sequence[Gate]], None] = lambda _gates: None,
         nodes: int = 1,
+        before: Sequence[Gate] = (),
     ) -> None:
-        """`keep` gets all gates so far, each time that one was taken. `nodes`: that have disks of a
-        tier, if there is no schedule to say so."""
+        """`keep` gets all gates so far, each time that one was taken, and those from `before` the
+        campaign was gone on with. `nodes`: that have disks of a tier, if there is no schedule to
+        say so."""
         self._mechanisms, self._world, self._keep = mechanisms, world, keep
         self._nodes = nodes
         self._schedule = schedule
         self._in_force: dict[str, tuple[Tier, Gate]] = {}
-        self._all: list[Gate] = []
+        self._all = list(before)
         self._attempts = 0
         self.credit = BurstCredit(world)
 
@@ -114,18 +116,31 @@ class Gates:
         if not is_last and not (plan.gate_every and run.number % plan.gate_every == 0):
             return
         for tier, before in list(self._in_force.values()):
-            if not (tier.disk.is_real and before.checks and before.passed):
-                continue
-            try:
-                gate = self._add(tier, self.measure(tier, drain=plan.drain and not is_last))
-            except Exception as error:
-                del self._in_force[tier.name]
-                what = f"the truth gate of {tier.name} after run {run.number} could not be taken"
-                self._world.progress.warn(f"{what}: {error}")
-                continue
-            if not gate.passed:
-                what = f"after run {run.number} the disk of {tier.name} does not pass its gate"
-                self._world.progress.warn(f"{what} any more")
+            self._retake(tier, before, f"run {run.number}", drain=plan.drain and not is_last)
+
+    def complete(self, ended_s: Mapping[str, float]) -> None:
+        """Takes the last gate of real disks where it is missing, because the program was ended
+        between them and the last run: `ended_s` is the time of that of each profile."""
+        newest = {gate.tier: gate for gate in self._all}
+        for profile in self._schedule.plan.profiles if self._schedule else ():
+            tier, last_s = profile.tier, ended_s.get(profile.name)
+            before = newest.get(tier.name)
+            if before and last_s and tier.name not in self._in_force and before.taken_s < last_s:
+                self._retake(tier, before, "the last run", drain=False)
+
+    def _retake(self, tier: Tier, before: Gate, after: str, drain: bool) -> None:
+        if not (tier.disk.is_real and before.checks and before.passed):
+            return
+        try:
+            gate = self._add(tier, self.measure(tier, drain=drain))
+        except Exception as error:
+            self._in_force.pop(tier.name, None)
+            what = f"the truth gate of {tier.name} after {after} could not be taken"
+            self._world.progress.warn(f"{what}: {error}")
+            return
+        if not gate.passed:
+            what = f"after {after} the disk of {tier.name} does not pass its gate any more"
+            self._world.progress.warn(what)
 
     def _add(self, tier: Tier, gate: Gate) -> Gate:
         self._in_force[tier.name] = tier, gate

@@ -2,8 +2,9 @@
 
 That is its record, its tables, logs, what took part in it, and why it failed.
 
-A run's outcome is "interrupted" until it is done, and it is saved as done before anything is taken
-down: whatever ends this program in between, the record tells the truth.
+A run's outcome is "interrupted" until it is done. It is saved as that when it is measured, before
+its raw files are read, and as done before anything is taken down: whatever ends this program in
+between, the record tells the truth.
 """
 
 from __future__ import annotations
@@ -167,6 +168,13 @@ def recorded(here: RunContext) -> Iterator[None]:
     finally:
         if here.draft.readings is not None and (here.folder / "record.json").is_file():
             here.draft.readings.forget()  # its table has them
+
+
+def measured(here: RunContext) -> None:
+    """Saves what is known of the run before its raw files are read, which may take long: from here
+    on a program that is killed costs no measurement (`resuming`)."""
+    failure = "it was measured, but not read before the program ended"
+    _save(replace(here, draft=replace(here.draft, failure=failure)))
 
 
 def done(here: RunContext) -> None:

@@ -1,12 +1,13 @@
 """Going on with a campaign that ended before its plan did.
 
-What is finished stays as it is, byte for byte: a run that was done or failed. What an unfinished
-run left is put aside and the run is made again, because its telemetry went with the program that
-was ended. The other runs are made as planned, where and with what the first ones were.
+What is finished stays as it is, byte for byte: a run that was done or failed. One that was measured
+to its end, but not read, is read now. What any other left is put aside and the run is made again.
+The other runs are made as planned, where and with what the first ones were.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,14 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.analysis.comparability import revision, unlike_machines
-from orchestrator.analysis.results import Results
-from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.analysis.results import Results, measured_window
+from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.facts import group
-from orchestrator.model import Note, Plan
-from orchestrator.parts import Parts, Shared
+from orchestrator.load_generators.common import several
+from orchestrator.model import CLIENT, Note, Plan, Record, Run
+from orchestrator.parts import GoesOnMeasuring, Parts, Shared
 from orchestrator.planning.plan import as_used
 from orchestrator.powers import World
-from orchestrator.system import store
+from orchestrator.system import files, store
+from orchestrator.units import counted
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 
@@ -57,13 +60,19 @@ class Resumption:
     def plan(self) -> Plan:
         return self.before.plan
 
-    @cached_property
+    @property
+    def ended_s(self) -> dict[str, float]:
+        """Profile → when its last run ended, as the folder has them now."""
+        records = (data.record for data in store.load(self.folder, tables=False).runs)
+        return {one.run.profile: one.phases[-1].end_s for one in records if one.phases}
+
+    @property
     def finished(self) -> frozenset[int]:
-        """Numbers of the runs that are not made again."""
-        records = (data.record for data in self.before.runs)
+        """Numbers of the runs that are not made again, as the folder has them now."""
+        records = (data.record for data in store.load(self.folder, tables=False).runs)
         return frozenset(one.run.number for one in records if one.outcome != "interrupted")
 
-    def begin(self, now: Mapping[str, Any], now_s: float) -> Plan:
+    def begin(self, now: Mapping[str, Any], now_s: float, parts: Parts) -> Plan:
         """Makes the folder ready to go on; returns the plan, which says so. `now`: the fingerprint
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
@@ -81,15 +90,43 @@ class Resumption:
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
         when = f"the last file is of {_moment(last_s)}; it went on at {_moment(now_s)}"
-        notes = [Note("interrupted", f"interruption {number}: {count}, {when}")]
+        said = "; ".join((f"interruption {number}: {count}, {when}", *self._read(parts)))
+        notes = [Note("interrupted", said)]
         for aspect, text in differences.items():
             notes.append(Note("gone on despite", f"from interruption {number} on {aspect}: {text}"))
-        for run in self.plan.runs:
-            if run.number not in self.finished:
-                store.put_aside(self.folder, run)
         plan = replace(self.plan, notes=(*self.plan.notes, *notes))
         store.save_plan(self.folder, plan)
         return plan
+
+    def _read(self, parts: Parts) -> Iterator[str]:
+        """Reads the unfinished runs that were measured, and puts aside what others left; says in
+        words which, and why."""
+        left = {one.record.run.number: one.record for one in self.before.runs}
+        for run in (one for one in self.plan.runs if one.number not in self.finished):
+            folder = self.folder / "runs" / run.slug
+            try:
+                if not (record := left.get(run.number)):
+                    raise LoadError("it was ended before its data were checked")
+                _read_afterwards(folder, record, parts)
+                yield f"{run.slug} was measured before, and read afterwards from its raw files"
+            except (TierbenchError, OSError) as error:
+                if (aside := store.put_aside(self.folder, run)) is not None:
+                    why = getattr(error, "what", error)
+                    kept = self._kept(run, aside, parts)
+                    yield f"{run.slug} {'goes on with ' + kept if kept else 'is made again'}: {why}"
+
+    def _kept(self, run: Run, aside: Path, parts: Parts) -> str:
+        """Gives a run that is made again the files of what its generator need not measure again;
+        says how many. None if a person changed limits meanwhile: nothing says of which it was."""
+        generator = parts.load_generators[self.plan.workload(run.workload).generator]
+        if not isinstance(generator, GoesOnMeasuring) or store.limit_changes(aside):
+            return ""
+        kept = sorted((aside / "raw" / generator.goes_on_from).glob("[!.]*.json"))
+        folder = store.run_folder(self.folder, run) / "raw" / generator.goes_on_from
+        folder.mkdir()
+        for file in kept:
+            shutil.copy2(file, folder)
+        return f"the {counted(len(kept), 'point')} that it has" if kept else ""
 
     def _differences(self, now: Results) -> Iterator[tuple[str, str]]:
         """Aspect → what it was against what it is; of what both sides know."""
@@ -126,6 +163,30 @@ class Resumption:
         for aspect, names in unlike.items():
             if names:
                 yield aspect, f"{', '.join(sorted(names))} as measured against plan.json"
+
+
+def _read_afterwards(folder: Path, record: Record, parts: Parts) -> None:
+    """Makes the tables and the record of a run whose program was ended after it had measured.
+    LoadError if something that its figures and telemetry rest on is missing."""
+    window = measured_window(record)
+    if window is None or "checked" not in record.facts:
+        raise LoadError("it was ended before its data were checked")
+    differences = files.differences(folder / "record.json")
+    if wrong := [text for text in differences if text.startswith("raw/")]:
+        raise LoadError(", ".join(wrong))
+    if not store.has_samples(folder):
+        raise LoadError("its telemetry is missing or cut")
+    generator = parts.load_generators[record.workload.generator]
+    clients = [node for node in record.nodes if node.role == CLIENT]
+    result = several.read(generator, record.workload, clients, folder / "raw", *window)
+    read = replace(
+        record,
+        outcome="done",
+        failure=None,
+        measurements=result.measurements,
+        facts={**record.facts, "generator": result.facts.recorded()},
+    )
+    store.save_run(folder, read, result.intervals, result.latencies, None)
 
 
 def _moment(time_s: float) -> str:

@@ -102,13 +102,15 @@ def run_folder(campaign: Path, run: Run) -> Path:
     return folder
 
 
-def put_aside(campaign: Path, run: Run) -> None:
-    """Moves what an unfinished run left to `interrupted/<run>-<n>`, if it left anything."""
+def put_aside(campaign: Path, run: Run) -> Path | None:
+    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which is returned; None if it
+    left nothing."""
     folder, aside = campaign / "runs" / run.slug, campaign / "interrupted"
-    if folder.is_dir():
-        aside.mkdir(exist_ok=True)
-        count = sum(1 for _ in aside.glob(f"{run.slug}-*"))
-        folder.rename(aside / f"{run.slug}-{count + 1}")
+    if not folder.is_dir():
+        return None
+    aside.mkdir(exist_ok=True)
+    count = sum(1 for _ in aside.glob(f"{run.slug}-*"))
+    return folder.rename(aside / f"{run.slug}-{count + 1}")
 
 
 _CHANGES = "limit-changes.jsonl"
@@ -174,6 +176,11 @@ def save_run(
     if samples is not None:
         parquet.write(folder / _SAMPLES, samples)
     save_record(folder, record)
+
+
+def has_samples(folder: Path) -> bool:
+    """Whether a run has its telemetry, whole."""
+    return _whole(partial(_is_table, folder / _SAMPLES), False, [])
 
 
 def save_record(folder: Path, record: Record) -> None:

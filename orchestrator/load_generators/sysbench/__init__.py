@@ -56,6 +56,7 @@ _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
 
 class Sysbench:
     name = "sysbench"
+    loading_goes_on = True
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         own_images.need(world.root, "client", world.platform)

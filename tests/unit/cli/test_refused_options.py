@@ -116,7 +116,11 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "list": {},
     "check": dict.fromkeys(("--host", "--port", "--user", "--database", "--fresh"), ""),
     "resume": dict.fromkeys(
-        ("--despite", "--fail-if-worse", "--accept-inconclusive", "--results", "--json"), ""
+        (
+            *("--despite", "--fail-if-worse", "--accept-inconclusive", "--results", "--json"),
+            *("--max-cost", "--cache-max", "--on-end"),
+        ),
+        "",
     ),
     "rehearse": dict.fromkeys(
         ("--profiles", "--workloads", "--scale", "--repeats", "--seed", "--results"), ""

@@ -21,12 +21,15 @@ from orchestrator.errors import (
     EXIT_USAGE,
 )
 from orchestrator.model import Plan
+from orchestrator.run import cache_limit
 from orchestrator.system import files, store
+from orchestrator.system.shell import SystemShell
+from orchestrator.tier import Price
 from tests.apps import an_app, said_by, tierbench, with_parts
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, FakePlatform, Log, this_machine_has
 from tests.plans import a_plan
-from tests.unit.run.conftest import Failing
+from tests.unit.run.conftest import Failing, real
 
 PLAN = replace(a_plan(("premium", "ultra"), repetitions=2), retry_failed=1)
 COMPARE = ("compare", "--profiles", "premium", "--workloads", "insert", "--accept-inconclusive")
@@ -164,3 +167,37 @@ def test_full_folders_are_told_before_anything_starts(
     said = errors(app)
     assert "results has 1 MiB free" in said and "--results" in said
     assert not app.results.exists()
+
+
+# ------------------------------------------------------------------ options shared with `compare`
+
+
+def interrupted(folder: Path, plan: Plan = PLAN) -> None:
+    app = program(folder, Failing("warm", KeyboardInterrupt(), (2,)), plan)
+    tierbench(app, *words(app, *COMPARE))
+
+
+def test_it_runs_the_command_of_on_end_with_its_folder(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    app, told = program(tmp_path, shell=SystemShell()), tmp_path / "told"
+    command = f'echo "$TIERBENCH_EXIT_CODE $TIERBENCH_FOLDER" > {told}'
+    tierbench(app, *words(app, "resume", "latest", "--accept-inconclusive", "--on-end", command))
+    assert told.read_text() == f"{EXIT_DONE} {campaign(app)}\n"
+
+
+def test_what_would_cost_more_than_it_may_is_refused(tmp_path: Path) -> None:
+    price = Price(1e9, "USD", "here", "2026-01-01", "a list")
+    rented = real(PLAN, price=price)
+    interrupted(tmp_path, rented)
+    app = program(tmp_path)
+    assert tierbench(app, *words(app, "resume", "latest", "--max-cost", "1 USD")) == EXIT_USAGE
+    assert "more than 1.00" in errors(app)
+
+
+def test_the_cache_is_held_to_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(tmp_path)
+    held: list[int] = []
+    monkeypatch.setattr(cache_limit, "hold_to", lambda most, *_: held.append(most))
+    app = program(tmp_path)
+    tierbench(app, *words(app, "resume", "latest", "--cache-max", "1GiB"))
+    assert held == [2**30, 2**30]  # before and after

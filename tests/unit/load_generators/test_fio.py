@@ -213,6 +213,24 @@ def test_the_file_must_be_as_large_as_asked() -> None:
         Fio().load(WORKLOAD, ALONE, CLIENT, world_of(size="4096")[0])
 
 
+def test_points_that_are_there_are_not_measured_again(tmp_path: Path) -> None:
+    world, engine = world_of()
+    (tmp_path / "fio").mkdir()
+    (tmp_path / "fio" / "random-read100-4KiB-1x1.json").write_text("kept")
+    Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
+    depths = [env["IODEPTH"] for env in engine.environments if "IODEPTH" in env]
+    assert depths == ["32", "8"]
+    assert (tmp_path / "fio" / "random-read100-4KiB-1x1.json").read_text() == "kept"
+
+
+def test_a_window_has_one_point_at_least(tmp_path: Path) -> None:
+    for _ in range(2):
+        world, engine = world_of()
+        _, measure = Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
+    assert [env["IODEPTH"] for env in engine.environments if "IODEPTH" in env] == ["8"]
+    assert measure.duration_s > 0
+
+
 # ------------------------------------------------------------------ before anything starts
 
 

@@ -7,6 +7,7 @@ which the folder is gone on with by new objects, as another process would.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from orchestrator.model import Plan
 from orchestrator.run import experiment
 from orchestrator.run.resuming import Resumption
 from orchestrator.run.schedule import Following, nothing
-from orchestrator.system import store
+from orchestrator.system import files, store
+from tests.fake_parts import FakeGenerator
 from tests.fakes import Log
 from tests.plans import a_plan
 from tests.unit.run.conftest import Campaign, Failing, Make, kept, real
@@ -71,7 +73,8 @@ def test_the_planned_set_is_made_each_run_once(
     assert campaign.outcomes() == ["done"] * 4
     after = records(folder)
     assert {name: after[name] for name in before} == before
-    assert campaign.log.words.count("run point-select") == 4 - len(before)
+    measured = len(before) + (word == "read")
+    assert campaign.log.words.count("run point-select") == 4 - measured
 
 
 def test_the_stored_plan_says_how_often_and_when_it_was_interrupted(
@@ -125,6 +128,21 @@ def test_gates_of_before_are_kept_beside_new_ones(make: Make) -> None:
     campaign = make()
     go_on(campaign)
     assert len(kept(campaign)) == 3  # before, when it went on, and after the last run
+
+
+def test_a_last_gate_that_alone_is_missing_is_taken(make: Make) -> None:
+    begun(make(Failing("gate of premium", Killed(), (2,))), real(a_plan(repetitions=2)))
+    campaign = make()
+    go_on(campaign)
+    assert campaign.log.words.count("run point-select") == 0
+    assert len(kept(campaign)) == 2  # before the first run and, now, after the last
+
+
+def test_a_last_gate_that_was_taken_is_not_taken_again(make: Make) -> None:
+    make().execute(plan=real(a_plan(repetitions=2)))
+    campaign = make()
+    go_on(campaign, {})
+    assert len(kept(campaign)) == 2
 
 
 @pytest.mark.parametrize(
@@ -199,3 +217,82 @@ def test_a_plan_of_one_more_reading_is_that_of_the_folder(make: Make) -> None:
     """Not of files that changed since: `Resumption` reads no profile and no workload."""
     folder = begun(make(Failing("warm", Killed(), (2,))), replace(PLAN, margin_pct=7.0))
     assert Resumption(folder.resolve(), ()).plan == replace(PLAN, margin_pct=7.0)
+
+
+def test_a_run_whose_raw_files_are_whole_is_read_and_not_measured_again(make: Make) -> None:
+    folder = begun(make(Failing("read", Killed(), (2,))))
+    campaign = make()
+    go_on(campaign)
+    assert campaign.outcomes() == ["done"] * 4
+    assert campaign.log.words.count("run point-select") == 2
+    figures = [one.measurements for one in campaign.records()]
+    assert figures[1] == figures[2]
+    (note,) = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
+    assert re.search(r"02-\S+ was measured before, and read afterwards from its raw files", note)
+
+
+def test_a_run_read_afterwards_has_all_that_was_known_of_it(make: Make) -> None:
+    folder = begun(make(Failing("read", Killed(), (2,))))
+    before = json.loads(next(folder.glob("runs/02-*/record.json")).read_bytes())
+    go_on(make())
+    after = json.loads(next(folder.glob("runs/02-*/record.json")).read_bytes())
+    for name in ("phases", "nodes", "gate", "doubts"):
+        assert after[name] == before[name]
+    assert after["facts"].items() >= before["facts"].items()
+    assert "samples.parquet" in after["files"]
+
+
+@pytest.mark.parametrize(
+    ("lacks", "why"),
+    [
+        ("checked", "before its data were checked"),
+        ("measure", "before its data were checked"),
+        ("samples.parquet", "telemetry is missing"),
+        ("raw/log", "raw/log was cut"),
+    ],
+)
+def test_a_run_that_lacks_something_essential_is_made_again_and_says_why(
+    make: Make, lacks: str, why: str
+) -> None:
+    folder = begun(make(Failing("read", Killed(), (2,))))
+    file = next(folder.glob("runs/02-*/record.json"))
+    (file.parent / "raw" / "log").write_text("whole")
+    content = json.loads(file.read_text())
+    content["files"] |= files.checksums(file.parent, file)
+    content["facts"].pop(lacks, None)
+    content["phases"] = [one for one in content["phases"] if one["name"] != lacks]
+    file.write_text(json.dumps(content))
+    if "." in lacks:
+        (file.parent / lacks).unlink()
+    if lacks == "raw/log":
+        (file.parent / lacks).write_text("")
+    campaign = make()
+    go_on(campaign)
+    assert campaign.log.words.count("run point-select") == 3
+    (note,) = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
+    assert re.search(rf"02-\S+ is made again: .*{why}", note)
+
+
+class InPoints(FakeGenerator):
+    """A generator that measures points, each by itself."""
+
+    goes_on_from = "points"
+
+
+@pytest.mark.parametrize("changed_limits", [False, True])
+def test_a_run_of_points_goes_on_with_those_it_has(make: Make, changed_limits: bool) -> None:
+    folder = begun(make(Failing("run point-select", Killed(), (2,))))
+    (raw,) = folder.glob("runs/02-*/raw")
+    (raw / "points").mkdir()
+    (raw / "points" / "one.json").write_text("measured")
+    (raw / "points" / ".two.json.new").write_text("mea")
+    if changed_limits:
+        store.keep_limit_change(raw.parent, {"disk": "node-1"})
+    campaign = make()
+    campaign.parts = replace(campaign.parts, load_generators={"sysbench": InPoints(campaign.log)})
+    go_on(campaign)
+    left = [file.name for file in (raw / "points").glob("*.json*")]
+    assert left == ([] if changed_limits else ["one.json"])
+    (note,) = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
+    what = "is made again" if changed_limits else "goes on with the 1 point that it has"
+    assert what in note

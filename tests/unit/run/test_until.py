@@ -22,7 +22,8 @@ from orchestrator.metrics import measured
 from orchestrator.model import Plan, Record
 from orchestrator.parts import Result
 from orchestrator.planning.plan import grown as grown_by_one
-from orchestrator.run import schedule
+from orchestrator.run import experiment, schedule
+from orchestrator.run.resuming import Resumption
 from orchestrator.system import store
 from tests.apps import an_app
 from tests.fake_parts import FakeGenerator
@@ -122,6 +123,28 @@ def test_a_lost_run_does_not_end_it(make: Make) -> None:
     records = grown(campaign, {"point-select": CLEAR})
     assert repetitions(records) == {"point-select": 3}
     assert decided(campaign)["point-select"].tier == "ultra"
+
+
+class Killed(BaseException):
+    """Ends this program as SIGKILL does."""
+
+
+def test_one_that_was_killed_goes_on_with_its_levels(make: Make) -> None:
+    whole = make()
+    grown(whole, {"insert": ALIKE})
+    expected = judge(store.load(whole.results / "latest")).deltas
+    with pytest.raises(Killed):
+        grown(make(Failing("run insert", Killed(), (6,))), {"insert": ALIKE})  # one that was added
+    campaign = make()
+    begun = Resumption((campaign.results / "latest").resolve())
+    assert (begun.plan.looks, begun.plan.repetitions) == (looks.shares(2, 6), 3)
+    parts = replace(
+        campaign.parts, load_generators={"sysbench": Listed(campaign.log, {"insert": ALIKE})}
+    )
+    following = schedule.decided(campaign.world.progress)
+    experiment.execute(begun.plan, parts, campaign.world, campaign.results, {}, following, begun)
+    assert repetitions(campaign.records()) == {"insert": 4}
+    assert judge(store.load(campaign.results / "latest")).deltas == expected
 
 
 def test_a_campaign_of_fixed_length_stays_as_planned(make: Make) -> None:
