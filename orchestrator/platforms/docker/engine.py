@@ -246,7 +246,7 @@ class DockerPlatform:
         }
         if spec.host_devices:
             self._rights.add_to(host)
-        host.update(limits.io_limits(spec.io_caps))
+        host.update(limits.named(spec) | limits.io_limits(spec.io_caps))
         api = self._client.api
         networking: Any = None
         if spec.network == HOST_NETWORK:

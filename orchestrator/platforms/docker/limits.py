@@ -19,7 +19,7 @@ from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.model import DeviceCap
-from orchestrator.powers import Machine
+from orchestrator.powers import ContainerSpec, Machine
 
 # The least that a container needs to make a block device without `--privileged`: mounting and loop
 # set-up (SYS_ADMIN), device nodes (MKNOD), disk files that belong to another user (DAC_OVERRIDE);
@@ -34,6 +34,7 @@ _DEVICE_RIGHTS: dict[str, Any] = {
     "tmpfs": {"/run": "", "/tmp": ""},
 }
 _DEVICES = "/dev:/dev"
+_NO_NEW = ["no-new-privileges"]
 _GROUPS = "/sys/fs/cgroup"
 # To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
 # reduced capability bounding set cannot start a container with it.
@@ -76,6 +77,14 @@ class Rights:
             container = recreate()
             container.start()
         return container
+
+
+def named(spec: ContainerSpec) -> dict[str, Any]:
+    """As keywords of docker-py's `create_host_config`: the rights of a container that names its."""
+    if spec.capabilities is None:
+        return {}
+    rights = {"cap_drop": ["ALL"], "cap_add": list(spec.capabilities), "security_opt": _NO_NEW}
+    return rights if spec.network else {**rights, "network_mode": "none"}
 
 
 def io_limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:

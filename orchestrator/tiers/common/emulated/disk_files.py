@@ -180,6 +180,7 @@ def _container(number: int, name: str, argv: Sequence[str], world: World) -> Con
         entrypoint=(argv[0],),
         command=tuple(argv[1:]),
         role="disk-files",
+        capabilities=removal.CAPABILITIES,
         placement=f"node-{number}",
     )
 

@@ -20,6 +20,8 @@ from orchestrator.powers import Completed, ContainerSpec, Mount, World
 from orchestrator.units import format_bytes
 
 HOST = "/host"  # the machine's paths, as the containers here see them
+# To read, write and remove the files of any user, and to give copies the same owner and mode.
+CAPABILITIES = ("DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID")
 SNAPSHOTS = "tierbench-snapshots"
 _COPY_S = 6 * 3600.0
 
@@ -145,5 +147,6 @@ def in_container(program: Sequence[str], roots: Iterable[Path], world: World) ->
             Mount(world.machine.real_path(str(root)), f"{HOST}{root}")
             for root in dict.fromkeys(roots)
         ),
+        capabilities=CAPABILITIES,
     )
     return world.platform.once(spec, timeout_s=_COPY_S)
