@@ -39,6 +39,7 @@ from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
+from orchestrator.system import files
 from orchestrator.units import format_bytes
 
 # What its workloads take; threads are those of each point.
@@ -114,7 +115,7 @@ class Fio:
             left_s = (len(points) - number + 1) * point_s
             world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
             content = _measure(workload, point, _container(cluster, world), folder)
-            (folder / f"{point.name}.json").write_text(content)
+            files.keep(folder / f"{point.name}.json", content)
         end_s = max(world.clock.now(), middle_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 
@@ -176,9 +177,8 @@ def _measure(workload: Workload, point: MatrixCell, container: Container, folder
     output = ("--output-format=json+", f"--output={_OUTPUT}")
     argv = ("fio", *output, f"/fio/{Path(workload.script).name}")
     env = _environment(workload, point)
-    with (folder / "commands.txt").open("a") as commands:
-        settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
-        commands.write(f"{settings} {shlex.join(argv)}\n")
+    settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
+    files.keep(folder / "commands.txt", f"{settings} {shlex.join(argv)}\n", adds=True)
     timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
     done = container.exec(argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import UsageError
-from orchestrator.system.redaction import hidden_in
+from orchestrator.system.redaction import hidden, hidden_in
 
 
 class CutError(UsageError):
@@ -27,6 +27,12 @@ def write_text(file: Path, text: str) -> None:
     new_file = file.with_name(f".{file.name}.new")
     new_file.write_text(text, encoding="utf-8")
     put(new_file, file)
+
+
+def keep(file: Path, text: str, *, adds: bool = False) -> None:
+    """Writes, or adds to, a text that something else said or was told, without secrets."""
+    with file.open("a" if adds else "w", encoding="utf-8") as opened:
+        opened.write(hidden(text))
 
 
 def write_json(file: Path, content: Any) -> None:
