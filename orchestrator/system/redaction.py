@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 HIDDEN = "***"
 _SHORTEST = 8  # of a secret that is known by itself
@@ -50,7 +49,7 @@ def remember(*secrets: str) -> None:
     "postgres", nor numbers: they are in other texts too."""
     for secret in secrets:
         if len(secret) >= _SHORTEST and not secret.isalpha() and not secret.isdigit():
-            _remembered.update((secret, quote(secret, safe="")))
+            _remembered.add(secret)
 
 
 def remember_environment(environment: Mapping[str, str]) -> None:

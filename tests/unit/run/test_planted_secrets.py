@@ -138,7 +138,7 @@ def chatty(plants: Plants, told: Told) -> None:
         world.progress.warn(plants())
         return {**verify(workload, cluster, world), "output": plants()}
 
-    told.parts.databases["postgresql"].facts = with_secrets  # type: ignore[method-assign]
+    told.parts.databases["postgresql"].facts = with_secrets  # type: ignore[method-assign, assignment]
     told.parts.load_generators["sysbench"].verify = checked  # type: ignore[method-assign]
 
 
