@@ -127,6 +127,9 @@ class DockerPlatform:
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
 
+    def open_to(self) -> str:
+        return "" if self.reach.is_local else self.reach.address
+
     def folder(self, cache: Path) -> Path:
         return cache if isinstance(self._machine, LocalMachine) else _FOLDER
 

@@ -163,6 +163,9 @@ class KubernetesPlatform:
         with cluster_errors("looking at what pods ask for"):
             return examination.free_cpus(nodes, machines, self._api.listed(_PODS))
 
+    def open_to(self) -> str:
+        return "the addresses of its pods"
+
     def folder(self, cache: Path) -> Path:
         return _FOLDER
 
