@@ -37,20 +37,24 @@ _OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 @dataclass(frozen=True)
 class _Right:
-    """What may be done in all namespaces: that of a campaign is not there yet. `resource` is as
-    `kubectl auth can-i` has it, with its group and subresource."""
+    """What may be done in the given namespace, or in all: that of a campaign is not there yet.
+    `resource` is as `kubectl auth can-i` has it, with its group and subresource; `everywhere`: it
+    is in no namespace."""
 
     what_for: str
     verbs: str
     resource: str
+    everywhere: bool = False
 
 
+_NAMESPACE = _Right(
+    "the namespace of a campaign", "get list create delete", "namespaces", everywhere=True
+)
 _NEEDED = (
     _Right("one campaign at a time", "get create patch delete", "leases.coordination.k8s.io"),
-    _Right("the namespace of a campaign", "get list create delete", "namespaces"),
     _Right("an end of what is rented", "create patch", "jobs.batch"),
     _Right("its first account", "get", "serviceaccounts"),
-    _Right("where pods may run", "get list", "nodes"),
+    _Right("where pods may run", "get list", "nodes", everywhere=True),
     _Right("nodes and clients", "get list create patch delete", "pods"),
     _Right("commands in them", "get create", "pods/exec"),
     _Right("SQL from here", "get create", "pods/portforward"),
@@ -59,27 +63,38 @@ _NEEDED = (
     _Right("their passwords", "get list create delete", "secrets"),
     _Right("names of nodes", "get list create delete", "services"),
     _Right("disks of nodes", "get list create delete", "persistentvolumeclaims"),
-    _Right("what a disk was given", "get list", "persistentvolumes"),
-    _Right("classes that are there", "list", "storageclasses.storage.k8s.io"),
+    _Right("what a disk was given", "get list", "persistentvolumes", everywhere=True),
+    _Right("classes that are there", "list", "storageclasses.storage.k8s.io", everywhere=True),
     _Right("snapshots that are left", "list", _SNAPSHOTS),
 )
 _FOR_SOME = (
-    _Right("emulated tiers", "create delete", "persistentvolumes"),
-    _Right("tiers made from a row", "get create delete", "storageclasses.storage.k8s.io"),
+    _Right("emulated tiers", "create delete", "persistentvolumes", everywhere=True),
+    _Right(
+        "tiers made from a row",
+        "get create delete",
+        "storageclasses.storage.k8s.io",
+        everywhere=True,
+    ),
     _Right("kept data sets", "get create delete", _SNAPSHOTS),
-    _Right("whether they can be kept", "list", f"volumesnapshotclasses.{SNAPSHOTS}"),
-    _Right("whether they are gone", "list", f"volumesnapshotcontents.{SNAPSHOTS}"),
+    _Right(
+        "whether they can be kept", "list", f"volumesnapshotclasses.{SNAPSHOTS}", everywhere=True
+    ),
+    _Right("whether they are gone", "list", f"volumesnapshotcontents.{SNAPSHOTS}", everywhere=True),
 )
 
 
-def examine(api: Api, version: str, machines: list[Thing]) -> Iterator[Finding]:
-    """Yields what was found of the cluster; `machines`: those that pods of ours may use."""
+def examine(
+    api: Api, version: str, machines: list[Thing], namespace: str = ""
+) -> Iterator[Finding]:
+    """Yields what was found of the cluster; `machines`: those that pods of ours may use;
+    `namespace`: the given one, "" if each campaign makes its own."""
     with cluster_errors("examining the cluster"):
         named = f"context {api.context}, " if api.context else ""
         yield Finding("Kubernetes cluster", True, f"{named}{api.host}, version {version}")
         yield from _machines(machines)
-        yield from (_right(api, right, needed=True) for right in _NEEDED)
-        yield from (_right(api, right, needed=False) for right in _FOR_SOME)
+        needed = _NEEDED if namespace else (_NAMESPACE, *_NEEDED)
+        yield from (_right(api, right, namespace, needed=True) for right in needed)
+        yield from (_right(api, right, namespace, needed=False) for right in _FOR_SOME)
         yield from _storage(api)
         yield from _only_a_campaign_tells()
 
@@ -100,8 +115,9 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         yield Finding(f"machine {name_of(machine)}", True, text)
 
 
-def _right(api: Api, right: _Right, needed: bool) -> Finding:
-    refused = [verb for verb in right.verbs.split() if not _allowed(api, right.resource, verb)]
+def _right(api: Api, right: _Right, namespace: str, needed: bool) -> Finding:
+    place = "" if right.everywhere else namespace
+    refused = [verb for verb in right.verbs.split() if not _allowed(api, right, verb, place)]
     subject = f"right to {right.verbs.replace(' ', ', ')} {right.resource}"
     if not refused:
         return Finding(subject, True, f"given: {right.what_for}")
@@ -109,14 +125,14 @@ def _right(api: Api, right: _Right, needed: bool) -> Finding:
     return Finding(subject, False if needed else None, text)
 
 
-def _allowed(api: Api, resource: str, verb: str) -> bool:
-    whole, _, below = resource.partition("/")
+def _allowed(api: Api, right: _Right, verb: str, namespace: str) -> bool:
+    whole, _, below = right.resource.partition("/")
     name, _, group = whole.partition(".")
-    asked = {"verb": verb, "group": group, "resource": name, "subresource": below, "namespace": ""}
+    asked = {"verb": verb, "group": group, "resource": name, "subresource": below}
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": asked},
+        "spec": {"resourceAttributes": {**asked, "namespace": namespace}},
     }
     return bool(api.make(_REVIEWS, review).get("status", {}).get("allowed"))
 
