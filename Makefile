@@ -71,7 +71,7 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(cal
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock clean compare-results history cluster-programs test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock clean compare-results history cluster-programs test-kubernetes audit
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -189,6 +189,9 @@ lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with
 	$(PIP) --editable '.[lock]'
 	$(VENV)/bin/uv pip compile pyproject.toml --extra test --extra build --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file requirements.lock
+
+audit: $(VENV)/.ready ## without network: is all that is installed as it is pinned, and what are the images made of
+	@$(VENV)/bin/python -m tests.audit
 
 clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay; PROFILE=: on its machines; YES=1: unasked
 	@$(TIERBENCH) clean $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call given_of,YES PLATFORM)

@@ -17,28 +17,25 @@ _SHORTEST = 8  # of a secret that is known by itself
 _NAMED = (
     r"(?:password|passwd|passphrase|secret|token|(?:api|access|account|private|secret)[-_]?key)"
 )
-# A password may have `@` and `/`; what follows the colon is a port where only digits stand before
-# the path.
-_USER_INFO = re.compile(r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@")
 _VALUE = r"""\\["'].*?\\["']|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s&'",;}]+"""
-_PARAMETER = re.compile(
-    rf"""((?:{_NAMED}|-key-data|\bsig)\\?["']?)(\s*[=:]\s*|\s+(?='))({_VALUE})""", re.IGNORECASE
-)
-_OPTION = re.compile(rf"(--[\w-]*{_NAMED}\s+)(?!-)({_VALUE})", re.IGNORECASE)
-_HEADER = re.compile(
-    r"(authorization\W{1,4}(?:(?:bearer|basic)\s+)?|\bbearer\s+)[\w.~+/=-]{12,}", re.IGNORECASE
-)
-_BY_ITSELF = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.*?-----END [A-Z ]*PRIVATE KEY-----|(?:\s+\S{12,})*)"
-    r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*",  # a JSON web token
-    re.DOTALL,
-)
 _RULES = (
-    (_BY_ITSELF, HIDDEN),
-    (_USER_INFO, rf"\1:{HIDDEN}@"),
-    (_HEADER, rf"\1{HIDDEN}"),
-    (_OPTION, rf"\1{HIDDEN}"),
-    (_PARAMETER, rf"\1\2{HIDDEN}"),
+    (  # private keys, and JSON web tokens
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----|"
+        r"(?:\s+\S{12,})*)|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*",
+        HIDDEN,
+    ),
+    # A password may have `@` and `/`; what follows the colon is a port where only digits stand
+    # before the path.
+    (r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@", rf"\1:{HIDDEN}@"),
+    (
+        r"(?i)(authorization\W{1,4}(?:(?:bearer|basic)\s+)?|\bbearer\s+)[\w.~+/=-]{12,}",
+        rf"\1{HIDDEN}",
+    ),
+    (rf"(?i)(--[\w-]*{_NAMED}\s+)(?!-)(?:{_VALUE})", rf"\1{HIDDEN}"),
+    (
+        rf"""(?i)((?:{_NAMED}|-key-data|\bsig)\\?["']?)(\s*[=:]\s*|\s+(?='))(?:{_VALUE})""",
+        rf"\1\2{HIDDEN}",
+    ),
 )
 _IS_SECRET = re.compile(rf"{_NAMED}$", re.IGNORECASE)
 _remembered: set[str] = set()
@@ -64,7 +61,7 @@ def hidden(text: str) -> str:
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     for pattern, shown in _RULES:
-        text = pattern.sub(shown, text)
+        text = re.sub(pattern, shown, text)
     return text
 
 

@@ -18,7 +18,7 @@ from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
 from orchestrator.system import sql
-from orchestrator.system.redaction import hidden, remember
+from orchestrator.system.redaction import hidden
 from orchestrator.system.sql import Address
 
 OWN_DATABASE = "tierbench"
@@ -212,14 +212,6 @@ def password(
 ) -> str:
     """The password that the profile names, else the one that libpq would take: PGPASSWORD, or a
     line for `server` in ~/.pgpass. Empty if there is none: the server may need none."""
-    found = _password(declared, server, environment)
-    remember(found)
-    return found
-
-
-def _password(
-    declared: Existing, server: Server | None, environment: Callable[[str], str | None]
-) -> str:
     if declared.password_env:
         value = environment(declared.password_env)
         if value is None:

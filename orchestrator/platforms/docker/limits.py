@@ -34,7 +34,6 @@ _DEVICE_RIGHTS: dict[str, Any] = {
     "tmpfs": {"/run": "", "/tmp": ""},
 }
 _DEVICES = "/dev:/dev"
-_NO_NEW = ["no-new-privileges"]
 _GROUPS = "/sys/fs/cgroup"
 # To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
 # reduced capability bounding set cannot start a container with it.
@@ -83,8 +82,9 @@ def named(spec: ContainerSpec) -> dict[str, Any]:
     """As keywords of docker-py's `create_host_config`: the rights of a container that names its."""
     if spec.capabilities is None:
         return {}
-    rights = {"cap_drop": ["ALL"], "cap_add": list(spec.capabilities), "security_opt": _NO_NEW}
-    return rights if spec.network else {**rights, "network_mode": "none"}
+    rights = {"cap_drop": ["ALL"], "cap_add": list(spec.capabilities)}
+    network = {} if spec.network else {"network_mode": "none"}
+    return {**rights, **network, "security_opt": ["no-new-privileges"]}
 
 
 def io_limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:

@@ -53,47 +53,39 @@ class Namespaces:
         return [] if self._space.given else self._api.listed(NAMESPACES, MARK)
 
     def remove(self, campaign: str) -> list[str]:
-        """Removes a campaign's namespace, classes and volumes; returns what it removed, one line
-        each. RunError if something stays."""
-        if self._space.given:
-            return self._remove_within(campaign)
-        namespace = namespace_of(campaign)
+        """Removes a campaign's namespace, classes and volumes; of a given namespace only what the
+        campaign has made in it. Returns what it removed, one line each. RunError if something
+        stays."""
         removed: list[str] = []
-        if self._api.found(f"{NAMESPACES}/{namespace}") is not None:
-            for pod in self._api.listed(f"{NAMESPACES}/{namespace}/pods"):
-                self._api.remove(f"{NAMESPACES}/{namespace}/pods/{name_of(pod)}", grace_s=5)
-            self._api.remove(f"{NAMESPACES}/{namespace}")
-            removed.append(f"namespace {namespace}")
-        self._space.await_gone(f"namespace {namespace}", f"{NAMESPACES}/{namespace}", _GONE_S)
-        removed += self._remove_outside(campaign)
+        folders = [("volume", VOLUMES), ("storage class", CLASSES)]
+        if self._space.given:
+            namespace = self._space.given
+            within = [
+                (kind, self._space.path(plural, group=group)) for kind, group, plural in KINDS
+            ]
+            folders = [*within, *folders]
+        else:
+            namespace = namespace_of(campaign)
+            removed += self._remove_namespace(namespace)
+        for kind, folder in folders:
+            things = self._api.listed(folder, f"{self._space.mark},{CAMPAIGN}={campaign}")
+            for thing in sorted(things, key=_is_disk):
+                what, address = f"{kind} {name_of(thing)}", f"{folder}/{name_of(thing)}"
+                self._space.claimed.add(address)
+                self._api.remove(address, _POLITE_S if kind == "container" else None)
+                self._space.await_gone(what, address, _GONE_S)
+                removed.append(what)
         self.await_rented(namespace)
         return removed
 
-    def _remove_within(self, campaign: str) -> list[str]:
-        """Of a namespace that others have made only what campaigns have made in it goes."""
-        removed = []
-        selector = f"{self._space.mark},{CAMPAIGN}={campaign}"
-        for kind, group, plural in KINDS:
-            folder = self._space.path(plural, group=group)
-            for thing in sorted(self._api.listed(folder, selector), key=_is_disk):
-                self._space.claimed.add(f"{folder}/{name_of(thing)}")
-                self._space.remove(kind, f"{folder}/{name_of(thing)}", name_of(thing), 5)
-                removed.append(f"{kind} {name_of(thing)}")
-        removed += self._remove_outside(campaign)
-        self.await_rented(self._space.namespace)
-        return removed
-
-    def _remove_outside(self, campaign: str) -> list[str]:
-        """Removes a campaign's classes and volumes, which are in no namespace."""
-        removed = []
-        selector = f"{self._space.mark},{CAMPAIGN}={campaign}"
-        for kind, path in (("volume", VOLUMES), ("storage class", CLASSES)):
-            for thing in self._api.listed(path, selector):
-                what, address = f"{kind} {name_of(thing)}", f"{path}/{name_of(thing)}"
-                self._api.remove(address)
-                self._space.await_gone(what, address, _GONE_S)
-                removed.append(what)
-        return removed
+    def _remove_namespace(self, name: str) -> Iterator[str]:
+        path = f"{NAMESPACES}/{name}"
+        if self._api.found(path) is not None:
+            for pod in self._api.listed(f"{path}/pods"):
+                self._api.remove(f"{path}/pods/{name_of(pod)}", _POLITE_S)
+            self._api.remove(path)
+            yield f"namespace {name}"
+        self._space.await_gone(f"namespace {name}", path, _GONE_S)
 
     def trouble_of_removal(self) -> str:
         """Removes this campaign's; returns why what was rented may still be there, "" if it is
@@ -102,8 +94,8 @@ class Namespaces:
             self.remove(self._space.campaign)
         except (Refused, Unanswered, RunError) as error:
             with contextlib.suppress(Refused, Unanswered):
-                selector = self._space.mark if self._space.given else ""
-                claims = self._api.listed(self._space.path("persistentvolumeclaims"), selector)
+                folder = self._space.path("persistentvolumeclaims")
+                claims = self._api.listed(folder, self._space.mark if self._space.given else "")
                 if not claims and not self.rented(self._space.namespace):
                     return ""
             return str(error)

@@ -115,8 +115,7 @@ class Api:
     def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
         self._configuration, self.context, self.namespace = _cluster(context)
-        keys = map(str, self._configuration.api_key.values())
-        remember(*(key.removeprefix("Bearer ") for key in keys))
+        remember(*(key.removeprefix("Bearer ") for key in self._configuration.api_key.values()))
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = ApiClient(self._configuration)

@@ -32,29 +32,28 @@ DRIVERS = {
     "pd.csi.storage.gke.io": "Hyperdisks need machine types that take them",
 }
 _SNAPSHOTS = f"volumesnapshots.{SNAPSHOTS}"
+_IN_NO_NAMESPACE = (
+    "namespaces", "nodes", "persistentvolumes", "storageclasses", "volumesnapshotc",
+)  # fmt: skip
 _OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 
 @dataclass(frozen=True)
 class _Right:
     """What may be done in the given namespace, or in all: that of a campaign is not there yet.
-    `resource` is as `kubectl auth can-i` has it, with its group and subresource; `everywhere`: it
-    is in no namespace."""
+    `resource` is as `kubectl auth can-i` has it, with its group and subresource."""
 
     what_for: str
     verbs: str
     resource: str
-    everywhere: bool = False
 
 
-_NAMESPACE = _Right(
-    "the namespace of a campaign", "get list create delete", "namespaces", everywhere=True
-)
+_NAMESPACE = _Right("the namespace of a campaign", "get list create delete", "namespaces")
 _NEEDED = (
     _Right("one campaign at a time", "get create patch delete", "leases.coordination.k8s.io"),
     _Right("an end of what is rented", "create patch", "jobs.batch"),
     _Right("its first account", "get", "serviceaccounts"),
-    _Right("where pods may run", "get list", "nodes", everywhere=True),
+    _Right("where pods may run", "get list", "nodes"),
     _Right("nodes and clients", "get list create patch delete", "pods"),
     _Right("commands in them", "get create", "pods/exec"),
     _Right("SQL from here", "get create", "pods/portforward"),
@@ -63,23 +62,16 @@ _NEEDED = (
     _Right("their passwords", "get list create delete", "secrets"),
     _Right("names of nodes", "get list create delete", "services"),
     _Right("disks of nodes", "get list create delete", "persistentvolumeclaims"),
-    _Right("what a disk was given", "get list", "persistentvolumes", everywhere=True),
-    _Right("classes that are there", "list", "storageclasses.storage.k8s.io", everywhere=True),
+    _Right("what a disk was given", "get list", "persistentvolumes"),
+    _Right("classes that are there", "list", "storageclasses.storage.k8s.io"),
     _Right("snapshots that are left", "list", _SNAPSHOTS),
 )
 _FOR_SOME = (
-    _Right("emulated tiers", "create delete", "persistentvolumes", everywhere=True),
-    _Right(
-        "tiers made from a row",
-        "get create delete",
-        "storageclasses.storage.k8s.io",
-        everywhere=True,
-    ),
+    _Right("emulated tiers", "create delete", "persistentvolumes"),
+    _Right("tiers made from a row", "get create delete", "storageclasses.storage.k8s.io"),
     _Right("kept data sets", "get create delete", _SNAPSHOTS),
-    _Right(
-        "whether they can be kept", "list", f"volumesnapshotclasses.{SNAPSHOTS}", everywhere=True
-    ),
-    _Right("whether they are gone", "list", f"volumesnapshotcontents.{SNAPSHOTS}", everywhere=True),
+    _Right("whether they can be kept", "list", f"volumesnapshotclasses.{SNAPSHOTS}"),
+    _Right("whether they are gone", "list", f"volumesnapshotcontents.{SNAPSHOTS}"),
 )
 
 
@@ -116,7 +108,7 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
 
 
 def _right(api: Api, right: _Right, namespace: str, needed: bool) -> Finding:
-    place = "" if right.everywhere else namespace
+    place = "" if right.resource.startswith(_IN_NO_NAMESPACE) else namespace
     refused = [verb for verb in right.verbs.split() if not _allowed(api, right, verb, place)]
     subject = f"right to {right.verbs.replace(' ', ', ')} {right.resource}"
     if not refused:

@@ -44,7 +44,6 @@ from orchestrator.system.clock import wait_until
 
 # In a namespace that every cluster has and none loses, unless one is given: all campaigns look for
 # it there.
-_EVERYWHERE = "default"
 _LEASE_NAME = "tierbench-campaign"
 _JOBS = "apis/batch/v1"
 _CONFLICT = 409
@@ -62,7 +61,7 @@ class LeaseGuard:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._within, self._rent = within, Rent(space, rent_s)
         self._namespaces = Namespaces(space)
-        self._at = space.given or _EVERYWHERE
+        self._at = space.given or "default"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{self._at}/leases"
         self._path = f"{self._leases}/{_LEASE_NAME}"
 

@@ -18,9 +18,11 @@ from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.main import exit_code
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import NodeError, RunError, VoidError
-from orchestrator.system import redaction, store
+from orchestrator.platforms.kubernetes.connection import Api
+from orchestrator.system import redaction, sql, store
 from orchestrator.system.shell import SystemShell
 from tests.apps import an_app, with_parts
+from tests.fake_cluster import FakeCluster
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, FakePlatform, Log
 from tests.unit.run.conftest import Failing
@@ -196,6 +198,21 @@ def test_nothing_of_a_fault_of_the_program(tmp_path: Path, plants: Plants) -> No
 def test_passwords_that_are_made_up_are_known() -> None:
     password = container_nodes.new_password()
     assert redaction.hidden(f"the server said {password}") == "the server said ***"
+
+
+def test_passwords_with_which_servers_are_asked_are_known() -> None:
+    sql.Address("db.example", 5432, "ann", f"{PLANTED}-given", "bench")
+    assert redaction.hidden(f"the server said {PLANTED}-given") == "the server said ***"
+
+
+def test_the_token_of_a_cluster_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = FakeCluster(tmp_path)
+    file = cluster.kubeconfig()
+    file.write_text(file.read_text().replace('"secret"', f'"{PLANTED}-token"'))
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    Api(FakeClock())
+    cluster.close()
+    assert redaction.hidden(f"the proxy said {PLANTED}-token") == "the proxy said ***"
 
 
 @pytest.mark.parametrize("word", ["postgres", "short", "12345678"])
