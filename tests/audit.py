@@ -25,7 +25,8 @@ _ENTRY = re.compile(
     r"^(?P<name>[a-z0-9][\w.-]*)==(?P<version>[^\s;]+)[^\\\n]*(?P<sums>(?:\\\n +--hash=\S+ ?)*)",
     re.MULTILINE,
 )
-_MODULE = re.compile(r"^\s*(?:require )?(\S+\.\S+/?\S*) (v\S+)", re.M)
+_REQUIRED = re.compile(r"^\s*(?:require )?([^\s>]+\.\S+) (v\S+)(?: //.*)?$", re.MULTILINE)
+_REPLACED = re.compile(r"^\s*(?:replace )?(\S+) => \S+ (v\S+)", re.MULTILINE)
 
 
 def installed(name: str) -> str | None:
@@ -38,17 +39,22 @@ def installed(name: str) -> str | None:
 def differing_packages(
     lock: str, version_of: Callable[[str], str | None] = installed
 ) -> Iterator[str]:
-    """One that is not installed is of another system, or of another use."""
+    """One that is not installed is of another system, or of another use. Some are pinned once for
+    each version of Python."""
+    pinned: dict[str, list[str]] = {}
     for entry in _ENTRY.finditer(lock):
-        name, pinned = entry["name"], entry["version"]
+        pinned.setdefault(entry["name"], []).append(entry["version"])
         if not entry["sums"]:
-            yield f"{name} {pinned} is pinned without a checksum"
-        if (found := version_of(name)) not in (None, pinned):
-            yield f"{name} {found} is installed, {pinned} is pinned: `make setup`"
+            yield f"{entry['name']} {entry['version']} is pinned without a checksum"
+    for name, versions in pinned.items():
+        if (found := version_of(name)) not in (None, *versions):
+            yield f"{name} {found} is installed, {' or '.join(versions)} is pinned: `make setup`"
 
 
 def modules_without_checksum(go_mod: str, go_sum: str) -> Iterator[str]:
-    for name, version in _MODULE.findall(go_mod):
+    replaced = dict(_REPLACED.findall(go_mod))
+    for name, required in _REQUIRED.findall(go_mod):
+        version = replaced.get(name, required)
         if f"{name} {version} h1:" not in go_sum and f"{name} {version}/go.mod h1:" not in go_sum:
             yield f"{name} {version} has no checksum in go.sum"
 

@@ -17,13 +17,14 @@ three==3.0
 def test_a_package_of_another_version_and_one_without_a_checksum_are_named() -> None:
     versions = {"one": "1.1", "three": "3.0"}
     assert list(audit.differing_packages(LOCK, versions.get)) == [
-        "one 1.1 is installed, 1.0 is pinned: `make setup`",
         "three 3.0 is pinned without a checksum",
+        "one 1.1 is installed, 1.0 is pinned: `make setup`",
     ]
 
 
 def test_a_module_without_a_checksum_is_named() -> None:
-    go_mod = "module x\n\nrequire (\n\ta.example/b v1.0.0\n\tc.example/d v2.0.0 // indirect\n)\n"
+    required = "require (\n\ta.example/b v1.0.0\n\tc.example/d v0.0.0 // indirect\n)\n"
+    go_mod = f"module x\n\n{required}replace c.example/d => c.example/d v2.0.0\n"
     assert list(audit.modules_without_checksum(go_mod, "a.example/b v1.0.0 h1:x=\n")) == [
         "c.example/d v2.0.0 has no checksum in go.sum"
     ]
