@@ -71,7 +71,7 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(cal
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock release clean compare-results history cluster-programs test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -198,6 +198,9 @@ release: $(VENV)/.ready ## wheel and source archive in dist/, installed in an en
 	  && cd "$$folder" && XDG_CACHE_HOME="$$folder/cache" env/bin/tierbench --version \
 	  && XDG_CACHE_HOME="$$folder/cache" env/bin/tierbench rehearse --repeats 2 --results results >rehearsal \
 	  && ls results/latest/report.html
+
+audit: $(VENV)/.ready ## without network: is all that is installed as it is pinned, and what are the images made of
+	@$(VENV)/bin/python -m tests.audit
 
 clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay; PROFILE=: on its machines; YES=1: unasked
 	@$(TIERBENCH) clean $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call given_of,YES PLATFORM)

@@ -58,10 +58,12 @@ class ClusterSpec:
 
 @dataclass(frozen=True)
 class Placing:
-    """Which machines run what. Of Kubernetes, in its terms: `context` None for the current one, no
-    `zones` for any. Of engines: that of each node; the clients', None for the environment's."""
+    """Which machines run what. Of Kubernetes, in its terms: `context` None for the current one,
+    `namespace` None for one of the campaign's own, no `zones` for any. Of engines: that of each
+    node; the clients', None for the environment's."""
 
     context: str | None = None
+    namespace: str | None = None
     node_selector: Mapping[str, str] = field(default_factory=dict)
     client_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Mapping[str, str], ...] = ()

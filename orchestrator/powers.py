@@ -77,6 +77,9 @@ class ContainerSpec:
     containers that stand (`Platform.stand`) and is kept with them. Containers of one `placement`
     run on one machine; those of a node and of its disk's server have the same ("node-1"), and
     nodes are spread over the machines; "" runs on any.
+
+    `capabilities`: all that it has of root's (without CAP_), and it gains no others; it is in no
+    network then unless `network` names one, as far as the platform can. None: the engine's own.
     """
 
     name: str
@@ -97,6 +100,7 @@ class ContainerSpec:
     ulimits: Mapping[str, int] = field(default_factory=dict)
     init: bool = False
     host_devices: bool = False
+    capabilities: tuple[str, ...] | None = None
     io_caps: tuple[DeviceCap, ...] = ()
     stop_timeout_s: int = 20
     note: str = ""

@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.system import redaction
 from orchestrator.system.clock import SystemClock
 from tests import turns
 from tests.cluster import programs
@@ -26,6 +27,13 @@ def _engine() -> str:
         return f"Docker engine {DockerPlatform(SystemClock()).facts()['ServerVersion']}"
     except UnavailableError as error:
         return f"no Docker engine: {error.what}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> Generator[None]:
+    """Secrets of one test are words of another."""
+    yield
+    redaction._remembered.clear()
 
 
 def pytest_report_header() -> str:

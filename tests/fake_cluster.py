@@ -105,7 +105,15 @@ class FakeCluster:
 
     def rights(self) -> set[str]:
         """The rights that its calls needed, as `kubectl auth can-i` has them: "get pods/exec"."""
-        return {right for method, address in self.calls for right in _rights(method, address)}
+        return {right for _, right in self.placed_rights()}
+
+    def placed_rights(self) -> set[tuple[str, str]]:
+        """The same, with the namespace in which each was needed, "" for all of them."""
+        return {
+            (_namespace_in(address), right)
+            for method, address in self.calls
+            for right in _rights(method, address)
+        }
 
     def lose(self, machine: str) -> None:
         """As the node controller does when a kubelet is not heard of."""
@@ -256,10 +264,21 @@ def _rights(method: str, address: str) -> Iterator[str]:
         yield f"create {resource}{below}"
 
 
-@cache
+def _namespace_in(address: str) -> str:
+    """ "" for what is in none, and for all of a kind."""
+    _, found, rest = urlparse(address).path.partition("/namespaces/")
+    return rest.split("/")[0] if found and "/" in rest else ""
+
+
 def rights_of_doctor() -> frozenset[str]:
     """What `doctor` looks for, as `FakeCluster.rights` has it."""
-    asked: set[str] = set()
+    return frozenset(right for _, right in placed_rights_of_doctor(""))
+
+
+@cache
+def placed_rights_of_doctor(namespace: str) -> frozenset[tuple[str, str]]:
+    """The same as `FakeCluster.placed_rights` has it, where a profile names this namespace."""
+    asked: set[tuple[str, str]] = set()
 
     class Asked:
         context = host = ""
@@ -268,14 +287,14 @@ def rights_of_doctor() -> frozenset[str]:
             one = review["spec"]["resourceAttributes"]
             below = f"/{one['subresource']}" if one["subresource"] else ""
             group = f".{one['group']}" if one["group"] else ""
-            asked.add(f"{one['verb']} {one['resource']}{group}{below}")
+            asked.add((one["namespace"], f"{one['verb']} {one['resource']}{group}{below}"))
             return {"status": {"allowed": True}}
 
         def listed(self, *_: str) -> list[Thing]:
             return []
 
     api: Any = Asked()
-    list(examination.examine(api, "v1.31.4", []))
+    list(examination.examine(api, "v1.31.4", [], namespace))
     return frozenset(asked)
 
 

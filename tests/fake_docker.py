@@ -114,6 +114,15 @@ class Api:
     def create_host_config(self, **options: Any) -> Any:
         return options
 
+    def create_endpoint_config(self, **options: Any) -> Any:
+        return options
+
+    def create_networking_config(self, networks: Any) -> Any:
+        return networks
+
+    def put_archive(self, container: str, path: str, _content: bytes) -> None:
+        self._engine.called(f"put {container} {path}")
+
     def create_container(
         self, name: str, labels: Any, host_config: Any, **_: Any
     ) -> dict[str, str]:

@@ -7,6 +7,7 @@ unavailable · 70 our own fault · 130 interrupted.
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -58,6 +59,7 @@ from orchestrator.errors import (
     TierbenchError,
     UsageError,
 )
+from orchestrator.system.redaction import remember_environment
 
 program = typer.Typer(
     cls=LazyGroup,
@@ -313,6 +315,7 @@ def main() -> NoReturn:
 
 def exit_code(words: Sequence[str], app: App) -> int:
     """Runs the command of these words, and what it wants to have done at the end."""
+    remember_environment(os.environ)
     given = replace(app, words=tuple(words), at_end=[])
     code = _exit_code(words, given)
     for end in given.at_end:
@@ -343,7 +346,7 @@ def _exit_code(words: Sequence[str], app: App) -> int:
                 app.err.print('  → several names go in quotation marks: "premium ultra"')
             return EXIT_USAGE
         app.progress.done()
-        traceback.print_exc()
+        app.err.print(escape(traceback.format_exc()), highlight=False)
         app.err.print(
             "[red]tierbench:[/red] this is a fault of tierbench; please report it with the above"
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from typer import Argument, Option
 
 from orchestrator.cli import RESULTS
@@ -63,7 +64,7 @@ def history(
     if (fail_if_worse or across_machines) and not show_trend:
         raise UsageError("--fail-if-worse and --across-machines are of a --trend: give it too")
     filters = Filters(profile, workload, database, _since(since, app.clock.now()))
-    entries = _entries(results, filters)
+    entries = _entries(app, results, filters)
     if show_trend:
         found = _trend(results, entries, str(profile), str(workload), across_machines)
         _print(app.out, asdict(found) if as_json else campaign_tables.trend(found))
@@ -74,7 +75,7 @@ def history(
     _print(app.out, listed)
 
 
-def _entries(results: Path, filters: Filters) -> list[Entry]:
+def _entries(app: App, results: Path, filters: Filters) -> list[Entry]:
     from orchestrator.system import files, stored_campaigns
 
     if not (folders := stored_campaigns.folders(results)):
@@ -83,7 +84,7 @@ def _entries(results: Path, filters: Filters) -> list[Entry]:
         saved = stored_campaigns.baselines(results)
     except files.CutError as error:  # campaigns are listed without their names
         saved = {}
-        typer.echo(f"{error.what}: {error.advice}", err=True)
+        app.err.print(escape(f"{error.what}: {error.advice}"), highlight=False)
     every = (stored_campaigns.entry(folder, saved) for folder in folders)
     return [entry for entry in every if filters.let_pass(entry)]
 

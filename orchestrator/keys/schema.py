@@ -261,6 +261,7 @@ class ClusterYaml(Strict):
 
 class PlacingYaml(Strict):
     context: str | None = None
+    namespace: Text | None = None
     node_selector: Mapping[str, Text] = {}
     client_selector: Mapping[str, Text] = {}
     tolerations: tuple[Mapping[str, Text], ...] = ()

@@ -180,9 +180,8 @@ def _measure(workload: Workload, point: MatrixCell, container: Container, folder
     output = ("--output-format=json+", f"--output={_OUTPUT}")
     argv = ("fio", *output, f"/fio/{Path(workload.script).name}")
     env = _environment(workload, point)
-    with (folder / "commands.txt").open("a") as commands:
-        settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
-        commands.write(f"{settings} {shlex.join(argv)}\n")
+    settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
+    files.keep(folder / "commands.txt", f"{settings} {shlex.join(argv)}\n", adds=True)
     timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
     done = container.exec(argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:

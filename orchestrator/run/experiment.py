@@ -38,7 +38,7 @@ from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
 from orchestrator.run.telemetry import machines_of, sampling, watched
-from orchestrator.system import store
+from orchestrator.system import files, store
 
 
 def execute(
@@ -185,7 +185,7 @@ def _started(
                 raise
             up.close()
             world.progress.warn(f"nodes do not start from the copied data: {error.what}")
-            (here.raw / "start-from-copy.txt").write_text(error.evidence)
+            files.keep(here.raw / "start-from-copy.txt", error.evidence)
             here.forgone[place] = error.what
             started = start(None)
         if place in here.forgone:

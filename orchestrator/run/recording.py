@@ -40,8 +40,7 @@ from orchestrator.platforms.common.machines import ToldOf
 from orchestrator.powers import Platform, World
 from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
-from orchestrator.system import at_once, store
-from orchestrator.system.redaction import hidden
+from orchestrator.system import at_once, files, store
 from orchestrator.tier import Gate
 
 _HOST_FAILED = "tierdisk: "  # how the disk server begins what it says of its host
@@ -191,7 +190,7 @@ def logs_kept(nodes: Sequence[Node], here: RunContext) -> Iterator[None]:
     def keep(node: Node) -> None:
         with contextlib.suppress(TierbenchError):
             log = here.world.platform.container(node.container or node.name).logs()
-            (here.raw / f"{node.name}.log").write_text(hidden(log))
+            files.keep(here.raw / f"{node.name}.log", log)
 
     try:
         yield
@@ -207,7 +206,7 @@ def _fail(here: RunContext, error: Exception) -> None:
         text = f"{error.what}\n\n{error.evidence}\n{notes}\n"
     else:
         text = "".join(traceback.format_exception(error))
-    (here.raw / "failure.txt").write_text(hidden(text))
+    files.keep(here.raw / "failure.txt", text)
     try:
         _save(here)
     except OSError:
@@ -233,8 +232,7 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
     text = f"after the measured window the run could not be taken down: {message}"
     advice = "the figures stand; what was left is removed before the next run"
     here.draft.doubts.append(Doubt("teardown", text, advice, run.number))
-    text = hidden("".join(traceback.format_exception(error)))
-    (here.raw / "teardown.txt").write_text(text)
+    files.keep(here.raw / "teardown.txt", "".join(traceback.format_exception(error)))
     store.save_record(here.folder, _record(here))
 
 

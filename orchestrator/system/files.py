@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import UsageError
-from orchestrator.system.redaction import hidden_in
+from orchestrator.system.redaction import hidden, hidden_in
 
 
 class CutError(UsageError):
@@ -33,6 +33,12 @@ def write_json(file: Path, content: Any) -> None:
     """The same for any JSON. Passwords in URLs and connection strings are left out."""
     text = json.dumps(hidden_in(content), indent=1, ensure_ascii=False, default=str)
     write_text(file, text + "\n")
+
+
+def keep(file: Path, text: str, *, adds: bool = False) -> None:
+    """Writes, or adds to, a text that something else said or was told, without secrets."""
+    with file.open("a" if adds else "w", encoding="utf-8") as opened:
+        opened.write(hidden(text))
 
 
 def put(new_file: Path, file: Path) -> None:

@@ -1,7 +1,9 @@
-"""Passwords taken out of texts: a URL or connection string may carry one, and no file may keep it.
+"""Secrets taken out of texts: no file keeps one, and no console shows one.
 
-Applied to all that is written as JSON under results, to logs and errors that are kept, and to what
-the console shows.
+Applied to all that is written as text or JSON under results, to logs and errors that are kept, and
+to what the console shows. A secret is known by what is before it (`password=`, `https://user:`,
+`Authorization:`), or by itself: those that the program was given or made up, and the values of this
+process's environment whose names say that they are secret.
 """
 
 from __future__ import annotations
@@ -11,28 +13,65 @@ from collections.abc import Mapping
 from typing import Any
 
 HIDDEN = "***"
-# A password may have `@` and `/`; what follows the colon is a port where only digits stand before
-# the path.
-_USER_INFO = re.compile(r"(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@")
-_PARAMETER = re.compile(
-    r"""(\w*(?:password|passwd)["']?)(\s*[=:]\s*|\s+(?='))('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s&'",}]+)""",
-    re.IGNORECASE,
+_SHORTEST = 8  # of a secret that is known by itself
+_NAMED = (
+    r"(?:password|passwd|passphrase|secret|token|(?:api|access|account|private|secret)[-_]?key)"
 )
+_VALUE = r"""\\["'].*?\\["']|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s&'",;}]+"""
+_RULES = (
+    (  # private keys, and JSON web tokens
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----|"
+        r"(?:\s+\S{12,})*)|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*",
+        HIDDEN,
+    ),
+    # A password may have `@` and `/`; what follows the colon is a port where only digits stand
+    # before the path.
+    (r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@", rf"\1:{HIDDEN}@"),
+    (
+        r"(?i)(authorization\W{1,4}(?:(?:bearer|basic)\s+)?|\bbearer\s+)[\w.~+/=-]{12,}",
+        rf"\1{HIDDEN}",
+    ),
+    (rf"(?i)(--[\w-]*{_NAMED}\s+)(?!-)(?:{_VALUE})", rf"\1{HIDDEN}"),
+    (
+        rf"""(?i)((?:{_NAMED}|-key-data|\bsig)\\?["']?)(\s*[=:]\s*|\s+(?='))(?:{_VALUE})""",
+        rf"\1\2{HIDDEN}",
+    ),
+)
+_IS_SECRET = re.compile(rf"{_NAMED}$", re.IGNORECASE)
+_remembered: set[str] = set()
+
+
+def remember(*secrets: str) -> None:
+    """Has these taken out from now on, wherever they are. Not short ones and single words, as
+    "postgres", nor numbers: they are in other texts too."""
+    for secret in secrets:
+        if len(secret) >= _SHORTEST and not secret.isalpha() and not secret.isdigit():
+            _remembered.add(secret)
+
+
+def remember_environment(environment: Mapping[str, str]) -> None:
+    """Has the values taken out whose names say that they are secret: PGPASSWORD, …_TOKEN."""
+    remember(*(value for name, value in environment.items() if _IS_SECRET.search(name)))
 
 
 def hidden(text: str) -> str:
-    """The text with `***` for the password of each URL (`http://user:…@host`), and for the value of
-    what is called a password (`password=…` of libpq, `PGPASSWORD=…`, `"database_password": …`)."""
-    return _PARAMETER.sub(rf"\1\2{HIDDEN}", _USER_INFO.sub(rf"\1:{HIDDEN}@", text))
+    """The text with `***` for each secret: the password of a URL (`http://user:…@host`), the value
+    of what is called a password, token, secret or key (`password=…` of libpq, `PGPASSWORD=…`,
+    `"database_password": …`), what signs in to a server, private keys, and what is remembered."""
+    for secret in sorted(_remembered, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    for pattern, shown in _RULES:
+        text = re.sub(pattern, shown, text)
+    return text
 
 
 def hidden_in(content: Any) -> Any:
-    """The same of all texts in nested mappings and lists, and of each entry that is a password."""
+    """The same of all texts in nested mappings and lists, and of each entry that is a secret."""
     if isinstance(content, str):
         return hidden(content)
     if isinstance(content, Mapping):
         return {
-            key: HIDDEN if str(key).endswith("password") and value else hidden_in(value)
+            key: HIDDEN if _IS_SECRET.search(str(key)) and value else hidden_in(value)
             for key, value in content.items()
         }
     if isinstance(content, (list, tuple)):

@@ -20,6 +20,7 @@ from psycopg.rows import dict_row
 
 from orchestrator.errors import RunError
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Tls
+from orchestrator.system.redaction import remember
 
 Row = dict[str, Any]
 _CONNECT_S = 10
@@ -39,6 +40,9 @@ class Address:
     database: str
     tls: Tls = TLS_IF_OFFERED
     certified_as: str | None = None
+
+    def __post_init__(self) -> None:
+        remember(self.password)
 
 
 def local(endpoint: Endpoint) -> Address:

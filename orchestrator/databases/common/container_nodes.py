@@ -12,7 +12,7 @@ from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, Us
 from orchestrator.kernel import mounts
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Node, Tls, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, World
-from orchestrator.system import at_once
+from orchestrator.system import at_once, redaction
 from orchestrator.system.clock import wait_until
 
 USER = DATABASE = "bench"
@@ -37,7 +37,9 @@ def require_none(mistakes: Sequence[Mistake], database: str) -> None:
 def new_password() -> str:
     """A password for one start of one cluster: any local user can reach its port, and kept disks
     outlive it. It goes through environments and SQL, never through a command line."""
-    return secrets.token_hex(16)
+    password = secrets.token_hex(16)
+    redaction.remember(password)
+    return password
 
 
 def container_name(node: Node) -> str:

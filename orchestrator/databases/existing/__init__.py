@@ -221,6 +221,7 @@ def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
         command=(_REACH, "reach", *servers),
         role="client",
         network=HOST_NETWORK,
+        capabilities=(),
         placement=f"{CLIENT}-1",
     )
     lines = world.platform.once(spec, timeout_s=120).out.splitlines()

@@ -39,6 +39,8 @@ from orchestrator.model import (
     Volume,
     sources,
 )
+from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.machines import IsOpen
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect
@@ -94,6 +96,17 @@ class YugabyteDB:
                 "set `tablets` in the workload's `dataset`"
             )
         image.need(chosen, world.platform)
+        if (
+            not chosen.tls
+            and isinstance(world.platform, IsOpen)
+            and (at := world.platform.open_to())
+        ):
+            lifecycle.require_asked_for(
+                "no-password",
+                f"YugabyteDB without TLS has an administrator without a password, at {at}: whoever "
+                "reaches that can run commands in its containers",
+                'set `tls: "on"` among the settings of `cluster` in the profile',
+            )
 
     # -------------------------------------------------------------- up and down
 

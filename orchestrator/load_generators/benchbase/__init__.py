@@ -44,7 +44,7 @@ from orchestrator.model import (
 from orchestrator.parts import Result, Share
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
-from orchestrator.system import sql
+from orchestrator.system import files, sql
 from orchestrator.units import format_number
 
 _CONFIG = "benchbase.xml"
@@ -157,7 +157,7 @@ class BenchBase:
         """All are started at once; each begins when its Java has."""
         share.begin()
         settings, xml = self._rendered(workload, cluster, world, share.number, share.of)
-        (out / _CONFIG).write_text(xml)
+        files.keep(out / _CONFIG, xml)
         times_s: dict[str, float] = {}
 
         def on_line(line: str) -> None:
@@ -175,9 +175,9 @@ class BenchBase:
         histograms = f"/out/{results.HISTOGRAMS}"
         arguments = ["--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS]
         done = self._start(arguments, xml, cluster, client, timeout_s, world, on_line, out)
-        (out / "command.txt").write_text(shlex.join(done.argv) + "\n")
-        (out / "benchbase.out").write_text(results.plain(done.out))
-        (out / "benchbase.err").write_text(results.plain(done.err))
+        files.keep(out / "command.txt", shlex.join(done.argv) + "\n")
+        files.keep(out / "benchbase.out", results.plain(done.out))
+        files.keep(out / "benchbase.err", results.plain(done.err))
         state = results.final_state(out)
         if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
             raise LoadError(

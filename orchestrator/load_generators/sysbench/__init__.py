@@ -49,6 +49,7 @@ from orchestrator.model import (
 from orchestrator.parts import Result, Share
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
+from orchestrator.system import files
 from orchestrator.units import format_number
 
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
@@ -124,12 +125,12 @@ class Sysbench:
         together = (partial(begin, share), share.agree) if share else ()
         warming = WarmUp(workload, out, world, end_at, *together)
         argv = run_command(workload, cluster, share)
-        (out / "command.txt").write_text(shlex.join(argv) + "\n")
+        files.keep(out / "command.txt", shlex.join(argv) + "\n")
         done = run_in_client(
             client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line, out=out
         )
-        (out / "sysbench.out").write_text(done.out)
-        (out / "sysbench.err").write_text(done.err)
+        files.keep(out / "sysbench.out", done.out)
+        files.keep(out / "sysbench.err", done.err)
         phases = warming.phases(began_s(out))
         if done.exit_code != 0 or phases is None:
             last = complaint(done.err or done.out)
@@ -246,9 +247,9 @@ def content_hash(workloads: Path, script: str) -> str:
     return digest.hexdigest()[:12]
 
 
-def _required_files(files: list[Path], lib: Path) -> set[Path]:
+def _required_files(scripts: list[Path], lib: Path) -> set[Path]:
     found: set[Path] = set()
-    folder, open_ends = files[0].parent, list(files)
+    folder, open_ends = scripts[0].parent, list(scripts)
     while open_ends:
         file = open_ends.pop()
         if file in found or not file.is_file():

@@ -47,7 +47,7 @@ from orchestrator.model import (
 from orchestrator.parts import Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.system import sql
+from orchestrator.system import files, sql
 
 IMAGE_VARIABLE = "SYSBENCH_IMAGE"
 NAME = "sysbench-stock"
@@ -264,8 +264,7 @@ def _run_phase(
 ) -> float:
     """Runs the processes of one phase to their end; returns when the first had begun."""
     argvs = commands(phase, seconds, workload, cluster, world)
-    with (out / "command.txt").open("a") as file:
-        file.writelines(f"{shlex.join(argv)}\n" for argv in argvs)
+    files.keep(out / "command.txt", "".join(f"{shlex.join(argv)}\n" for argv in argvs), adds=True)
     # Each line goes with its process's number, so that one pipe can hold all.
     started = [
         f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &"
@@ -293,7 +292,7 @@ def _run_phase(
     lines = [line.partition(" ") for line in done.out.splitlines()]
     for number in range(1, len(argvs) + 1):
         own = [text for mark, _, text in lines if mark == str(number)]
-        (out / f"{phase}-{number}.out").write_text("\n".join(own) + "\n")
+        files.keep(out / f"{phase}-{number}.out", "\n".join(own) + "\n")
     if done.exit_code != 0 or len(starts_s) < len(argvs):
         output = "\n".join(text for _, _, text in lines)
         raise LoadError(

@@ -23,6 +23,8 @@ from orchestrator.powers import Clock, ContainerSpec, Conversation, MachineFacts
 
 IMAGE = "disk"  # of our images: the one that every machine has
 COMMAND = ("agent", "/host")
+# To follow links as the machine does, and to look into folders that are closed to others.
+_CAPABILITIES = ("SYS_CHROOT", "DAC_READ_SEARCH")
 ANSWER_S = 2.0  # within which an answer comes, or the agent is started anew
 QUEUE_S = 0.5  # within which another question is answered
 SILENCE_S = 0.5  # how long a failure counts for other questions too, such as those of one tick
@@ -44,6 +46,7 @@ def container(name: str, image: str, placement: str = "") -> ContainerSpec:
         command=("infinity",),
         role="agent",
         mounts=(Mount("/", "/host", read_only=True),),
+        capabilities=_CAPABILITIES,
         init=True,
         stop_timeout_s=1,
         placement=placement,

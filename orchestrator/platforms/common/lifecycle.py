@@ -20,6 +20,7 @@ from orchestrator.powers import Clock
 from orchestrator.system import host
 
 PATIENCE_S = 60.0
+_ASKED_FOR = "TIERBENCH_UNPROTECTED"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 
 Answer = TypeVar("Answer")
@@ -55,6 +56,14 @@ def seconds_of(variable: str, default: int, least: int = 1) -> int:
 def rent_s() -> int:
     """How long what is rented outlives this program; raises as `seconds_of`."""
     return seconds_of("TIERBENCH_RENT_S", 900, least=60)
+
+
+def require_asked_for(what: str, is_open: str, instead: str) -> None:
+    """UsageError unless the environment asks for what protects nobody (`_ASKED_FOR`). `is_open`:
+    what others could do; `instead`: how it is avoided."""
+    if what not in os.environ.get(_ASKED_FOR, "").split():
+        advice = f"{instead}; where nobody else can reach it, `export {_ASKED_FOR}={what}`"
+        raise UsageError(is_open, advice=advice)
 
 
 def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:

@@ -92,6 +92,14 @@ class KnowsNodes(Protocol):
 
 
 @runtime_checkable
+class IsOpen(Protocol):
+    """A platform whose containers' ports other computers may reach."""
+
+    def open_to(self) -> str:
+        """Returns where others reach them; "" if only this computer does."""
+
+
+@runtime_checkable
 class Promises(Protocol):
     """A platform that starts a container only where all that it asks for is promised to no
     other."""

@@ -200,8 +200,21 @@ def connect(engine: str | None = None) -> tuple[DockerClient, Reach, str]:
         client = docker.from_env(timeout=_TIMEOUT_S, environment=environment)
         if client.api.base_url.startswith("https://"):
             client.api.trust_env = False
+        if through is None:
+            _require_protected(client.api.base_url, host)
         client.ping()
     return client, _of(through.host) if through else reach(client.api.base_url), host
+
+
+def _require_protected(url: str, host: str) -> None:
+    """UsageError for an engine elsewhere that is asked without TLS, unless that is asked for."""
+    if url.startswith("http://") and not reach(url).is_local:
+        lifecycle.require_asked_for(
+            "plain-tcp",
+            f"{host} is asked without TLS: whoever can reach it is root there, and what goes to it "
+            "can be read and changed on its way",
+            "use ssh://…, or certificates (DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH)",
+        )
 
 
 def _require_listening(host: str) -> None:

@@ -129,6 +129,9 @@ class DockerPlatform:
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
 
+    def open_to(self) -> str:
+        return "" if self.reach.is_local else self.reach.address
+
     def folder(self, cache: Path) -> Path:
         return cache if isinstance(self._machine, LocalMachine) else _FOLDER
 
@@ -250,7 +253,7 @@ class DockerPlatform:
         }
         if spec.host_devices:
             self._rights.add_to(host)
-        host.update(limits.io_limits(spec.io_caps))
+        host.update(limits.named(spec) | limits.io_limits(spec.io_caps))
         api = self._client.api
         networking: Any = None
         if spec.network == HOST_NETWORK:

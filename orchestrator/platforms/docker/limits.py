@@ -19,7 +19,7 @@ from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.model import DeviceCap
-from orchestrator.powers import Machine
+from orchestrator.powers import ContainerSpec, Machine
 
 # The least that a container needs to make a block device without `--privileged`: mounting and loop
 # set-up (SYS_ADMIN), device nodes (MKNOD), disk files that belong to another user (DAC_OVERRIDE);
@@ -76,6 +76,15 @@ class Rights:
             container = recreate()
             container.start()
         return container
+
+
+def named(spec: ContainerSpec) -> dict[str, Any]:
+    """As keywords of docker-py's `create_host_config`: the rights of a container that names its."""
+    if spec.capabilities is None:
+        return {}
+    rights = {"cap_drop": ["ALL"], "cap_add": list(spec.capabilities)}
+    network = {} if spec.network else {"network_mode": "none"}
+    return {**rights, **network, "security_opt": ["no-new-privileges"]}
 
 
 def io_limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:

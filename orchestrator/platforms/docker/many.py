@@ -119,6 +119,9 @@ class DockerMachines:
     def machines_of_nodes(self) -> tuple[Machine, ...]:
         return tuple(engine.machines()[0] for engine in self._nodes)
 
+    def open_to(self) -> str:
+        return "all addresses of its machines"
+
     def folder(self, cache: Path) -> Path:
         return self._nodes[0].folder(cache)
 

@@ -1,6 +1,7 @@
 """What campaigns leave on a cluster, and how it is removed.
 
-Outside of a campaign's own namespace only things with our label are ever removed.
+Outside of a campaign's own namespace only things with our label are ever removed. Of a namespace
+that is given to campaigns that is so within it, too, and it stays.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
 _GONE_S = 300.0
 _POLITE_S = 5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
 # Those that use others come first.
-_KINDS = (
+KINDS = (
     ("container", "api/v1", "pods"),
     ("secret", "api/v1", "secrets"),
     ("snapshot", f"apis/{SNAPSHOTS}/v1", "volumesnapshots"),
@@ -49,28 +50,42 @@ class Namespaces:
         self._space, self._api, self._clock = space, space.api, space.clock
 
     def found(self) -> list[Thing]:
-        return self._api.listed(NAMESPACES, MARK)
+        return [] if self._space.given else self._api.listed(NAMESPACES, MARK)
 
     def remove(self, campaign: str) -> list[str]:
-        """Removes a campaign's namespace, classes and volumes; returns what it removed, one line
-        each. RunError if something stays."""
-        namespace = namespace_of(campaign)
+        """Removes a campaign's namespace, classes and volumes; of a given namespace only what the
+        campaign has made in it. Returns what it removed, one line each. RunError if something
+        stays."""
         removed: list[str] = []
-        if self._api.found(f"{NAMESPACES}/{namespace}") is not None:
-            for pod in self._api.listed(f"{NAMESPACES}/{namespace}/pods"):
-                self._api.remove(f"{NAMESPACES}/{namespace}/pods/{name_of(pod)}", grace_s=5)
-            self._api.remove(f"{NAMESPACES}/{namespace}")
-            removed.append(f"namespace {namespace}")
-        self._space.await_gone(f"namespace {namespace}", f"{NAMESPACES}/{namespace}", _GONE_S)
-        selector = f"{MARK},{CAMPAIGN}={campaign}"
-        for kind, path in (("volume", VOLUMES), ("storage class", CLASSES)):
-            for thing in self._api.listed(path, selector):
-                what, address = f"{kind} {name_of(thing)}", f"{path}/{name_of(thing)}"
-                self._api.remove(address)
+        folders = [("volume", VOLUMES), ("storage class", CLASSES)]
+        if self._space.given:
+            namespace = self._space.given
+            within = [
+                (kind, self._space.path(plural, group=group)) for kind, group, plural in KINDS
+            ]
+            folders = [*within, *folders]
+        else:
+            namespace = namespace_of(campaign)
+            removed += self._remove_namespace(namespace)
+        for kind, folder in folders:
+            things = self._api.listed(folder, f"{self._space.mark},{CAMPAIGN}={campaign}")
+            for thing in sorted(things, key=_is_disk):
+                what, address = f"{kind} {name_of(thing)}", f"{folder}/{name_of(thing)}"
+                self._space.claimed.add(address)
+                self._api.remove(address, _POLITE_S if kind == "container" else None)
                 self._space.await_gone(what, address, _GONE_S)
                 removed.append(what)
         self.await_rented(namespace)
         return removed
+
+    def _remove_namespace(self, name: str) -> Iterator[str]:
+        path = f"{NAMESPACES}/{name}"
+        if self._api.found(path) is not None:
+            for pod in self._api.listed(f"{path}/pods"):
+                self._api.remove(f"{path}/pods/{name_of(pod)}", _POLITE_S)
+            self._api.remove(path)
+            yield f"namespace {name}"
+        self._space.await_gone(f"namespace {name}", path, _GONE_S)
 
     def trouble_of_removal(self) -> str:
         """Removes this campaign's; returns why what was rented may still be there, "" if it is
@@ -79,7 +94,8 @@ class Namespaces:
             self.remove(self._space.campaign)
         except (Refused, Unanswered, RunError) as error:
             with contextlib.suppress(Refused, Unanswered):
-                claims = self._api.listed(self._space.path("persistentvolumeclaims"))
+                folder = self._space.path("persistentvolumeclaims")
+                claims = self._api.listed(folder, self._space.mark if self._space.given else "")
                 if not claims and not self.rented(self._space.namespace):
                     return ""
             return str(error)
@@ -121,6 +137,7 @@ class Namespaces:
                 owner = spec.get(owner_key) or {}
                 address = f"{folder}/{owner.get('name')}"
                 is_meant = owner.get("namespace") == namespace and spec.get(policy) == wanted
+                is_meant &= not self._space.given or address in self._space.claimed
                 if is_meant and address not in kept:
                     names.append(name_of(thing))
         return names
@@ -146,7 +163,7 @@ class Sweeper:
         lines: list[str] = []
         with cluster_errors("looking for leftovers"):
             for kind, name, _ in self._leftovers(own=False):
-                for inner, group, plural in _KINDS if kind == "namespace" else ():
+                for inner, group, plural in KINDS if kind == "namespace" else ():
                     things = self._api.listed(f"/{group}/namespaces/{name}/{plural}", MARK)
                     lines += [f"{inner} {_name_here(thing)} of {name}" for thing in things]
                 lines.append(f"{kind} {name}")
@@ -169,16 +186,19 @@ class Sweeper:
     ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
         """What is ours, in the order in which it goes: kind, name, and how it is removed. `own`: of
         this program, too."""
-        for kind, group, plural in _KINDS if own else ():
+        other = self._other()
+        living = {other, self._space.campaign}
+        for kind, group, plural in KINDS if own or self._space.given else ():
             folder = f"/{group}/namespaces/{self._space.namespace}/{plural}"
-            for thing in sorted(self._api.listed(folder, MARK), key=_is_disk):
+            for thing in sorted(self._api.listed(folder, self._space.mark), key=_is_disk):
                 name = name_of(thing)
-                if f"{folder}/{name}" in self._space.kept:
+                spared = {other} if own else living
+                if f"{folder}/{name}" in self._space.kept or label_of(thing, CAMPAIGN) in spared:
                     continue
+                self._space.claimed.add(f"{folder}/{name}")
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
                 yield kind, _name_here(thing), self._removal(kind, folder, name)
-        living = {self._other(), self._space.campaign}
         owners = {
             label_of(namespace, CAMPAIGN): name_of(namespace)
             for namespace in self._namespaces.found()
@@ -186,7 +206,7 @@ class Sweeper:
         for campaign in sorted(owners.keys() - living):
             yield "namespace", owners[campaign], partial(self._namespace_removed, campaign)
         for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):
-            for thing in self._api.listed(folder, MARK):
+            for thing in self._api.listed(folder, self._space.mark):
                 owner, name = label_of(thing, CAMPAIGN), name_of(thing)
                 if (own and owner == self._space.campaign) or owner not in living:
                     yield kind, name, self._removal(kind, folder, name)

@@ -33,6 +33,7 @@ from kubernetes.stream import ws_client
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
+from orchestrator.system.redaction import remember
 from orchestrator.units import listed
 
 RIGHTS = "docs/KUBERNETES.md has the rights that tierbench needs, as a Role to copy"
@@ -114,6 +115,7 @@ class Api:
     def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
         self._configuration, self.context, self.namespace = _cluster(context)
+        remember(*(key.removeprefix("Bearer ") for key in self._configuration.api_key.values()))
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = ApiClient(self._configuration)

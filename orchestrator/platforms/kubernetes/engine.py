@@ -46,7 +46,8 @@ class KubernetesPlatform:
         self._api = Api(clock, placing.context)
         with cluster_errors(f"connecting to {self._api.host}"):
             self._version = self._api.get("/version")
-        self.space = Space(self._api, clock, secrets.token_hex(3))
+        given = placing.namespace or ""
+        self.space = Space(self._api, clock, secrets.token_hex(3), given)
         self.placement = Placement(self.space, placing)
         self.placement.find_machines()
         self.guard = LeaseGuard(self.space, self._within, lifecycle.rent_s())
@@ -86,7 +87,7 @@ class KubernetesPlatform:
 
     def _bring_pull_secrets(self) -> None:
         """Copies them from the context's namespace: pods can only use those of their own."""
-        for name in self.placement.placing.image_pull_secrets:
+        for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
             with cluster_errors(f"reading the pull secret {name}"):
                 secret = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
                 copy = {"type": secret["type"], "data": secret.get("data") or {}}
@@ -124,7 +125,11 @@ class KubernetesPlatform:
     def examine(self) -> tuple[Finding, ...]:
         """Returns what the cluster offers and lacks; makes nothing."""
         version = str(self._version.get("gitVersion"))
-        return tuple(examination.examine(self._api, version, self.placement.find_machines()))
+        return tuple(
+            examination.examine(
+                self._api, version, self.placement.find_machines(), self.space.given
+            )
+        )
 
     def _identity(self) -> str | None:
         """The identity of the cluster: that of its oldest namespace."""
@@ -159,7 +164,11 @@ class KubernetesPlatform:
     def free_cpus(self, nodes: int) -> float:
         machines = self.placement.machines_of(nodes)
         with cluster_errors("looking at what pods ask for"):
-            return examination.free_cpus(nodes, machines, self._api.listed(_PODS))
+            pods = self.space.path("pods") if self.space.given else _PODS  # all that may be seen
+            return examination.free_cpus(nodes, machines, self._api.listed(pods))
+
+    def open_to(self) -> str:
+        return "the addresses of its pods"
 
     def folder(self, cache: Path) -> Path:
         return _FOLDER

@@ -32,22 +32,25 @@ DRIVERS = {
     "pd.csi.storage.gke.io": "Hyperdisks need machine types that take them",
 }
 _SNAPSHOTS = f"volumesnapshots.{SNAPSHOTS}"
+_IN_NO_NAMESPACE = (
+    "namespaces", "nodes", "persistentvolumes", "storageclasses", "volumesnapshotc",
+)  # fmt: skip
 _OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 
 @dataclass(frozen=True)
 class _Right:
-    """What may be done in all namespaces: that of a campaign is not there yet. `resource` is as
-    `kubectl auth can-i` has it, with its group and subresource."""
+    """What may be done in the given namespace, or in all: that of a campaign is not there yet.
+    `resource` is as `kubectl auth can-i` has it, with its group and subresource."""
 
     what_for: str
     verbs: str
     resource: str
 
 
+_NAMESPACE = _Right("the namespace of a campaign", "get list create delete", "namespaces")
 _NEEDED = (
     _Right("one campaign at a time", "get create patch delete", "leases.coordination.k8s.io"),
-    _Right("the namespace of a campaign", "get list create delete", "namespaces"),
     _Right("an end of what is rented", "create patch", "jobs.batch"),
     _Right("its first account", "get", "serviceaccounts"),
     _Right("where pods may run", "get list", "nodes"),
@@ -72,14 +75,18 @@ _FOR_SOME = (
 )
 
 
-def examine(api: Api, version: str, machines: list[Thing]) -> Iterator[Finding]:
-    """Yields what was found of the cluster; `machines`: those that pods of ours may use."""
+def examine(
+    api: Api, version: str, machines: list[Thing], namespace: str = ""
+) -> Iterator[Finding]:
+    """Yields what was found of the cluster; `machines`: those that pods of ours may use;
+    `namespace`: the given one, "" if each campaign makes its own."""
     with cluster_errors("examining the cluster"):
         named = f"context {api.context}, " if api.context else ""
         yield Finding("Kubernetes cluster", True, f"{named}{api.host}, version {version}")
         yield from _machines(machines)
-        yield from (_right(api, right, needed=True) for right in _NEEDED)
-        yield from (_right(api, right, needed=False) for right in _FOR_SOME)
+        needed = _NEEDED if namespace else (_NAMESPACE, *_NEEDED)
+        yield from (_right(api, right, namespace, needed=True) for right in needed)
+        yield from (_right(api, right, namespace, needed=False) for right in _FOR_SOME)
         yield from _storage(api)
         yield from _only_a_campaign_tells()
 
@@ -100,8 +107,9 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         yield Finding(f"machine {name_of(machine)}", True, text)
 
 
-def _right(api: Api, right: _Right, needed: bool) -> Finding:
-    refused = [verb for verb in right.verbs.split() if not _allowed(api, right.resource, verb)]
+def _right(api: Api, right: _Right, namespace: str, needed: bool) -> Finding:
+    place = "" if right.resource.startswith(_IN_NO_NAMESPACE) else namespace
+    refused = [verb for verb in right.verbs.split() if not _allowed(api, right, verb, place)]
     subject = f"right to {right.verbs.replace(' ', ', ')} {right.resource}"
     if not refused:
         return Finding(subject, True, f"given: {right.what_for}")
@@ -109,14 +117,14 @@ def _right(api: Api, right: _Right, needed: bool) -> Finding:
     return Finding(subject, False if needed else None, text)
 
 
-def _allowed(api: Api, resource: str, verb: str) -> bool:
-    whole, _, below = resource.partition("/")
+def _allowed(api: Api, right: _Right, verb: str, namespace: str) -> bool:
+    whole, _, below = right.resource.partition("/")
     name, _, group = whole.partition(".")
-    asked = {"verb": verb, "group": group, "resource": name, "subresource": below, "namespace": ""}
+    asked = {"verb": verb, "group": group, "resource": name, "subresource": below}
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": asked},
+        "spec": {"resourceAttributes": {**asked, "namespace": namespace}},
     }
     return bool(api.make(_REVIEWS, review).get("status", {}).get("allowed"))
 

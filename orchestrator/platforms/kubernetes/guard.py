@@ -42,10 +42,9 @@ from orchestrator.platforms.kubernetes.space import (
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 
-# In a namespace that every cluster has and none loses: all campaigns look for it there.
-_LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+# In a namespace that every cluster has and none loses, unless one is given: all campaigns look for
+# it there.
 _LEASE_NAME = "tierbench-campaign"
-_LEASE = f"{_LEASES}/{_LEASE_NAME}"
 _JOBS = "apis/batch/v1"
 _CONFLICT = 409
 _ACCOUNT_S = 60.0
@@ -62,6 +61,9 @@ class LeaseGuard:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._within, self._rent = within, Rent(space, rent_s)
         self._namespaces = Namespaces(space)
+        self._at = space.given or "default"
+        self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{self._at}/leases"
+        self._path = f"{self._leases}/{_LEASE_NAME}"
 
     @property
     def beats(self) -> GuardBeats:
@@ -76,7 +78,8 @@ class LeaseGuard:
             self._take()
         try:
             with cluster_errors(f"making the namespace {self._space.namespace}"):
-                self._make_namespace()
+                if not self._space.given:
+                    self._make_namespace()
                 self._await_account()
                 self._rent.hire()
             with self.beats.during(self._beat), self._within():
@@ -84,16 +87,18 @@ class LeaseGuard:
         finally:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
             trouble = self._namespaces.trouble_of_removal()
+            if self._space.given:
+                self._rent.end()
             with contextlib.suppress(Refused, Unanswered):
-                if (lease := self._api.found(_LEASE)) and self._is_own(lease):
-                    self._api.remove(_LEASE, version=_version_of(lease))
+                if (lease := self._api.found(self._path)) and self._is_own(lease):
+                    self._api.remove(self._path, version=_version_of(lease))
             if trouble:
                 raise self._rent.left_behind(trouble)
 
     def other(self) -> str | None:
         """Returns the live campaign on this cluster, unless it is this one."""
         with cluster_errors("looking for another campaign"):
-            lease = self._api.found(_LEASE)
+            lease = self._api.found(self._path)
             if lease is None or self._is_own(lease) or not self._lives(lease):
                 return None
             return label_of(lease, CAMPAIGN)
@@ -111,12 +116,12 @@ class LeaseGuard:
 
     def _take(self) -> None:
         while True:
-            lease = self._api.found(_LEASE)
+            lease = self._api.found(self._path)
             if lease is not None and self._lives(lease):
                 raise self._refusal(lease)
             try:
                 if lease is None:
-                    self._api.make(_LEASES, self._lease())
+                    self._api.make(self._leases, self._lease())
                 else:
                     self._replace(lease)
                 return
@@ -126,7 +131,7 @@ class LeaseGuard:
 
     def _refusal(self, lease: Thing) -> UnavailableError:
         more = f"campaign {label_of(lease, CAMPAIGN)}"
-        drop = f"kubectl -n default delete lease {_LEASE_NAME}"
+        drop = f"kubectl -n {self._at} delete lease {_LEASE_NAME}"
         at = annotation_of(lease, HOST)
         return lifecycle.refusal("cluster", annotation_of(lease, PROCESS), at, more, drop)
 
@@ -138,13 +143,13 @@ class LeaseGuard:
         """Refused with a conflict if it has changed since it was read."""
         new = self._lease()
         new["metadata"]["resourceVersion"] = _version_of(lease)
-        self._api.change(_LEASE, new)
+        self._api.change(self._path, new)
 
     def _beat(self) -> None:
         try:
-            lease = self._api.found(_LEASE)
+            lease = self._api.found(self._path)
             if lease is None:  # removed by hand
-                self._api.make(_LEASES, self._lease())
+                self._api.make(self._leases, self._lease())
             elif not self._is_own(lease):
                 other = label_of(lease, CAMPAIGN)
                 raise lifecycle.taken_over("the cluster", other, annotation_of(lease, HOST))
@@ -178,8 +183,8 @@ class LeaseGuard:
 
         if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
             raise UnavailableError(
-                f"{self._space.namespace} got no service account within {_ACCOUNT_S:g} s",
-                advice="is the cluster's controller manager running?",
+                f"{self._space.namespace} has no service account within {_ACCOUNT_S:g} s",
+                advice="is there such a namespace, and the cluster's controller manager running?",
             )
 
 
@@ -214,6 +219,14 @@ class Rent:
         is_ending = job.get("metadata", {}).get("deletionTimestamp")
         if not job or is_ending or job.get("status", {}).get("conditions"):
             self.hire()
+
+    def end(self) -> None:
+        """The job ends by its deadline at once, and is removed: where it would not go with its
+        namespace."""
+        with contextlib.suppress(Refused, Unanswered):
+            if name := self._space.owner.get("name"):
+                path = self._space.path("jobs", name, _JOBS)
+                self._api.change(path, {"spec": {"activeDeadlineSeconds": 1}})
 
     def left_behind(self, trouble: str) -> LeftBehindError:
         name = self._space.namespace

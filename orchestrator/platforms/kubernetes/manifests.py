@@ -109,9 +109,19 @@ def _main(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict
         **({"env": _environment(spec)} if spec.environment else {}),
         **({"ports": [{"containerPort": port} for port in spec.ports]} if spec.ports else {}),
         **({"resources": resources} if (resources := _resources(spec)) else {}),
-        **({"securityContext": {"privileged": True}} if spec.host_devices else {}),
+        **({"securityContext": rights} if (rights := _rights(spec)) else {}),
         "volumeMounts": mounts,
     }
+
+
+def _rights(spec: ContainerSpec) -> dict[str, Any]:
+    """Block devices need `privileged`: docs/SECURITY.md says what was tried without."""
+    if spec.host_devices:
+        return {"privileged": True}
+    if spec.capabilities is None:
+        return {}
+    named = {"drop": ["ALL"], "add": list(spec.capabilities)}
+    return {"allowPrivilegeEscalation": False, "capabilities": named}
 
 
 def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
@@ -124,8 +134,8 @@ def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether a variable is a password, which whoever may read pods is not to see."""
-    return "PASSWORD" in name
+    """Whether a variable is a secret, which whoever may read pods is not to see."""
+    return "PASSWORD" in name or "TOKEN" in name
 
 
 def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any] | None:
@@ -207,7 +217,9 @@ def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _mount(name: str, path: str, read_only: bool = False) -> dict[str, Any]:
-    return {"name": name, "mountPath": path, **({"readOnly": True} if read_only else {})}
+    """Read-only with all that is mounted below, where the cluster can (1.31 and newer)."""
+    way = {"readOnly": True, "recursiveReadOnly": "IfPossible"} if read_only else {}
+    return {"name": name, "mountPath": path, **way}
 
 
 # ------------------------------------------------------------------ what is not a pod

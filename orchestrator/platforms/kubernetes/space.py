@@ -21,6 +21,7 @@ ROLE = "tierbench.role"
 CAMPAIGN = "tierbench.campaign"
 NAME = "tierbench.name"  # an annotation: the name as the caller knows it
 NETWORK = "tierbench.network"
+WITHIN = "tierbench.namespace"  # on what is made from within a namespace that others have made
 PLACEMENT = "tierbench.placement"
 KIND = "tierbench.kind"  # of a placement: "node", "client", …
 HOST, PROCESS = "tierbench.host", "tierbench.process"  # annotations
@@ -73,21 +74,29 @@ def namespace_of(campaign: str) -> str:
 class Space:
     """What the parts of the platform share. `kept`: addresses of claims and snapshots that stay
     until the end of the campaign. `owner`: with what all that is made ends, as ownerReferences name
-    it."""
+    it. `given`: the namespace that others have made for campaigns; "" if each makes its own.
+    `claimed`: addresses of all claims and snapshots of the given one that are or were ours."""
 
-    def __init__(self, api: Api, clock: Clock, campaign: str) -> None:
-        self.api, self.clock, self.campaign = api, clock, campaign
+    def __init__(self, api: Api, clock: Clock, campaign: str, given: str = "") -> None:
+        self.api, self.clock, self.campaign, self.given = api, clock, campaign, given
+        self.claimed: set[str] = set()
         self.kept: set[str] = set()
         self.owner: dict[str, str] = {}
         self.beats = GuardBeats()
 
     @property
     def namespace(self) -> str:
-        return namespace_of(self.campaign)
+        return self.given or namespace_of(self.campaign)
 
     @property
     def labels(self) -> dict[str, str]:
-        return ours(self.campaign)
+        return ours(self.campaign) | ({WITHIN: self.given} if self.given else {})
+
+    @property
+    def mark(self) -> str:
+        """The selector of all that campaigns made from here: nothing of those that have another
+        namespace for themselves, which this one knows nothing of."""
+        return f"{MARK},{WITHIN}={self.given}" if self.given else f"{MARK},!{WITHIN}"
 
     def path(self, plural: str, name: str = "", group: str = "api/v1") -> str:
         """The address of a kind of thing in the campaign's namespace, or of one of them."""
@@ -96,14 +105,22 @@ class Space:
 
     def make(self, plural: str, manifest: Thing, group: str = "api/v1") -> None:
         """Makes a thing in the campaign's namespace."""
+        self.claimed.add(self.path(plural, manifest["metadata"]["name"], group))
         owners = [self.owner] if self.owner else []
         metadata = {**manifest["metadata"], "ownerReferences": owners}
         self.api.make(self.path(plural, group=group), {**manifest, "metadata": metadata})
 
     def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
-        """Removes a thing; it is gone when this returns. `grace_s`: of a pod."""
+        """Removes a thing of ours, if it is there; it is gone when this returns. `grace_s`: of a
+        pod. UnavailableError if it is not ours."""
         with cluster_errors(f"removing {kind} {name}"):
             self.kept.discard(path)
+            thing = self.api.found(path)
+            if thing is None:
+                return
+            if not label_of(thing, LABEL):
+                how = "remove it with kubectl, or use another name"
+                raise lifecycle.not_ours(kind, name, how)
             self.api.remove(path, grace_s if _PODS in path else None)
             self.await_gone(f"{kind} {name}", path, REMOVAL_S + (grace_s or 0))
 
@@ -134,17 +151,6 @@ class Space:
                 advice=f"`kubectl describe` it (in {self.namespace}, unless it is in none), which "
                 "says what holds it, then `tierbench clean`",
             )
-
-    def make_room(self, kind: str, path: str) -> None:
-        """Removes our leftover of a name, if there is one. UnavailableError if it is not ours."""
-        with cluster_errors(f"looking at {path}"):
-            leftover = self.api.found(path)
-        if leftover is None:
-            return
-        if not label_of(leftover, LABEL):
-            how = "remove it with kubectl, or use another name"
-            raise lifecycle.not_ours(kind, name_of(leftover), how)
-        self.remove(kind, path, name_of(leftover))
 
     def machine_trouble(self, pod: Thing) -> str:
         """Returns why a pod's machine can tell nothing of it any more; "" if it can."""

@@ -98,7 +98,7 @@ class Volumes:
             self._space.remove("volume", volume_path, name)
             self._await_unmounted(device, placement)
 
-        self._space.make_room("volume", volume_path)
+        self._space.remove("volume", volume_path, name)
         self._space.remove("claim", claim_path, name)
         with cluster_errors(f"making volume {name}"):
             labels = self._space.labels
@@ -141,7 +141,7 @@ class Volumes:
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
         thing = volume_manifests.storage_class(manifest, self._space.labels)
         name, path = name_of(thing), f"{CLASSES}/{name_of(thing)}"
-        self._space.make_room("storage class", path)
+        self._space.remove("storage class", path, name)
         with cluster_errors(f"making storage class {name}"):
             created = self._api.make(CLASSES, thing)
         with taken_down(lambda: self._space.remove("storage class", path, name)):

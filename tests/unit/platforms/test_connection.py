@@ -7,9 +7,12 @@ import threading
 
 import pytest
 
+import docker
 from orchestrator.errors import UsageError
 from orchestrator.platforms.docker import connection
 from orchestrator.platforms.docker.connection import Reach
+from tests.fake_docker import Engine
+from tests.fakes import FakeClock
 
 
 @pytest.mark.parametrize(
@@ -52,3 +55,33 @@ def test_engines_that_are_connected_to_at_once_do_not_disturb_each_other(
     first_has_ended.set()
     thread.join(10)
     assert (seen, os.environ["REQUESTS_CA_BUNDLE"]) == ([None], "/etc/others.pem")
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """An engine of another machine that is asked without TLS."""
+    engine = Engine(FakeClock())
+    engine.api.base_url = "http://192.0.2.7:2375"
+    monkeypatch.setattr(docker, "from_env", lambda **_: engine)
+    return engine
+
+
+def test_an_engine_elsewhere_without_tls_is_refused(elsewhere: Engine) -> None:
+    with pytest.raises(UsageError, match="without TLS") as refused:
+        connection.connect("tcp://192.0.2.7:2375")
+    assert "TIERBENCH_UNPROTECTED=plain-tcp" in refused.value.advice
+    assert elsewhere.calls == []
+
+
+def test_an_engine_elsewhere_without_tls_is_used_if_that_is_asked_for(
+    elsewhere: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERBENCH_UNPROTECTED", "no-password plain-tcp")
+    assert connection.connect("tcp://192.0.2.7:2375")[1] == Reach("192.0.2.7", is_local=False)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:2375", "https://192.0.2.7:2376"])
+def test_loopback_and_certificates_need_no_asking(elsewhere: Engine, url: str) -> None:
+    elsewhere.api.base_url = url
+    connection.connect("tcp://engine:2375")
+    assert elsewhere.calls == ["ping"]

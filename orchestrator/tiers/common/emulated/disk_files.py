@@ -168,7 +168,8 @@ def _there(
 
 def _container(number: int, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
     name, node = f"{world.scope}-{name}-node-{number}", f"node-{number}"
-    return own_images.container("disk", name, argv, world, role="disk-files", placement=node)
+    more = {"placement": node, "capabilities": removal.CAPABILITIES}
+    return own_images.container("disk", name, argv, world, role="disk-files", **more)
 
 
 def _folder(world: World) -> Path:

@@ -298,6 +298,7 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
         mounts=(Mount(volume.name, "/tier"),),
         folders={"/fio": {job.name: job.read_bytes() for job in jobs}},
         io_caps=volume.caps,
+        capabilities=("DAC_OVERRIDE",),  # what is on the disk may be a database's
         placement=volume.placement,
     )
 

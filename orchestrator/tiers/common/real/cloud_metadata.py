@@ -35,11 +35,12 @@ GCP_URL = f"{ADDRESS}/computeMetadata/v1/instance/?recursive=true"
 _TIMEOUT_S = 1.0
 _TOKEN_LIFE_S = 60
 _ASKING_S = 60.0  # with the container's start
+_HEADERS = "TOKEN_HEADERS"  # a command line may be seen by all users of the machine
 _ASKING = f"""
-import json, sys
+import json, os, sys
 from urllib.request import ProxyHandler, Request, build_opener
-method, url, headers = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-asked = Request(url, headers=headers, method=method)
+method, url = sys.argv[1:]
+asked = Request(url, headers=json.loads(os.environ["{_HEADERS}"]), method=method)
 answer = build_opener(ProxyHandler({{}})).open(asked, timeout={_TIMEOUT_S})
 sys.stdout.write(answer.read().decode())
 """
@@ -118,9 +119,17 @@ def asked_there(world: World) -> Ask:
     machine of its own disks alone."""
 
     def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
-        argv = ("python3", "-c", _ASKING, method, url, json.dumps(dict(headers)))
-        name = f"{world.scope}-metadata"
-        spec = own_images.container("disk", name, argv, world, network=HOST_NETWORK)
+        argv = ("python3", "-c", _ASKING, method, url)
+        headers_there = {_HEADERS: json.dumps(dict(headers))}
+        spec = own_images.container(
+            "disk",
+            f"{world.scope}-metadata",
+            argv,
+            world,
+            environment=headers_there,
+            network=HOST_NETWORK,
+            capabilities=(),
+        )
         done = world.platform.once(spec, timeout_s=_ASKING_S)
         if done.exit_code != 0:
             said = done.tail().strip().splitlines()

@@ -23,6 +23,8 @@ from orchestrator.tiers.common.real import node_places
 from orchestrator.units import format_bytes
 
 HOST = "/host"  # the machine's paths, as the containers here see them
+# To read, write and remove the files of any user, and to give copies the same owner and mode.
+CAPABILITIES = ("DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID")
 SNAPSHOTS = "tierbench-snapshots"
 _COPY_S = 6 * 3600.0
 
@@ -171,5 +173,6 @@ def in_container(program: Sequence[str], roots: Iterable[Path], world: World) ->
     seen = tuple(
         Mount(world.machine.real_path(str(root)), f"{HOST}{root}") for root in dict.fromkeys(roots)
     )
-    spec = own_images.container("disk", f"{world.scope}-folders", program, world, mounts=seen)
+    name, own = f"{world.scope}-folders", {"mounts": seen, "capabilities": CAPABILITIES}
+    spec = own_images.container("disk", name, program, world, **own)
     return world.platform.once(spec, timeout_s=_COPY_S)

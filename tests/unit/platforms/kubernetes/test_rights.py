@@ -6,19 +6,22 @@ from __future__ import annotations
 
 import socket
 import threading
+from typing import Any
 
 import pytest
 import yaml
 
-from orchestrator.errors import RunError
+from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes import pods, volumes
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system.clock import SystemClock
 from tests.documented import examples
-from tests.fake_cluster import FakeCluster, rights_of_doctor
+from tests.fake_cluster import FakeCluster, placed_rights_of_doctor, rights_of_doctor
 
+GIVEN = "bench"
+NAMESPACE = f"/api/v1/namespaces/{GIVEN}"
 SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1"
 
 
@@ -30,6 +33,111 @@ def spec(name: str, **more: object) -> ContainerSpec:
 def test_each_right_that_is_looked_for_is_used(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    all_of_a_campaign(cluster, monkeypatch)
+    assert sorted(rights_of_doctor() - cluster.rights()) == []
+
+
+def test_in_a_given_namespace_rights_are_needed_there_alone(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for what is in no namespace."""
+    given(cluster)
+    all_of_a_campaign(cluster, monkeypatch, namespace=GIVEN)
+    asked = cluster.placed_rights() - {("", "get namespaces")}
+    assert {place for place, _ in asked} == {"", GIVEN}
+    assert sorted(placed_rights_of_doctor(GIVEN) ^ asked) == []
+
+
+def test_a_given_namespace_and_what_others_have_in_it_stay(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a service and a claim without a label, and things of a live campaign that has another
+    namespace."""
+    given(cluster)
+    foreign = {
+        f"{NAMESPACE}/services/web": {},
+        f"{NAMESPACE}/secrets/registry": {},
+        f"{NAMESPACE}/pods/web": {},
+        f"{NAMESPACE}/persistentvolumeclaims/web": {},
+        "/api/v1/namespaces/other/pods/x": {"tierbench": "1", "tierbench.campaign": "a"},
+        "/api/v1/persistentvolumes/a": {"tierbench": "1", "tierbench.campaign": "a"},
+        "/api/v1/persistentvolumes/b": {
+            "tierbench": "1", "tierbench.campaign": "b", "tierbench.namespace": "other",
+        },
+        "/apis/storage.k8s.io/v1/storageclasses/a": {"tierbench": "1", "tierbench.campaign": "a"},
+    }  # fmt: skip
+    for path, labels in foreign.items():
+        cluster.things[path] = thing(path, labels)
+    before = set(cluster.things)
+    all_of_a_campaign(cluster, monkeypatch, namespace=GIVEN)
+    assert before - set(cluster.things) == set()
+    ours = [path for path in set(cluster.things) - before if f"/{GIVEN}/" in path]
+    assert [path for path in ours if "/jobs/" not in path] == []
+
+
+def test_the_job_that_ends_what_is_rented_ends_with_the_campaign(cluster: FakeCluster) -> None:
+    """It would go with a namespace of the campaign's own."""
+    given(cluster)
+    with KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN)).guard.held():
+        (job,) = (one for path, one in cluster.things.items() if f"/{GIVEN}/jobs/" in path)
+        assert job["spec"]["activeDeadlineSeconds"] > 1
+    assert job["spec"]["activeDeadlineSeconds"] == 1
+
+
+def test_what_a_dead_campaign_left_in_a_given_namespace_goes(cluster: FakeCluster) -> None:
+    given(cluster)
+    labels = {"tierbench": "1", "tierbench.campaign": "dead", "tierbench.namespace": GIVEN}
+    for path in (f"{NAMESPACE}/services/nodes", "/api/v1/persistentvolumes/dead"):
+        cluster.things[path] = thing(path, labels)
+    platform = KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN))
+    left = ("network nodes", "volume dead")
+    assert platform.sweep(only_list=True) == left
+    assert platform.sweep() == left
+    assert cluster.names("services") == cluster.names("persistentvolumes") == []
+
+
+def test_what_a_campaign_of_a_given_namespace_has_outside_is_not_swept_by_others(
+    cluster: FakeCluster,
+) -> None:
+    path = "/api/v1/persistentvolumes/b"
+    labels = {"tierbench": "1", "tierbench.campaign": "b", "tierbench.namespace": GIVEN}
+    cluster.things[path] = thing(path, labels)
+    KubernetesPlatform(SystemClock()).sweep()
+    assert cluster.names("persistentvolumes") == ["b"]
+
+
+def test_a_service_of_others_that_has_the_name_of_ours_is_left_alone(cluster: FakeCluster) -> None:
+    given(cluster)
+    cluster.things[f"{NAMESPACE}/services/nodes"] = thing("x/nodes", {})
+    platform = KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN))
+    with (
+        platform.guard.held(),
+        pytest.raises(UnavailableError, match="did not make: it is left alone"),
+        platform.network("network", 1),
+    ):
+        pass
+    assert cluster.names("services") == ["nodes"]
+
+
+def thing(path: str, labels: dict[str, str]) -> dict[str, Any]:
+    metadata = {"name": path.rpartition("/")[2], "labels": labels, "resourceVersion": "1"}
+    return {
+        "metadata": metadata,
+        "provisioner": "others",
+        "spec": {"nodeName": "vm-1"},
+        "status": {},
+    }
+
+
+def given(cluster: FakeCluster) -> None:
+    """A namespace that others have made."""
+    for path in (NAMESPACE, f"{NAMESPACE}/serviceaccounts/default"):
+        cluster.things[path] = thing(path, {})
+
+
+def all_of_a_campaign(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, namespace: str | None = None
+) -> None:
     """All that a campaign can do to a cluster, once."""
     monkeypatch.setattr(pods, "_LOOK_EVERY_S", 0.0)
     monkeypatch.setattr(volumes, "_BINDING_S", 0.1)
@@ -39,7 +147,8 @@ def test_each_right_that_is_looked_for_is_used(
     cluster.things[f"{SNAPSHOTS}/volumesnapshotclasses/shots"] = {
         "metadata": {"name": "shots"}, "driver": "disk.test", "deletionPolicy": "Delete",
     }  # fmt: skip
-    platform = KubernetesPlatform(SystemClock(), Placing(image_pull_secrets=("registry",)))
+    placing = Placing(namespace=namespace, image_pull_secrets=("registry",))
+    platform = KubernetesPlatform(SystemClock(), placing)
     assert platform.free_cpus(1) > 0
     with platform.guard.held(), platform.network("network", 1):
         with (
@@ -67,7 +176,6 @@ def test_each_right_that_is_looked_for_is_used(
             cluster.lose("vm-0")
         platform.sweep()
         platform.guard.beats.renew()
-    assert sorted(rights_of_doctor() - cluster.rights()) == []
 
 
 def make_ready(cluster: FakeCluster, platform: KubernetesPlatform) -> None:
@@ -78,15 +186,28 @@ def make_ready(cluster: FakeCluster, platform: KubernetesPlatform) -> None:
 
 
 def test_the_documented_role_gives_what_is_looked_for_and_no_more() -> None:
-    (text,) = examples("KUBERNETES.md", "Rights")
+    text, _ = examples("KUBERNETES.md", "Rights")
+    assert rights_in(yaml.safe_load(text)) == rights_of_doctor()
+
+
+def test_the_documented_role_of_a_given_namespace_gives_what_is_looked_for_and_no_more() -> None:
+    _, text = examples("KUBERNETES.md", "Rights")
+    roles = {role["kind"]: role for role in yaml.safe_load_all(text)}
+    assert roles["Role"]["metadata"]["namespace"] == GIVEN
+    places = {"Role": GIVEN, "ClusterRole": ""}
+    found = {(places[kind], right) for kind, role in roles.items() for right in rights_in(role)}
+    assert found == placed_rights_of_doctor(GIVEN)
+
+
+def rights_in(role: dict[str, Any]) -> set[str]:
     given = set()
-    for rule in yaml.safe_load(text)["rules"]:
+    for rule in role["rules"]:
         for group in rule["apiGroups"]:
             for resource in rule["resources"]:
                 name, _, below = resource.partition("/")
                 whole = name + (f".{group}" if group else "") + (f"/{below}" if below else "")
                 given |= {f"{verb} {whole}" for verb in rule["verbs"]}
-    assert given == rights_of_doctor()
+    return given
 
 
 def test_who_may_not_see_how_many_disks_a_machine_takes_is_told_the_rest(

@@ -1,0 +1,110 @@
+"""What pods with named capabilities can do on a real cluster, and what they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orchestrator.model import Placing
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common import agent
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import ContainerSpec
+from orchestrator.system.clock import SystemClock, wait_until
+from orchestrator.tiers.common.real import removal
+from tests import ROOT
+from tests.cluster.cluster import Cluster
+from tests.documented import examples
+
+pytestmark = pytest.mark.kubernetes
+
+
+def test_the_agent_reads_its_machine_and_writes_nothing(campaign: KubernetesPlatform) -> None:
+    machine = campaign.machines()[0]
+    assert "loop" in machine.read("/proc/diskstats")
+    assert machine.is_folder("/var/lib/kubelet/pods"), "which is closed to others"
+    assert machine.real_path("/proc/self") != "/proc/self"
+    plan = agent.container("writes", own_images.tag(ROOT, "disk"), "node-1")
+    script = "touch /host/written || chroot /host touch /written || echo refused"
+    done = campaign.once(replace(plan, entrypoint=("sh", "-c"), command=(script,)), 60)
+    assert done.out.splitlines()[-1] == "refused"
+    campaign.sweep()
+
+
+def test_a_pod_has_the_capabilities_that_are_named_alone(campaign: KubernetesPlatform) -> None:
+    plan = agent.container("rights", own_images.tag(ROOT, "disk"), "node-1")
+    plan = replace(plan, entrypoint=("sh", "-c"), capabilities=removal.CAPABILITIES)
+    done = campaign.once(
+        replace(plan, command=("grep -E 'CapEff|NoNewPrivs' /proc/self/status",)), 60
+    )
+    # Bits 0 (CHOWN), 1 (DAC_OVERRIDE), 3 (FOWNER) and 4 (FSETID) of linux/capability.h.
+    assert done.out.split() == ["CapEff:", "000000000000001b", "NoNewPrivs:", "1"]
+
+
+GIVEN, USER = "bench", "tester"
+_ROLES = "/apis/rbac.authorization.k8s.io/v1"
+
+
+@pytest.fixture
+def given(
+    loaded: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[KubernetesPlatform]:
+    """Who has the documented roles alone, in a namespace that somebody has made."""
+    monkeypatch.setenv("KUBECONFIG", str(loaded.kubeconfig))
+    api = KubernetesPlatform(SystemClock())._api
+    api.make("/api/v1/namespaces", {"metadata": {"name": GIVEN}})
+    here = f"/api/v1/namespaces/{GIVEN}"
+    api.make(f"{here}/serviceaccounts", {"metadata": {"name": USER}})
+    api.make(f"{here}/services", {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}})
+    made = []
+    for role in yaml.safe_load_all(examples("KUBERNETES.md", "Rights")[1]):
+        kind, name = role["kind"], role["metadata"]["name"]
+        place = f"{_ROLES}/namespaces/{GIVEN}" if kind == "Role" else _ROLES
+        binding = {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "namespace": GIVEN, "name": USER}],
+        }
+        for plural, thing in ((f"{kind.lower()}s", role), (f"{kind.lower()}bindings", binding)):
+            api.make(f"{place}/{plural}", thing)
+            made.append(f"{place}/{plural}/{name}")
+    token = api.make(f"{here}/serviceaccounts/{USER}/token", {"spec": {}})["status"]["token"]
+    config = yaml.safe_load(loaded.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    (tmp_path / "config").write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    yield KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN))
+    assert api.found(here) is not None and api.found(f"{here}/services/web") is not None
+    for path in (*made, here):
+        api.remove(path)
+    clock = SystemClock()
+    assert wait_until(lambda: api.found(here) is None, deadline_s=90, clock=clock, every_s=0.5)
+
+
+def test_the_documented_roles_are_enough_in_a_given_namespace(
+    given: KubernetesPlatform, debian: str
+) -> None:
+    assert [one for one in given.examine() if one.ok is False] == []
+    spec = ContainerSpec(
+        "runs", debian, ("-c", "sleep 1000"), "client", entrypoint=("sh",), stop_timeout_s=1,
+        environment={"PGPASSWORD": "pl4nt3d"}, placement="node-1", network="net",
+        address="node-1.nodes",
+    )  # fmt: skip
+    api: Any = given._api
+    with given.guard.held(), given.network("net", 1), given.running(spec) as container:
+        done = container.exec(
+            ("sh", "-c", "echo $PGPASSWORD; getent hosts node-1.nodes"), timeout_s=60
+        )
+        assert done.out.startswith("pl4nt3d") and "node-1.nodes" in done.out
+        given.guard.beats.renew()
+    left = [
+        thing["metadata"]["name"]
+        for plural in ("pods", "secrets", "services", "persistentvolumeclaims")
+        for thing in api.listed(given.space.path(plural), "tierbench=1")
+    ]
+    assert left == []
