@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 MOST = 32  # threads: beyond that an engine is only kept waiting
 
@@ -42,6 +42,13 @@ def within(call: Callable[[], Answer], limit_s: float) -> Answer:
     return future.result()
 
 
+def pieces(things: Iterable[Thing], silence_s: float) -> Iterator[Thing]:
+    """Yields `things` as they come. TimeoutError if nothing comes for so long."""
+    rest, end = iter(things), object()
+    while (piece := within(partial(next, rest, end), silence_s)) is not end:
+        yield cast(Thing, piece)
+
+
 def each(do: Callable[[Thing], Answer], things: Iterable[Thing], most: int = MOST) -> list[Answer]:
     """The answers in the order of `things`, of which `most` are asked at once. If some raise, all
     are done all the same; then the error of the first of them is raised, and has those of the
@@ -60,10 +67,9 @@ def each(do: Callable[[Thing], Answer], things: Iterable[Thing], most: int = MOS
         wait(futures)
     finally:
         wait(futures)  # also after an interrupt: what they begin must be there to be taken down
-    first, *others = [error for future in futures if (error := future.exception())] or [None]
-    if first is not None:
-        for other in others:
-            first.add_note(f"also: {type(other).__name__}: {other}")
+    errors = [error for future in futures if (error := future.exception())]
+    for other in errors[1:]:
+        errors[0].add_note(f"also: {type(other).__name__}: {other}")
     return [future.result() for future in futures]
 
 

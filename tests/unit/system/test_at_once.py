@@ -123,7 +123,7 @@ def test_a_call_that_does_not_end_is_not_waited_for() -> None:
     over.set()
     assert at_once.within(lambda: 7, 30) == 7
     with pytest.raises(KeyError, match="mine"):
-        at_once.within(lambda: {}["mine"], 30)
+        at_once.within(lambda: dict[str, int]()["mine"], 30)
 
 
 def test_what_ends_a_thread_that_nobody_waits_for_is_kept() -> None:
