@@ -14,6 +14,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import TypeVar, cast
 
+from orchestrator.errors import RunError
+
+_LOOK_EVERY_S = 0.1
 MOST = 32  # threads: beyond that an engine is only kept waiting
 
 Thing = TypeVar("Thing")
@@ -40,6 +43,16 @@ def within(call: Callable[[], Answer], limit_s: float) -> Answer:
     if not wait([future], limit_s).done:
         raise TimeoutError(f"no answer within {limit_s:g} s")
     return future.result()
+
+
+def unless(given_up: threading.Event, call: Callable[[], Answer]) -> Answer:
+    """What `call` returns. RunError as soon as `given_up` is set, also before."""
+    future: Future[Answer] | None = None
+    while not given_up.is_set():
+        future = future or begun(call)
+        if wait([future], _LOOK_EVERY_S).done:
+            return future.result()
+    raise RunError("it was given up, as the interrupt asked for")
 
 
 def pieces(things: Iterable[Thing], silence_s: float) -> Iterator[Thing]:

@@ -313,7 +313,7 @@ class Engine:
 
     def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
         self.clock, self.campaign, self.known_as = clock, campaign, known_as
-        self.beats = GuardBeats()
+        self.beats, self.host = GuardBeats(), ""
         with self._named():
             self.client, self.reach, self.host = connect(address)
 
@@ -328,6 +328,8 @@ class Engine:
         try:
             yield
         except UnavailableError as error:
+            if self.host.startswith(_SSH):
+                error.evidence = error.evidence or tunnel_to(self.host).trouble
             if self.known_as in error.what:
                 raise
             what = f"{self.known_as}: {error.what}"

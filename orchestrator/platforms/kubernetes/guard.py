@@ -83,12 +83,15 @@ class LeaseGuard:
                 yield
         finally:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
-            trouble = self._namespaces.trouble_of_removal()
-            with contextlib.suppress(Refused, Unanswered):
-                if (lease := self._api.found(_LEASE)) and self._is_own(lease):
-                    self._api.remove(_LEASE, version=_version_of(lease))
-            if trouble:
-                raise self._rent.left_behind(trouble)
+            trouble = "the removal was given up"
+            try:
+                trouble = self._namespaces.trouble_of_removal()
+                with contextlib.suppress(Refused, Unanswered):
+                    if (lease := self._api.found(_LEASE)) and self._is_own(lease):
+                        self._api.remove(_LEASE, version=_version_of(lease))
+            finally:
+                if trouble:
+                    raise self._rent.left_behind(trouble)
 
     def other(self) -> str | None:
         """Returns the live campaign on this cluster, unless it is this one."""
