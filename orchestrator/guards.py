@@ -18,6 +18,7 @@ class GuardBeats:
     def __init__(self) -> None:
         self.every_s = BEAT_S
         self.lost: GuardLostError | None = None
+        self._undelivered = ""  # why the newest that failed was not
         self._beats: list[Callable[[], None]] = []
 
     @contextmanager
@@ -32,8 +33,8 @@ class GuardBeats:
                     beat()
                 except GuardLostError as error:
                     self.lost = self.lost or error
-                except Exception:  # it was not delivered: the next one reads the guard first
-                    return
+                except Exception as error:  # not delivered: the next one reads the guard first
+                    self._undelivered = f"a sign of life was not delivered: {error}"
 
         def loop() -> None:
             while not over.wait(self.every_s):
@@ -52,7 +53,7 @@ class GuardBeats:
     def require(self) -> None:
         """GuardLostError if a guard is lost. Asks nobody."""
         if self.lost is not None:
-            raise GuardLostError(self.lost.what, self.lost.advice)
+            raise GuardLostError(self.lost.what, self.lost.advice, self._undelivered)
 
     def renew(self) -> None:
         """Beats at once, after silence; raises as `require`."""

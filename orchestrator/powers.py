@@ -6,6 +6,7 @@ the clock, start a process or a container.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -329,7 +330,7 @@ class World:
     containers, volumes and networks begin with `scope`, which names campaign and run: a leftover
     of one run is not in the way of the next. `seed`: of what disks draw at random. A load generator
     calls `window_begins` as soon as it knows when its measured window begins (Unix seconds, now or
-    soon)."""
+    soon). `carrying_given_up` is set when what is only brought here is no longer waited for."""
 
     clock: Clock
     shell: Shell
@@ -340,6 +341,7 @@ class World:
     scope: str = "tierbench"
     seed: int = 0
     window_begins: Callable[[float], None] = lambda _time_s: None
+    carrying_given_up: threading.Event = field(default_factory=threading.Event)
 
     @property
     def machine(self) -> Machine:

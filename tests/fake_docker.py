@@ -111,6 +111,9 @@ class Api:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
+    def get_adapter(self, url: str) -> Any:
+        return requests.adapters.HTTPAdapter()
+
     def create_host_config(self, **options: Any) -> Any:
         return options
 

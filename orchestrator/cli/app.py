@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 PLATFORM = "docker"  # where nothing else is said
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TEARDOWN_S, _STEP_S = 240.0, 2.0  # within five minutes, also if thirty steps hang
+_LOOK = "`tierbench clean --dry-run` lists it; the next campaign removes it"
 Platforms = Mapping[str, Callable[[Clock, Placing], Platform]]
 
 
@@ -140,7 +142,7 @@ class App:
             owner, own = host.owner_of(self.cache.parent.parent), self.cache
             self.progress.note(f"the cache belongs to {owner}: this machine has {own} of it")
         world = self.world(name, placing)
-        with self.alone(world.platform), sweeping(world, most_s):
+        with sweeping(world, self.alone(world.platform), most_s):
             yield world
 
     def plan(self, request: Request) -> Plan:
@@ -190,39 +192,74 @@ class TimeIsUp(KeyboardInterrupt):
     """Ends the run in progress as Ctrl-C does: it is no failure of that run."""
 
 
+class _StepGivenUp(KeyboardInterrupt):
+    """Ends a step of a teardown that has lasted too long; the next ones are tried."""
+
+
 @contextmanager
-def sweeping(world: World, most_s: float | None = None) -> Iterator[None]:
-    """Removes everything of ours at the end; a second Ctrl-C does not cut the cleaning short.
-    `TimeIsUp` if the block takes more than `most_s`."""
+def sweeping(
+    world: World,
+    alone: AbstractContextManager[None] | None = None,
+    most_s: float | None = None,
+    teardown_s: float = TEARDOWN_S,
+) -> Iterator[None]:
+    """Within `alone`, removes everything of ours at the end. `TimeIsUp` if the block takes more
+    than `most_s`.
 
-    def ignore_all() -> None:
-        for number in heard:
-            signal.signal(number, signal.SIG_IGN)
-
-    def end(said: str, error: type[KeyboardInterrupt]) -> Callable[[int, FrameType | None], None]:
-        def ended(_signal: int, _frame: FrameType | None) -> None:
-            ignore_all()
-            world.progress.warn(f"{said}: taking everything down; finished runs are kept")
-            raise error
-
-        return ended
-
+    Ctrl-C ends the block. A second one gives up what is only carried here, such as logs, and no
+    removal. When a teardown that was asked for by a signal has lasted for `teardown_s`, what hangs
+    is given up step by step."""
     # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    interrupt = end("interrupted", KeyboardInterrupt)
-    before = {number: signal.signal(number, interrupt) for number in heard}
-    if most_s is not None:
-        time_is_up = end("the limit is reached", TimeIsUp)
-        heard.append(signal.SIGALRM)
-        before[signal.SIGALRM] = signal.signal(signal.SIGALRM, time_is_up)
-        signal.setitimer(signal.ITIMER_REAL, most_s)
-    try:
-        yield
-    finally:
-        ignore_all()
-        if most_s is not None:
+    before = {number: signal.getsignal(number) for number in (*heard, signal.SIGALRM)}
+    is_down = False
+
+    def on(numbers: Iterable[int], do: Callable[[], object]) -> None:
+        for number in numbers:
+            signal.signal(number, lambda *_: do())
+
+    def end(said: str, error: type[KeyboardInterrupt]) -> None:
+        take_down()
+        limit()
+        world.progress.warn(f"{said}: taking everything down; finished runs are kept")
+        raise error
+
+    def take_down() -> None:
+        nonlocal is_down
+        if not is_down:
+            is_down = True
             signal.setitimer(signal.ITIMER_REAL, 0)
-        _sweep(world)
+            on(heard, hasten)
+
+    def hasten() -> None:
+        if not world.carrying_given_up.is_set():
+            world.carrying_given_up.set()
+            world.progress.warn("logs and files still there are given up; removing goes on")
+        if signal.getitimer(signal.ITIMER_REAL)[0] == 0:
+            limit()
+
+    def limit() -> None:
+        on([signal.SIGALRM], give_up)
+        signal.setitimer(signal.ITIMER_REAL, teardown_s, _STEP_S)
+
+    def give_up() -> None:
+        world.progress.warn(f"removing hangs, so something may stay: {_LOOK}")
+        raise _StepGivenUp
+
+    on(heard, partial(end, "interrupted", KeyboardInterrupt))
+    on([signal.SIGALRM], partial(end, "the limit is reached", TimeIsUp))
+    signal.setitimer(signal.ITIMER_REAL, most_s or 0)
+    try:
+        with alone or nullcontext():
+            try:
+                try:
+                    yield
+                finally:
+                    take_down()
+            finally:
+                _sweep(world)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, disposition in before.items():
             signal.signal(number, disposition)
 

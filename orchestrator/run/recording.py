@@ -65,6 +65,7 @@ class Draft:
     facts: dict[str, Any] | None = None
     doubts: list[Doubt] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)
+    thread_errors: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ def recorded(here: RunContext) -> Iterator[None]:
     with _writing(here):
         _ = here.folder  # made now
     try:
-        yield
+        with at_once.kept_errors() as here.draft.thread_errors:
+            yield
     except (KeyboardInterrupt, InterruptedByUser, SystemExit):
         if here.draft.outcome != "done":
             with contextlib.suppress(Exception):  # the interrupt is passed on whatever else fails
@@ -189,7 +191,8 @@ def logs_kept(nodes: Sequence[Node], here: RunContext) -> Iterator[None]:
 
     def keep(node: Node) -> None:
         with contextlib.suppress(TierbenchError):
-            log = here.world.platform.container(node.container or node.name).logs()
+            container = here.world.platform.container(node.container or node.name)
+            log = at_once.unless(here.world.carrying_given_up, container.logs)
             files.keep(here.raw / f"{node.name}.log", log)
 
     try:
@@ -267,6 +270,8 @@ def _record(here: RunContext) -> Record:
     facts = dict(draft.facts or {})
     if changes := store.limit_changes(here.folder):
         facts["limit_changes"] = changes
+    if draft.thread_errors:
+        facts["thread_errors"] = list(draft.thread_errors)
     if draft.readings is not None:
         facts["telemetry"] = draft.readings.facts()
     if result is not None:

@@ -13,7 +13,7 @@ import threading
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from orchestrator.model import Cluster, Node, Phase, Sample
 from orchestrator.parts import Collector, Disks
 from orchestrator.platforms.common.machines import ClockOffset, ReadAtOnce
 from orchestrator.powers import Clock, Machine, Platform
-from orchestrator.system import parquet
+from orchestrator.system import at_once, parquet
 
 MACHINES_S = 2.5  # how long a tick waits for machines
 
@@ -186,14 +186,16 @@ def sampling(
     kept until then."""
     readings = Readings(folder=folder)
     stop = threading.Event()
-    pool = ThreadPoolExecutor(max(1, len(machines)), thread_name_prefix="machine")
 
     def loop() -> None:
         due, ended = clock.monotonic(), False
         while not ended:  # at least once, however short the block is
             started = clock.monotonic()
-            _refresh(machines, pool, readings)
-            read_once(nodes, collectors, readings, clock)
+            try:
+                _refresh(machines, readings)
+                read_once(nodes, collectors, readings, clock)
+            except Exception as error:  # whatever it is, the next tick goes on
+                readings.misses[f"sampler: {type(error).__name__}: {error}"] += 1
             readings.cost_s += clock.monotonic() - started
             due = max(due + every_s, clock.monotonic())
             ended = stop.wait(max(0.0, due - clock.monotonic()))
@@ -205,12 +207,11 @@ def sampling(
     finally:
         stop.set()
         thread.join(timeout=5)
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _refresh(machines: Sequence[Machine], pool: ThreadPoolExecutor, readings: Readings) -> None:
+def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
     """Asks all machines at once. One that fails, or takes too long, is a miss."""
-    asked = {pool.submit(machine.refresh): machine for machine in machines}
+    asked = {at_once.begun(machine.refresh, "machine"): machine for machine in machines}
     done, _ = wait(asked, timeout=MACHINES_S)
     for future, machine in asked.items():
         error = future.exception() if future in done else TimeoutError("no answer yet")

@@ -1,27 +1,88 @@
-"""The same for many things at once: of a hundred nodes, each of which takes a moment to answer."""
+"""Work on threads: the same for many things at once, of a hundred nodes, each of which takes a
+moment to answer; and a call that is not waited for longer than a limit.
+
+No thread keeps this program from ending, and what a thread raises is kept: for whoever waits for
+it, or, if nobody does, in what `kept_errors` yields.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TypeVar
+from functools import partial
+from typing import TypeVar, cast
 
+from orchestrator.errors import RunError
+
+_LOOK_EVERY_S = 0.1
 MOST = 32  # threads: beyond that an engine is only kept waiting
 
 Thing = TypeVar("Thing")
 Answer = TypeVar("Answer")
 
 
-def each(do: Callable[[Thing], Answer], things: Iterable[Thing]) -> list[Answer]:
-    """The answers in the order of `things`. If some raise, all are done all the same; then the
-    error of the first of them is raised."""
+def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]:
+    """Begins `call` on a thread of its own."""
+    future: Future[Answer] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # raised by `result`
+            future.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
+def within(call: Callable[[], Answer], limit_s: float) -> Answer:
+    """What `call` returns. TimeoutError if it takes longer: then its thread is left to itself."""
+    future = begun(call)
+    if not wait([future], limit_s).done:
+        raise TimeoutError(f"no answer within {limit_s:g} s")
+    return future.result()
+
+
+def unless(given_up: threading.Event, call: Callable[[], Answer]) -> Answer:
+    """What `call` returns. RunError as soon as `given_up` is set, also before."""
+    future: Future[Answer] | None = None
+    while not given_up.is_set():
+        future = future or begun(call)
+        if wait([future], _LOOK_EVERY_S).done:
+            return future.result()
+    raise RunError("it was given up, as the interrupt asked for")
+
+
+def pieces(things: Iterable[Thing], silence_s: float) -> Iterator[Thing]:
+    """Yields `things` as they come. TimeoutError if nothing comes for so long."""
+    rest, end = iter(things), object()
+    while (piece := within(partial(next, rest, end), silence_s)) is not end:
+        yield cast(Thing, piece)
+
+
+def each(do: Callable[[Thing], Answer], things: Iterable[Thing], most: int = MOST) -> list[Answer]:
+    """The answers in the order of `things`, of which `most` are asked at once. If some raise, all
+    are done all the same; then the error of the first of them is raised, and has those of the
+    others as notes."""
     every = list(things)
     if len(every) < 2:
         return [do(thing) for thing in every]
-    with ThreadPoolExecutor(min(MOST, len(every))) as pool:
-        futures = [pool.submit(do, thing) for thing in every]
+    turn = threading.Semaphore(most)
+
+    def done(thing: Thing) -> Answer:
+        with turn:
+            return do(thing)
+
+    futures = [begun(partial(done, thing)) for thing in every]
+    try:
         wait(futures)
+    finally:
+        wait(futures)  # also after an interrupt: what they begin must be there to be taken down
+    errors = [error for future in futures if (error := future.exception())]
+    for other in errors[1:]:
+        errors[0].add_note(f"also: {type(other).__name__}: {other}")
     return [future.result() for future in futures]
 
 
@@ -40,3 +101,19 @@ def entered(
             yield [stack.enter_context(bracket) for stack, bracket in pairs]
         else:
             yield each(lambda pair: pair[0].enter_context(pair[1]), pairs)
+
+
+@contextmanager
+def kept_errors() -> Iterator[list[str]]:
+    """What ends a thread in the block that nobody waits for, as it comes."""
+    errors: list[str] = []
+
+    def keep(ended: threading.ExceptHookArgs) -> None:
+        name = ended.thread.name if ended.thread else "thread"
+        errors.append(f"{name}: {ended.exc_type.__name__}: {ended.exc_value}")
+
+    before, threading.excepthook = threading.excepthook, keep
+    try:
+        yield errors
+    finally:
+        threading.excepthook = before

@@ -18,11 +18,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from orchestrator.system import at_once
+from orchestrator.system.clock import SystemClock
 from orchestrator.system.redaction import hidden
 
 TIMEOUT_S = 5.0
 PUBLIC_TIMEOUT_S = 30.0
+_GRACE_S = 1.0  # for the error that says more than that the time is up
+_PIECE = 64 * 1024
 _ODATA = "$'"
+_clock = SystemClock()
 
 
 class _Direct(urllib.request.HTTPRedirectHandler):
@@ -44,14 +49,25 @@ def get(
     headers: Mapping[str, str] | None = None,
     method: str = "GET",
 ) -> str:
-    """Returns the body. OSError if there is no answer, or if its status is not 200.
+    """Returns the body. OSError if the whole answer does not come within the time, or if its status
+    is not 200.
 
     The user and password of `http://user:password@host` are sent (RFC 7617, Basic), and are in no
     message.
     """
-    with _blamed(url), opener.open(_request(url, headers or {}, method), timeout=timeout_s) as page:
-        body: bytes = page.read()
-    return body.decode(errors="replace")
+    request, end_s = _request(url, headers or {}, method), _clock.monotonic() + timeout_s
+
+    def read() -> bytes:
+        body = bytearray()
+        with opener.open(request, timeout=timeout_s) as page:
+            while (piece := page.read1(_PIECE)) and _clock.monotonic() < end_s:
+                body += piece
+            if piece or page.length:
+                raise OSError(f"it had not ended when {len(body):,} bytes had come")
+        return bytes(body)
+
+    with _blamed(url):
+        return at_once.within(read, timeout_s + _GRACE_S).decode(errors="replace")
 
 
 def public_lines(url: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.powers import Completed, Shell
 
-_DEADLINE_S = 20.0
+_DEADLINE_S, _POLITE_S = 20.0, 5.0
 _READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
 
 
@@ -39,7 +39,9 @@ class SystemShell:
         except subprocess.TimeoutExpired as error:
             raise RunError(
                 f"{' '.join(argv)} did not end within {timeout_s:g} s",
-                evidence=str(error.stderr or ""),
+                evidence=b"".join((error.stdout or b"", error.stderr or b"")).decode(
+                    errors="replace"
+                ),
             ) from error
         return Completed(
             argv=tuple(argv),
@@ -93,7 +95,11 @@ class Beside:
     def close(self) -> None:
         """Ends it, if it has not ended by itself."""
         self._process.terminate()
-        self._process.wait()
+        try:
+            self._process.wait(_POLITE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def git_revision(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from orchestrator.errors import RunError
 from orchestrator.model import Endpoint
 from orchestrator.powers import World
-from orchestrator.system import sql
+from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect, Session
 
 ADMIN, ADMIN_DATABASE = "yugabyte", "yugabyte"
@@ -110,6 +109,5 @@ def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: World
                 return False
         return True
 
-    with ThreadPoolExecutor(max_workers=len(addresses)) as pool:
-        if not all(pool.map(read, range(len(addresses)))):
-            world.progress.warn(f"the cache was not full after {WARM_S:g} s of reading")
+    if not all(at_once.each(read, range(len(addresses)), len(addresses))):
+        world.progress.warn(f"the cache was not full after {WARM_S:g} s of reading")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from orchestrator.model import Node, Sample
 from orchestrator.platforms.common.machines import ReadAtOnce
 from orchestrator.powers import Machine, Platform
+from orchestrator.system import at_once
 
 Reading = tuple[str, str, float]  # metric, unit, value
 Where = Callable[[Node], Machine]  # OSError if the node's machine is not known
@@ -113,6 +114,5 @@ Get = Callable[[str, float], str]
 
 def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
     """Samples of all pages that can be read; then OSError with the failures of the others."""
-    with ThreadPoolExecutor(max_workers=max(1, len(pages))) as pool:
-        bodies = {page: pool.submit(get, page.url, _TIMEOUT_S) for page in pages}
-        yield from each(pages, lambda page: page.parse(bodies[page].result()), lambda _: now_s)
+    bodies = {page: at_once.begun(partial(get, page.url, _TIMEOUT_S)) for page in pages}
+    yield from each(pages, lambda page: page.parse(bodies[page].result()), lambda _: now_s)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import nodes, queries, settings
@@ -134,17 +134,9 @@ class PostgreSQL:
         with self._session(cluster, world) as session:
             extents = queries.cache_plan(session, memory_bytes)
         streams = [extents[offset::_STREAMS] for offset in range(_STREAMS)]
-        pool = ThreadPoolExecutor(max_workers=_STREAMS * len(cluster.nodes))
-        try:
-            reading = [
-                pool.submit(nodes.read, node, stream, world)
-                for node in cluster.nodes
-                for stream in streams
-                if stream
-            ]
-            finished = [read.result() for read in reading]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        pairs = [(node, stream) for node in cluster.nodes for stream in streams if stream]
+        reading = [at_once.begun(partial(nodes.read, *pair, world)) for pair in pairs]
+        finished = [read.result() for read in reading]
         if not all(finished):
             world.progress.warn(f"the cache was not full after {nodes.WARM_S:g} s of reading")
 

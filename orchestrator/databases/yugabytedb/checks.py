@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node, sources
 from orchestrator.powers import UNLIMITED, World
-from orchestrator.system import http_client, sql
+from orchestrator.system import at_once, http_client, sql
 from orchestrator.system.clock import wait_until
 from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, pages, queries, versions
@@ -220,8 +219,7 @@ def _analyze(probe: Probe) -> tuple[bool, str]:
             return error.what
         return ""
 
-    with ThreadPoolExecutor(_SESSIONS) as pool:
-        errors = [error for error in pool.map(analyze, range(_SESSIONS)) if error]
+    errors = [error for error in at_once.each(analyze, range(_SESSIONS)) if error]
     return not errors, errors[0] if errors else f"{_SESSIONS} sessions, 5 times each"
 
 
@@ -244,8 +242,7 @@ def _batches(probe: Probe) -> tuple[bool, str]:
                 refusal = error.what
         return done, refusal
 
-    with ThreadPoolExecutor(_SESSIONS) as pool:
-        sent = list(pool.map(send, range(_SESSIONS)))
+    sent = at_once.each(send, range(_SESSIONS))
     done = sum(number for number, _ in sent)
     first = probe.value("SELECT b FROM first_batch WHERE a = 1")
     second = probe.value("SELECT b FROM first_batch WHERE a = 2")

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from orchestrator.errors import LoadError, RunError, TierbenchError
 from orchestrator.model import CLIENT, Cluster, Node, Tls
 from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
+from orchestrator.system import at_once
 
 LOAD_TIMEOUT_S = 24 * 3600.0
 PUT_WITHIN_S = 30.0
@@ -199,7 +201,7 @@ def run_in_client(
     finally:
         if out:  # after a failure as far as that goes, for the failure is what must be said
             with nullcontext() if ended_well else suppress(TierbenchError, OSError):
-                runner.fetch(OUT, out)
+                at_once.unless(world.carrying_given_up, partial(runner.fetch, OUT, out))
 
 
 # ------------------------------------------------------------------ its clock

@@ -15,14 +15,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import LoadError, RunError
 from orchestrator.model import Cluster, Endpoint
 from orchestrator.powers import World
-from orchestrator.system import sql
+from orchestrator.system import at_once, sql
 
 _HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
 _ROWS_OF = re.compile(r"^-- rows of (\w+): (.*)$", re.MULTILINE)
@@ -140,8 +139,7 @@ def check(
         (violations,) = map(int, row.values())
         return replace(condition, violations=violations)
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        checked = tuple(pool.map(evaluated, _wanted(text, fresh)))
+    checked = tuple(at_once.each(evaluated, _wanted(text, fresh), _AT_ONCE))
     return ConsistencyOutcome(checked, len(chosen), len(present))
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -223,13 +223,14 @@ class _Together:
         self._ready = threading.Barrier(len(clients), self._agree, READY_WITHIN_S)
 
     def run(self) -> tuple[Phase, Phase]:
-        with ThreadPoolExecutor(len(self._clients), "client") as pool:
-            futures = [pool.submit(self._carried, number) for number in range(len(self._clients))]
-            try:
-                wait(futures)
-            except BaseException:  # an interrupt: the threads end when their clients do
-                self._end()
-                raise
+        numbers = range(len(self._clients))
+        futures = [at_once.begun(partial(self._carried, number), "client") for number in numbers]
+        try:
+            wait(futures)
+        except BaseException:  # an interrupt: the threads end when their clients do
+            self._end()
+            wait(futures)
+            raise
         if self._failure:
             client, error = self._failure
             if isinstance(error, LoadError):

@@ -200,7 +200,8 @@ class AgentMachine:
             answer, time_s = self._asked(words)
         except (TierbenchError, ValueError, KeyError) as error:
             self._hang_up()
-            raise self._silent(str(error)) from error
+            said = getattr(error, "evidence", "")[-200:]
+            raise self._silent(f"{error} {said}".strip()) from error
         finally:
             self._asker = None
             self._asking.release()

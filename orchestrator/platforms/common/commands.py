@@ -13,12 +13,15 @@ from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.powers import Clock, Container
+from orchestrator.system import at_once
 
 _KEPT = 20  # pieces of output, as evidence of an end: a conversation lasts as long as a campaign
 
 Chunk = tuple[bytes | None, bytes | None]
 """What came at once: of standard output, of standard error."""
 _LOOK_EVERY_S = 1.0
+QUIET_S = 8.0  # after which a command that says nothing may have lost its engine
+SEND_S = 60.0
 _UNNOTICED_S = 0.5  # after which the platform has noticed a death
 
 
@@ -45,6 +48,7 @@ class Output:
     def __init__(self, chunks: Iterable[Chunk], kept: int | None = None) -> None:
         self.out: deque[str] = deque(maxlen=kept)
         self.err: deque[str] = deque(maxlen=kept)
+        self.came = 0  # pieces
         self._begun: list[str] = []  # parts of a line that has not ended yet
         self._decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)]
         self._queue: queue.Queue[Chunk | Exception | None] = queue.Queue()
@@ -73,6 +77,7 @@ class Output:
                 raise RunError(what, evidence=self.tail()) from chunk
             self.err.append(f"{chunk}\n")
             return True
+        self.came += 1
         out, err = chunk
         if err:
             self.err.append(self._decoders[1].decode(err))
@@ -100,10 +105,12 @@ class LineConversation:
         self._open = True
 
     def send(self, line: str) -> None:
+        data = f"{line}\n".encode()
         try:
-            self._streams.send(f"{line}\n".encode())
+            at_once.within(lambda: self._streams.send(data), SEND_S)
         except OSError as error:
-            raise RunError(f"{self._doing}: it has ended: {error}") from error
+            what = f"{self._doing}: it takes no line: {error}"
+            raise RunError(what, evidence=self._output.tail()) from error
 
     def receive(self, timeout_s: float) -> str:
         deadline = self._clock.monotonic() + timeout_s
@@ -111,7 +118,8 @@ class LineConversation:
             if not self._open:
                 raise RunError(f"{self._doing}: it has ended", evidence=self._output.tail())
             if self._clock.monotonic() >= deadline:
-                raise RunError(f"{self._doing}: no answer within {timeout_s:g} s")
+                what = f"{self._doing}: no answer within {timeout_s:g} s"
+                raise RunError(what, evidence=self._output.tail())
             self._open = self._output.follow(self._lines.append)
         return self._lines.popleft()
 
@@ -141,18 +149,31 @@ def follow(
     deadline: float,
     clock: Clock,
     look: Callable[[], None] = lambda: None,
+    ask: Callable[[], object] = lambda: None,
 ) -> bool:
     """Reads the output to its end; False if the deadline comes first. Each second it looks at the
-    containers of `watch`, as `raise_if_dead` does, and calls `look`."""
-    next_look = clock.monotonic() + _LOOK_EVERY_S
-    while output.follow(on_line or (lambda _line: None)):
-        now = clock.monotonic()
-        if now >= deadline:
-            return False
-        if now >= next_look:
-            raise_if_dead(watch, output)
-            look()
-            next_look = now + _LOOK_EVERY_S
+    containers of `watch`, as `raise_if_dead` does, and calls `look`; and `ask`, which asks whatever
+    runs the command for a sign of life, when no output has come for a while. What they raise has
+    the last output as its evidence."""
+    looked_s = quiet_s = clock.monotonic()
+    came = 0
+    try:
+        while output.follow(on_line or (lambda _line: None)):
+            now = clock.monotonic()
+            if now >= deadline:
+                return False
+            if now >= looked_s + _LOOK_EVERY_S:
+                raise_if_dead(watch, output)
+                look()
+                looked_s = now
+            if output.came != came:
+                came, quiet_s = output.came, now
+            elif now >= quiet_s + QUIET_S:
+                ask()
+                quiet_s = clock.monotonic()
+    except TierbenchError as error:
+        error.evidence = error.evidence or output.tail()
+        raise
     return True
 
 

@@ -21,6 +21,7 @@ from orchestrator.system import host
 
 PATIENCE_S = 60.0
 _ASKED_FOR = "TIERBENCH_UNPROTECTED"
+_SILENT_S = 50.0  # less than any limit after which an engine counts as silent
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 
 Answer = TypeVar("Answer")
@@ -31,17 +32,26 @@ def patiently(
     call: Callable[[], Answer], clock: Clock, may_pass: Callable[[Exception], bool]
 ) -> Answer:
     """Calls at least twice, and until a minute has passed, while what is raised `may_pass`; then
-    raises the last error as it is."""
+    raises the last error as it is. A call in which nothing came for as long is not made again."""
     end = clock.monotonic() + PATIENCE_S
     pause_s, again = _FIRST_PAUSE_S, False
     while True:
+        begun_s = clock.monotonic()
         try:
             return call()
         except Exception as error:
-            if not may_pass(error) or (again and clock.monotonic() + pause_s > end):
+            was_silent = clock.monotonic() - begun_s >= _SILENT_S and _timed_out(error)
+            over = was_silent or (again and clock.monotonic() + pause_s > end)
+            if over or not may_pass(error):
                 raise
         clock.sleep(pause_s)
         pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
+
+
+def _timed_out(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, TimeoutError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def seconds_of(variable: str, default: int, least: int = 1) -> int:

@@ -36,6 +36,7 @@ from orchestrator.errors import NodeError, RunError, UnavailableError, UsageErro
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
+from orchestrator.system import at_once
 from orchestrator.system.shell import Beside, SystemShell
 
 _SSH = "ssh://"
@@ -45,7 +46,7 @@ _ADDRESS = re.compile(
 )
 _UP = "tierbench: forwarded"
 _CONFIGURED_S = 10.0
-_AGAIN_S = 1.0
+_AGAIN_S, _OPEN_S = 1.0, 60.0
 _OPTIONS = (
     "BatchMode=yes",
     "ConnectTimeout=20",
@@ -56,7 +57,15 @@ _OPTIONS = (
     "ControlPath=none",
     "LogLevel=ERROR",
 )
-_TIMEOUT_S = 120
+SILENCE_S = 110  # of an answer: longer than a busy engine needs to remove what is large
+# A vanished machine is an error within half a minute, as of SQL.
+_KEEPALIVE = (
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+)
 _START = "start it (`tierbench setup` does, as root on Debian), then run `tierbench doctor`"
 _LOOPBACK = "127.0.0.1"
 _CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
@@ -84,9 +93,11 @@ class Tunnel:
         url: str,
         beside: Callable[[Sequence[str]], Beside] = Beside,
         again_s: float = _AGAIN_S,
+        open_s: float = _OPEN_S,
     ) -> None:
         self._url, self._at = url, _parts(url)
-        self._start_beside, self._again_s = beside, again_s
+        self._start_beside, self._again_s, self._open_s = beside, again_s, open_s
+        self.trouble = ""  # why it could not be made again, at the last attempt
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
         self.socket = self._folder / "docker.sock"
         self._closing = threading.Event()
@@ -120,11 +131,20 @@ class Tunnel:
         forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
         says = f"echo '{_UP}' && exec cat"
         beside = self._start_beside([*self._command("-T", *options, "-L", forward), says])
-        said = []
-        for line in beside.lines():
-            if line == _UP:
+        said: list[str] = []
+
+        def is_up() -> bool:
+            for line in beside.lines():
+                if line == _UP:
+                    return True
+                said.append(line)
+            return False
+
+        try:
+            if at_once.within(is_up, self._open_s):
                 return beside
-            said.append(line)
+        except TimeoutError as error:
+            said.append(str(error))
         beside.close()
         raise UnavailableError(
             f"{self._url}: ssh does not connect: {' '.join(said[-3:]) or 'it says nothing'}",
@@ -140,9 +160,12 @@ class Tunnel:
                 for _ in self._beside.lines():
                     pass
             while not self._closing.wait(self._again_s):
-                with suppress(Exception):
+                try:
                     self._beside = self._opened()
+                    self.trouble = ""
                     break
+                except Exception as error:
+                    self.trouble = f"the tunnel cannot be made again: {error}"
         self._beside.close()
         with suppress(ValueError):  # they are closed if it was being read
             for _ in self._beside.lines():
@@ -197,7 +220,10 @@ def connect(engine: str | None = None) -> tuple[DockerClient, Reach, str]:
     advice = {"advice": f"does it run, and is it reached from here? {_TRY}"} if engine else {}
     with engine_errors(f"connecting to {engine or host}", **advice), _without(_OTHER_AUTHORITIES):
         _require_listening(environment.get("DOCKER_HOST") or host)
-        client = docker.from_env(timeout=_TIMEOUT_S, environment=environment)
+        client = docker.from_env(timeout=SILENCE_S, environment=environment)
+        for scheme in ("http://", "https://"):
+            adapter: Any = client.api.get_adapter(scheme)
+            adapter.poolmanager.connection_pool_kw["socket_options"] = _KEEPALIVE
         if client.api.base_url.startswith("https://"):
             client.api.trust_env = False
         if through is None:
@@ -223,6 +249,7 @@ def _require_listening(host: str) -> None:
     scheme, _, path = host.partition("://")
     if scheme == "unix":
         with socket.socket(socket.AF_UNIX) as tried:
+            tried.settimeout(SILENCE_S)
             tried.connect(path)
 
 
@@ -299,7 +326,7 @@ class Engine:
 
     def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
         self.clock, self.campaign, self.known_as = clock, campaign, known_as
-        self.beats = GuardBeats()
+        self.beats, self.host = GuardBeats(), ""
         with self._named():
             self.client, self.reach, self.host = connect(address)
 
@@ -314,6 +341,8 @@ class Engine:
         try:
             yield
         except UnavailableError as error:
+            if self.host.startswith(_SSH):
+                error.evidence = error.evidence or tunnel_to(self.host).trouble
             if self.known_as in error.what:
                 raise
             what = f"{self.known_as}: {error.what}"

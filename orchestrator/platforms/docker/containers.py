@@ -18,8 +18,9 @@ from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker.campaigns import Leftovers
-from orchestrator.platforms.docker.connection import Engine
+from orchestrator.platforms.docker.connection import SILENCE_S, Engine
 from orchestrator.powers import Completed, Container, Machine
+from orchestrator.system import at_once
 
 _ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
@@ -93,11 +94,15 @@ class DockerContainer:
         execution, streams = self._begun(doing, argv, environment=dict(env or {}), user=user)
         output = Output(streams)
         deadline, held = started + timeout_s, self.engine.beats.require
-        if not commands.follow(output, on_line, watch, deadline, clock, held):
+
+        def inspected() -> Any:
+            inspect = self.engine.client.api.exec_inspect
+            return self.engine.asked(doing, lambda: inspect(execution))
+
+        if not commands.follow(output, on_line, watch, deadline, clock, held, inspected):
             what = f"{doing}: did not end within {timeout_s:g} s"
             raise RunError(what, evidence=output.tail())
-        inspect = self.engine.client.api.exec_inspect
-        code = self.engine.asked(doing, lambda: inspect(execution))["ExitCode"]
+        code = inspected()["ExitCode"]
         exit_code = -1 if code is None else int(code)
         if exit_code != 0:
             commands.after_failure(watch, output, clock)
@@ -130,8 +135,12 @@ class DockerContainer:
             def get() -> None:
                 content.seek(0)
                 content.truncate()
-                for piece in self.engine.client.api.get_archive(self.name, folder)[0]:
-                    content.write(piece)
+                archive = self.engine.client.api.get_archive(self.name, folder)[0]
+                try:  # docker-py takes away the limit of this stream
+                    for piece in at_once.pieces(archive, SILENCE_S):
+                        content.write(piece)
+                except TimeoutError as error:
+                    raise TimeoutError(f"{error}, after {content.tell():,} bytes") from error
 
             self.engine.asked(f"fetching {folder} from {self.name}", get)
             archives.unpack(content, target)

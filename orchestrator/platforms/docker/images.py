@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from docker.errors import DockerException, ImageNotFound
 
 from orchestrator.errors import RunError
-from orchestrator.platforms.docker.connection import Engine
+from orchestrator.platforms.docker.connection import SILENCE_S, Engine
+from orchestrator.system import at_once
+
+_WORK_SILENCE_S = 900.0  # a step of a build says nothing while it compiles
 
 
 class DockerImages:
@@ -32,7 +35,8 @@ class DockerImages:
         name, _, version = f"{registry}/{tag}".rpartition(":")
         with self._engine.errors(f"pushing {tag} to {registry}"):
             self._client.images.get(tag).tag(name, version)
-            for line in self._client.images.push(name, version, stream=True, decode=True):
+            push = self._client.images.push
+            for line in _told(lambda: push(name, version, stream=True, decode=True)):
                 if "error" in line:
                     raise RunError(
                         f"{tag} could not be pushed to {registry}: {line['error']}",
@@ -44,7 +48,7 @@ class DockerImages:
         with self._engine.errors(f"bringing {tag}"):
             saved = other._client.images.get(tag).save(named=tag)
             images: Any = self._client.images  # its types want a file; a stream does too
-            images.load(saved)
+            images.load(at_once.pieces(saved, SILENCE_S))
 
     def ways_to_get(self, tag: str) -> str:
         return (
@@ -55,7 +59,8 @@ class DockerImages:
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         lines: list[str] = []
         with self._engine.errors(f"building {tag}"):
-            for entry in self._client.api.build(path=folder, tag=tag, rm=True, decode=True):
+            build = self._client.api.build
+            for entry in _told(lambda: build(path=folder, tag=tag, rm=True, decode=True)):
                 text = str(entry.get("stream") or entry.get("error") or "").rstrip()
                 if text:
                     lines.append(text)
@@ -68,8 +73,22 @@ class DockerImages:
             self._client.api.import_image_from_file(tarball, repository=repository, tag=tag)
 
     def pull(self, tag: str) -> bool:
+        def pull() -> None:
+            for _ in _told(lambda: self._client.api.pull(tag, stream=True, decode=True)):
+                pass
+            self._client.images.get(tag)
+
         try:
-            self._engine.patiently(lambda: self._client.images.pull(tag))
+            self._engine.patiently(pull)
         except (DockerException, OSError):
             return False
         return True
+
+
+def _told(begin: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+    """What an engine tells of work that lasts for minutes, for which docker-py has no limit."""
+
+    def entries() -> Iterator[Any]:
+        yield from begin()
+
+    return at_once.pieces(entries(), _WORK_SILENCE_S)

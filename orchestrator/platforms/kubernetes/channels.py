@@ -37,6 +37,7 @@ _INPUT, _OUTPUT, _ERRORS, _STATUS, _END = 0, 1, 2, 3, 255
 _V5 = "v5.channel.k8s.io"
 _PIECE = 256 * 1024  # of input: a frame must fit into the server's buffer
 _REST_S = 0.2  # for the rest of a frame that has begun to come; then senders have their turn
+_SEND_S = 90.0  # for what is sent, where what comes has no limit
 _PORT_PIECE = 16 * 1024  # as much as fits where there is room at all
 # $0: the address, $1: the port. Either end ends the other. Standard input is read by a child in the
 # foreground: one in the background of a command in a pod finds it ended after the first piece.
@@ -66,7 +67,7 @@ class Frames:
 
     def __init__(self, socket: Any, silence_s: float | None = None) -> None:
         self._socket, self._silence_s = socket, silence_s
-        self._socket.settimeout(silence_s)
+        self._socket.settimeout(silence_s or _SEND_S)
         self._turn = threading.Lock()
         self._status: dict[str, Any] = {}
 
@@ -105,7 +106,7 @@ class Frames:
                 except websocket.WebSocketTimeoutException:
                     continue  # what came is kept, and the rest follows
                 finally:
-                    self._socket.settimeout(self._silence_s)
+                    self._socket.settimeout(self._silence_s or _SEND_S)
 
     def send(self, data: bytes) -> None:
         """Sends to standard input. OSError if the command has ended."""

@@ -12,11 +12,10 @@ import contextlib
 import json
 import os
 import ssl
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from kubernetes.stream import ws_client
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
+from orchestrator.system import at_once
 from orchestrator.system.redaction import remember
 from orchestrator.units import listed
 
@@ -187,17 +187,9 @@ class Api:
         return lifecycle.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
 
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
-        opened: Future[Any] = Future()
-
-        def open_it() -> None:
-            try:
-                opened.set_result(ws_client.create_websocket(self._configuration, url, headers))
-            except BaseException as error:  # raised by `result`
-                opened.set_exception(error)
-
-        threading.Thread(target=open_it, daemon=True).start()
+        opening = partial(ws_client.create_websocket, self._configuration, url, headers)
         try:
-            return opened.result(self.open_s)
+            return at_once.within(opening, self.open_s)
         except TimeoutError as error:
             raise Unanswered(f"no connection within {self.open_s:g} s") from error
         except websocket.WebSocketBadStatusException as error:

@@ -86,14 +86,17 @@ class LeaseGuard:
                 yield
         finally:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
-            trouble = self._namespaces.trouble_of_removal()
-            if self._space.given:
-                self._rent.end()
-            with contextlib.suppress(Refused, Unanswered):
-                if (lease := self._api.found(self._path)) and self._is_own(lease):
-                    self._api.remove(self._path, version=_version_of(lease))
-            if trouble:
-                raise self._rent.left_behind(trouble)
+            trouble = "the removal was given up"
+            try:
+                trouble = self._namespaces.trouble_of_removal()
+                if self._space.given:
+                    self._rent.end()
+                with contextlib.suppress(Refused, Unanswered):
+                    if (lease := self._api.found(self._path)) and self._is_own(lease):
+                        self._api.remove(self._path, version=_version_of(lease))
+            finally:
+                if trouble:
+                    raise self._rent.left_behind(trouble)
 
     def other(self) -> str | None:
         """Returns the live campaign on this cluster, unless it is this one."""

@@ -86,15 +86,22 @@ class Pod:
         deadline = started + timeout_s + _GRACE_S
 
         def raise_if_lost() -> None:
-            if self._space.beats.lost:
-                frames.cut()
-                self._space.beats.require()
-            if watch and (state := self.state()).startswith(LOST):
-                frames.cut()
-                raise NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
+            if (state := self.state()).startswith(LOST):
+                raise NodeError(f"{doing}: {self.name} is {state}")
 
-        if not commands.follow(output, on_line, watch, deadline, self._clock, raise_if_lost):
-            frames.cut()
+        def look() -> None:
+            self._space.beats.require()
+            if watch:
+                raise_if_lost()
+
+        ended = False
+        try:
+            ended = commands.follow(
+                output, on_line, watch, deadline, self._clock, look, raise_if_lost
+            )
+        finally:
+            if not ended:
+                frames.cut()
         took_s = self._clock.monotonic() - started
         if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
             raise RunError(f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail())

@@ -104,3 +104,36 @@ def test_nodes_may_be_started_in_turn_and_still_none_stays() -> None:
     ):
         raise AssertionError("not all are up")
     assert order == [0, 1, 2] and nodes.up == set()
+
+
+def test_of_several_errors_the_first_is_raised_with_the_others_as_notes() -> None:
+    def fail(number: int) -> None:
+        if number % 2:
+            raise RunError(f"number {number}")
+
+    with pytest.raises(RunError, match="number 1") as raised:
+        at_once.each(fail, range(6))
+    assert raised.value.__notes__ == ["also: RunError: number 3", "also: RunError: number 5"]
+
+
+def test_a_call_that_does_not_end_is_not_waited_for() -> None:
+    over = threading.Event()
+    with pytest.raises(TimeoutError, match=r"no answer within 0\.05 s"):
+        at_once.within(over.wait, 0.05)
+    over.set()
+    assert at_once.within(lambda: 7, 30) == 7
+    with pytest.raises(KeyError, match="mine"):
+        at_once.within(lambda: dict[str, int]()["mine"], 30)
+
+
+def test_what_ends_a_thread_that_nobody_waits_for_is_kept() -> None:
+    def fail() -> None:
+        raise LookupError("no such port")
+
+    before = threading.excepthook
+    with at_once.kept_errors() as errors:
+        thread = threading.Thread(target=fail, name="port 5433")
+        thread.start()
+        thread.join()
+    assert errors == ["port 5433: LookupError: no such port"]
+    assert threading.excepthook is before

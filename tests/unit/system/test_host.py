@@ -176,12 +176,12 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, sent: signal.Sig
 
 def test_what_takes_too_long_is_ended_and_taken_down(tmp_path: Path) -> None:
     before, log = signal.getsignal(signal.SIGALRM), Log()
-    with pytest.raises(TimeIsUp), sweeping(fake_world(log, tmp_path), 0.01):
+    with pytest.raises(TimeIsUp), sweeping(fake_world(log, tmp_path), most_s=0.01):
         while True:
             signal.pause()
     assert log.words == ["sweep"]
     assert signal.getsignal(signal.SIGALRM) == before
-    with sweeping(fake_world(log, tmp_path), 3600.0):
+    with sweeping(fake_world(log, tmp_path), most_s=3600.0):
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
