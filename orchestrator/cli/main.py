@@ -27,6 +27,7 @@ from orchestrator.cli.options import (
     AcceptOption,
     CampaignArgument,
     Compared,
+    DespiteOption,
     DrainOption,
     FailOption,
     JsonOption,
@@ -109,14 +110,9 @@ def rehearse(
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
     from orchestrator.cli import rehearsal
 
-    request = Request(
-        profiles=names_in(profiles),
-        workloads=names_in(workloads),
-        scale=scale,
-        repetitions=repeats,
-        seed=seed,
-        results=results,
-    )
+    sizes = Options(scale=scale, repetitions=repeats, seed=seed, results=results)
+    named = {"profiles": names_in(profiles), "workloads": names_in(workloads)}
+    request = Request(**named, **vars(sizes))
     app.show(rehearsal.carry_out(app, request))
 
 
@@ -126,10 +122,7 @@ def resume(
     app: App,
     campaign: CampaignArgument,
     options: Measuring,
-    despite: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Go on although it differs: code, machine, …"),
-    ] = None,
+    despite: DespiteOption = None,
     fail_if_worse: FailOption = False,
     accept_inconclusive: AcceptOption = False,
 ) -> None:

@@ -92,6 +92,9 @@ DrainOption = Annotated[
     bool, Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
 OnlyShowOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
+DespiteOption = Annotated[
+    list[str] | None, Option(metavar="NAME", help="Go on although it differs: code, machine, …")
+]
 VersionOption = Annotated[bool, Option("--version", help="Says which tierbench this is.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]

@@ -1,30 +1,17 @@
 """The connection to a Docker engine: which one DOCKER_HOST, DOCKER_CONTEXT or the current context
 of `docker` names, and how it is reached. Errors of docker-py become ours, idempotent calls are
 repeated, and labels mark what is made.
-
-An engine behind ssh is reached by its socket, forwarded to one of this computer. docker-py's own
-way, `docker system dial-stdio` on the other side for each connection, cannot carry commands that
-are talked with: its socket is no socket, and needs another library. A forwarded one is, and opens
-no session for each connection. The user's own ssh is used, with its configuration, keys and known
-hosts; it never asks. The session runs `cat`, which ends, and with it the tunnel, when this program
-is gone.
 """
 
 from __future__ import annotations
 
-import atexit
 import ipaddress
 import os
-import re
-import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from docker.context import ContextAPI
@@ -35,28 +22,10 @@ from docker import DockerClient
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.docker.tunnel import tunnel_to
 from orchestrator.powers import Clock
-from orchestrator.system import at_once
-from orchestrator.system.shell import Beside, SystemShell
 
 _SSH = "ssh://"
-_SOCKET = "/var/run/docker.sock"  # unless the address has a path
-_ADDRESS = re.compile(
-    r"ssh://(?:(?P<user>[^@:/]+)@)?(?P<host>[^@:/]+)(?::(?P<port>\d+))?(?P<path>/[^:]*)?"
-)
-_UP = "tierbench: forwarded"
-_CONFIGURED_S = 10.0
-_AGAIN_S, _OPEN_S = 1.0, 60.0
-_OPTIONS = (
-    "BatchMode=yes",
-    "ConnectTimeout=20",
-    "ServerAliveInterval=15",
-    "ServerAliveCountMax=4",
-    "ExitOnForwardFailure=yes",
-    "StreamLocalBindUnlink=yes",
-    "ControlPath=none",
-    "LogLevel=ERROR",
-)
 SILENCE_S = 110  # of an answer: longer than a busy engine needs to remove what is large
 # A vanished machine is an error within half a minute, as of SQL.
 _KEEPALIVE = (
@@ -80,114 +49,6 @@ MARK = f"{LABEL}=1"
 OURS: dict[str, Any] = {"label": MARK}
 _PASSING = (502, 503, 504)  # of a proxy before the engine, or of one that is starting
 Answer = TypeVar("Answer")
-
-
-class Tunnel:
-    """A tunnel to the engine at `url`, `ssh://[user@]host[:port][/path of its socket]`, which is
-    made again if it breaks. `host` is the machine's name or address by ssh's own configuration.
-
-    UsageError for another address, UnavailableError if ssh cannot connect."""
-
-    def __init__(
-        self,
-        url: str,
-        beside: Callable[[Sequence[str]], Beside] = Beside,
-        again_s: float = _AGAIN_S,
-        open_s: float = _OPEN_S,
-    ) -> None:
-        self._url, self._at = url, _parts(url)
-        self._start_beside, self._again_s, self._open_s = beside, again_s, open_s
-        self.trouble = ""  # why it could not be made again, at the last attempt
-        self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
-        self.socket = self._folder / "docker.sock"
-        self._closing = threading.Event()
-        try:
-            self.host = self._configured_host()
-            self._beside = self._opened()
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
-        self._keeper = threading.Thread(target=self._keep, name="ssh tunnel", daemon=True)
-        self._keeper.start()
-
-    def close(self) -> None:
-        self._closing.set()
-        self._beside.close()
-        self._keeper.join(timeout=5)
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _command(self, *options: str) -> list[str]:
-        port = ["-p", self._at["port"]] if self._at["port"] else []
-        user = ["-l", self._at["user"]] if self._at["user"] else []
-        return ["ssh", *options, *port, *user, "--", self._at["host"]]
-
-    def _configured_host(self) -> str:
-        done = SystemShell().run(self._command("-G"), timeout_s=_CONFIGURED_S)
-        pairs = dict(line.partition(" ")[::2] for line in done.out.splitlines())
-        return pairs.get("hostname") or self._at["host"]
-
-    def _opened(self) -> Beside:
-        options = [part for option in _OPTIONS for part in ("-o", option)]
-        forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
-        says = f"echo '{_UP}' && exec cat"
-        beside = self._start_beside([*self._command("-T", *options, "-L", forward), says])
-        said: list[str] = []
-
-        def is_up() -> bool:
-            for line in beside.lines():
-                if line == _UP:
-                    return True
-                said.append(line)
-            return False
-
-        try:
-            if at_once.within(is_up, self._open_s):
-                return beside
-        except TimeoutError as error:
-            said.append(str(error))
-        beside.close()
-        raise UnavailableError(
-            f"{self._url}: ssh does not connect: {' '.join(said[-3:]) or 'it says nothing'}",
-            advice=f"`{' '.join(self._command('-o', 'BatchMode=yes'))} docker version` must work "
-            "without a question: a key that needs no passphrase or is in an agent, a known host",
-        )
-
-    def _keep(self) -> None:
-        """Opens the tunnel again when it breaks: its loss then costs no more than one run. No
-        error ends that, also not one of a machine that makes no process for a moment."""
-        while not self._closing.is_set():
-            with suppress(Exception):
-                for _ in self._beside.lines():
-                    pass
-            while not self._closing.wait(self._again_s):
-                try:
-                    self._beside = self._opened()
-                    self.trouble = ""
-                    break
-                except Exception as error:
-                    self.trouble = f"the tunnel cannot be made again: {error}"
-        self._beside.close()
-        with suppress(ValueError):  # they are closed if it was being read
-            for _ in self._beside.lines():
-                pass
-
-
-def _parts(url: str) -> dict[str, str]:
-    match = _ADDRESS.fullmatch(url)
-    if match is None:
-        raise UsageError(
-            f"{url} is no address of an engine behind ssh",
-            advice="write ssh://[user@]host[:port], and a path if its socket is elsewhere",
-        )
-    return match.groupdict(default="")
-
-
-@cache
-def tunnel_to(url: str) -> Tunnel:
-    """The one tunnel to this address, which stays until the program ends."""
-    tunnel = Tunnel(url)
-    atexit.register(tunnel.close)
-    return tunnel
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,9 @@ from orchestrator.platforms.common import agent, commands, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.commands import Chunk, LineConversation
 from orchestrator.platforms.docker import connection, containers, images
-from orchestrator.platforms.docker.connection import Engine, Tunnel
+from orchestrator.platforms.docker.connection import Engine
 from orchestrator.platforms.docker.containers import DockerContainer
+from orchestrator.platforms.docker.tunnel import Tunnel
 from orchestrator.platforms.kubernetes import connection as cluster
 from orchestrator.platforms.kubernetes import pod
 from orchestrator.system import http_client, sql
@@ -41,7 +42,7 @@ _LIMITS_S = {
     "a WebSocket": cluster._READ_S,
     "files of a pod": pod._SILENCE_S,
     "what is sent": commands.SEND_S,
-    "ssh": connection._OPEN_S,
+    "ssh": tunnel._OPEN_S,
     "a database": sql._CONNECT_S,
     "a public page": http_client.PUBLIC_TIMEOUT_S + http_client._GRACE_S,
     "a question to an agent": agent.ANSWER_S,

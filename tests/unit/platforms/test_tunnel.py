@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.platforms.docker import connection
-from orchestrator.platforms.docker.connection import Tunnel
+from orchestrator.platforms.docker.tunnel import Tunnel
 from orchestrator.system.shell import Beside
 
 SSH = """#!/bin/sh
