@@ -111,8 +111,8 @@ def rehearse(
     from orchestrator.cli import rehearsal
 
     sizes = Options(scale=scale, repetitions=repeats, seed=seed, results=results)
-    named = {"profiles": names_in(profiles), "workloads": names_in(workloads)}
-    request = Request(**named, **vars(sizes))
+    tiers, loads = names_in(profiles), names_in(workloads)
+    request = Request(profiles=tiers, workloads=loads, **vars(sizes))
     app.show(rehearsal.carry_out(app, request))
 
 

@@ -22,7 +22,7 @@ from orchestrator.model import Tls
 from orchestrator.platforms.common import agent, commands, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.commands import Chunk, LineConversation
-from orchestrator.platforms.docker import connection, containers, images
+from orchestrator.platforms.docker import connection, containers, images, tunnel
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.tunnel import Tunnel
