@@ -147,11 +147,14 @@ def test_thirty_things_on_a_cluster_stay(cluster: FakeCluster) -> None:
 def test_the_credentials_expire_in_a_campaign(cluster: FakeCluster) -> None:
     """It is told what to do, and what it cannot remove then goes with the next campaign."""
     platform = KubernetesPlatform(SystemClock())
-    with pytest.raises(UnavailableError, match="Unauthorized"):
-        with platform.guard.held(), platform.running(pod("node-1")):
-            for method in ("GET", "POST", "PUT", "DELETE", "PATCH"):
-                cluster.refusals[method, ""] = (401, "Unauthorized")
-            platform.sweep()
+    with (
+        pytest.raises(UnavailableError, match="Unauthorized"),
+        platform.guard.held(),
+        platform.running(pod("node-1")),
+    ):
+        for method in ("GET", "POST", "PUT", "DELETE", "PATCH"):
+            cluster.refusals[method, ""] = (401, "Unauthorized")
+        platform.sweep()
     cluster.refusals.clear()
     for path in [path for path in cluster.things if path.endswith("/leases/tierbench-campaign")]:
         del cluster.things[path]  # as its owner does, or minutes do
