@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.docker]
 
 
 @pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 7))]
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 14))]
 )
 def test_a_campaign_that_is_hit_is_gone_on_with(seed: int, tmp_path: Path) -> None:
     outcome = soak.tried(seed, tmp_path, 1)

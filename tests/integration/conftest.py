@@ -78,15 +78,18 @@ def world(engine: DockerPlatform) -> World:
     return make_world(engine)
 
 
-def leftovers() -> list[str]:
-    """Everything of ours that still exists: containers, networks, volumes, loops, mounts."""
+def leftovers(**environment: str) -> list[str]:
+    """Everything of ours that still exists: containers, networks and volumes of the engine that
+    `environment` names; loops, mounts."""
     found: list[str] = []
     for kind, command in (
         ("container", ["docker", "ps", "-aq", "--filter", "label=tierbench"]),
         ("network", ["docker", "network", "ls", "-q", "--filter", "label=tierbench"]),
         ("volume", ["docker", "volume", "ls", "-q", "--filter", "label=tierbench"]),
     ):
-        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            command, capture_output=True, text=True, check=True, env={**os.environ, **environment}
+        ).stdout
         found += [f"{kind} {name}" for name in listed.split()]
     loops = subprocess.run(
         ["losetup", "-l", "-n", "-O", "NAME,BACK-FILE"], capture_output=True, text=True, check=True

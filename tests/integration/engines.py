@@ -15,7 +15,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography import x509
@@ -38,6 +38,8 @@ class RemoteEngine:
     certificates: Path
     socket: Path
     inside: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     from_there = f"{_SUBNET}.1"  # the address of this computer
 
@@ -49,6 +51,23 @@ class RemoteEngine:
             "DOCKER_TLS_VERIFY": "1",
             "DOCKER_CERT_PATH": str(self.certificates),
         }
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        return self.started[-1]
+
+    def start(self) -> None:
+        """Starts dockerd, and waits until it answers."""
+        file = self.socket.parent / "log"
+        with file.open("a") as log:
+            command = [*self.inside, "dockerd", *self.options]
+            self.started.append(subprocess.Popen(command, stdout=log, stderr=log))
+        _await(self, self.process, file)
+
+    def kill(self) -> None:
+        """As by SIGKILL: its containers stay as they are."""
+        self.process.kill()
+        self.process.wait(timeout=10)
 
     def docker(self, *arguments: str) -> str:
         return _run(["docker", *arguments], {**os.environ, **self.environment})
@@ -118,21 +137,20 @@ def _engine(
     _run([*inside, "ip", "address", "add", f"{address}/24", "dev", "eth0"])
     for device in ("lo", "eth0"):
         _run([*inside, "ip", "link", "set", device, "up"])
-    engine = RemoteEngine(address, certificates, folder / "docker.sock", inside)
-    options = [
+    socket = folder / "docker.sock"
+    options = (
         *("--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")),
         *("--pidfile", str(folder / "pid"), "--host", f"tcp://{address}:{PORT}"),
-        *("--host", f"unix://{engine.socket}"),
+        *("--host", f"unix://{socket}"),
         *("--iptables=false", "--ip6tables=false", "--ip-masq=false", "--tlsverify"),
         *("--tlscacert", str(certificates / "ca.pem")),
         *("--tlscert", str(certificates / "server.pem")),
         *("--tlskey", str(certificates / "server-key.pem")),
-    ]
+    )
+    engine = RemoteEngine(address, certificates, socket, inside, options)
     down.callback(_unmount, folder)
-    log = down.enter_context((folder / "log").open("w"))
-    process = subprocess.Popen([*inside, "dockerd", *options], stdout=log, stderr=log)
-    down.callback(end, process)
-    _await(engine, process, folder / "log")
+    down.callback(lambda: end(engine.process))
+    engine.start()
     return engine
 
 
