@@ -135,9 +135,9 @@ def test_thirty_things_on_a_cluster_stay(cluster: FakeCluster) -> None:
             dead = space.ours(f"dead{number:02}")
             left = manifests.lease("tierbench-campaign", dead, {}, 0.0, 1)
             cluster.made("/apis/coordination.k8s.io/v1/namespaces/default/leases", left)
-            name = {"name": space.namespace_of(f"dead{number:02}"), "labels": dead}
-            cluster.made("/api/v1/namespaces", {"metadata": name})
-            cluster.made("/api/v1/persistentvolumes", {"metadata": name})
+            named = {"name": space.namespace_of(f"dead{number:02}"), "labels": dead}
+            cluster.made("/api/v1/namespaces", {"metadata": named})
+            cluster.made("/api/v1/persistentvolumes", {"metadata": named})
         KubernetesPlatform(SystemClock()).sweep()  # what `clean --yes` calls, before its agents
     # What was in a namespace goes with it, by the cluster's controllers: none plays here.
     assert {path: cluster.things[path] for path in others} == others
