@@ -1,6 +1,6 @@
 """Thirty things of others, whose names and labels are like ours, beside twenty campaigns of which
-every other one is killed, and `clean --yes`: none is changed. Without Docker here; on a real engine
-`make soak` plants some beside each of its campaigns."""
+every other one leaves what a killed one does: none is changed. Without Docker: on an engine and in
+folders `clean --yes` is called too, on a cluster only the sweep."""
 
 from __future__ import annotations
 
