@@ -111,7 +111,7 @@ def small(what: str) -> Place:
 
     @contextmanager
     def place(folder: Path) -> Iterator[Scene]:
-        size = 3 * 2**30 if what in ("cache", "tier") else {"results": 2**30}.get(what, 64 * 2**20)
+        size = 3 * 2**30 if what in ("cache", "tier") else 2**30  # of which 512 MiB must be free
         image = made(folder / "image", "ext4", size)
         with mounted_at(folder / "small", str(image), "loop") as disk:
             scene = Scene(folder, disk / "results" if what == "results" else folder / "results")

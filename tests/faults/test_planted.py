@@ -1,6 +1,6 @@
 """Thirty things of others, whose names and labels are like ours, beside twenty campaigns of which
-every other one is killed, and `clean --yes`: none is changed. Without Docker here; on a real engine
-`make soak` plants some beside each of its campaigns."""
+every other one leaves what a killed one does: none is changed. Without Docker: on an engine and in
+folders `clean --yes` is called too, on a cluster only the sweep."""
 
 from __future__ import annotations
 
@@ -135,9 +135,9 @@ def test_thirty_things_on_a_cluster_stay(cluster: FakeCluster) -> None:
             dead = space.ours(f"dead{number:02}")
             left = manifests.lease("tierbench-campaign", dead, {}, 0.0, 1)
             cluster.made("/apis/coordination.k8s.io/v1/namespaces/default/leases", left)
-            name = {"name": space.namespace_of(f"dead{number:02}"), "labels": dead}
-            cluster.made("/api/v1/namespaces", {"metadata": name})
-            cluster.made("/api/v1/persistentvolumes", {"metadata": name})
+            named = {"name": space.namespace_of(f"dead{number:02}"), "labels": dead}
+            cluster.made("/api/v1/namespaces", {"metadata": named})
+            cluster.made("/api/v1/persistentvolumes", {"metadata": named})
         KubernetesPlatform(SystemClock()).sweep()  # what `clean --yes` calls, before its agents
     # What was in a namespace goes with it, by the cluster's controllers: none plays here.
     assert {path: cluster.things[path] for path in others} == others
