@@ -43,6 +43,7 @@ def ended(state: Callable[[], str]) -> bool:
     return wait_until(lambda: state() != "running", deadline_s=WITHIN_S, clock=SystemClock())
 
 
+@pytest.mark.slow
 def test_a_database_lives_while_it_is_told_and_then_ends(engine: DockerPlatform) -> None:
     own_images.need(ROOT, "postgres", engine)
     signs, clock = SignsOfLife(engine._engine, RENT_S), SystemClock()
@@ -55,6 +56,7 @@ def test_a_database_lives_while_it_is_told_and_then_ends(engine: DockerPlatform)
         assert ended(container.state)
 
 
+@pytest.mark.slow
 def test_what_does_not_heed_a_signal_ends_too(engine: DockerPlatform) -> None:
     with (
         engine.running(deaf()) as container,
