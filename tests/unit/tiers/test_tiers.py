@@ -5,6 +5,8 @@ figures become verdicts. Real devices: tests/integration/test_tiers.py.
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,26 @@ def test_a_kernel_without_fuse(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match="needs /dev/fuse") as refused:
         disk_server.need_kernel(wanted, [LocalMachine(tmp_path)])
     assert "modprobe fuse" in refused.value.advice
+
+
+class Alone(LocalMachine):
+    """Answers one question at a time, as an agent that is being started."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._asking = threading.Lock()
+
+    def exists(self, path: str) -> bool:
+        if not self._asking.acquire(blocking=False):
+            raise OSError("another question is not answered yet")
+        time.sleep(0.05)
+        self._asking.release()
+        return True
+
+
+def test_a_machine_is_asked_for_one_device_after_the_other(tmp_path: Path) -> None:
+    wanted = (("/dev/loop-control", "loop"), ("/dev/fuse", "fuse"))
+    disk_server.need_kernel(wanted, [Alone(tmp_path), Alone(tmp_path)])
 
 
 def test_change_asks_sets_and_reads_back() -> None:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -51,23 +50,24 @@ def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine])
     """UnavailableError if a machine lacks one of `devices`; each is given with its kernel
     module."""
 
-    def look(on: tuple[Machine, tuple[str, str]]) -> None:
-        machine, (device, module) = on
-        try:
-            is_there = machine.exists(device)
-        except OSError as error:
-            raise UnavailableError(
-                f"this tier needs {device}, which cannot be looked for on {machine.name}: {error}",
-                advice="start this program on the machine that runs the containers, or use a "
-                "profile with `enforcement: none`",
-            ) from error
-        if not is_there:
-            raise UnavailableError(
-                f"this tier needs {device}, which the kernel of {machine.name} does not offer",
-                advice=f"`modprobe {module}` there, or use a profile with `enforcement: none`",
-            )
+    def look(machine: Machine) -> None:
+        for device, module in devices:  # one after the other: its agent may just be starting
+            try:
+                is_there = machine.exists(device)
+            except OSError as error:
+                what = f"this tier needs {device}, which cannot be looked for on {machine.name}"
+                raise UnavailableError(
+                    f"{what}: {error}",
+                    advice="start this program on the machine that runs the containers, or use a "
+                    "profile with `enforcement: none`",
+                ) from error
+            if not is_there:
+                raise UnavailableError(
+                    f"this tier needs {device}, which the kernel of {machine.name} does not offer",
+                    advice=f"`modprobe {module}` there, or use a profile with `enforcement: none`",
+                )
 
-    at_once.each(look, product(machines, devices))
+    at_once.each(look, machines)
 
 
 def create(file: Path, size_bytes: int, world: World) -> None:
