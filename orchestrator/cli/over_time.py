@@ -97,7 +97,7 @@ def _trend(
 
     sound = [entry for entry in entries if not entry.fault]
     campaigns = [store.load(results / entry.folder, tables=False) for entry in sound]
-    found = trend(campaigns, profile, workload, across)
+    found = trend(campaigns, profile, workload, {"machines"} if across else ())
     if found is None:
         raise UsageError(
             f"no campaign has finished runs of {profile} × {workload} with a rate",
@@ -130,6 +130,9 @@ def compare_results(
     fail_if_worse: FailOption = False,
     accept_inconclusive: AcceptOption = False,
     across_machines: AcrossOption = False,
+    across_tiers: Annotated[
+        bool, Option("--across-tiers", help="The profile's disk was changed between them.")
+    ] = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
     as_markdown: Annotated[bool, Option("--markdown", help="Print the table as Markdown.")] = False,
@@ -146,7 +149,9 @@ def compare_results(
         store.load(stored_campaigns.resolve(results, one), tables=False) for one in (a, b)
     )
     history = _others(results, (before.name, after.name))
-    made = over_time.compare(before, after, margin, across_machines, p99_margin, history)
+    across = {"machines": across_machines, "tiers": across_tiers}
+    allowed = {name for name, may_differ in across.items() if may_differ}
+    made = over_time.compare(before, after, margin, allowed, p99_margin, history)
     if not made.deltas:
         raise UsageError(
             f"{before.name} and {after.name} have no tier and workload in common whose "

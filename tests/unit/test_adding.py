@@ -251,7 +251,7 @@ def test_the_documented_tier_is_a_profile() -> None:
 
 
 def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> None:
-    (text,) = examples("MACHINES.md", "Three machines with a disk each")
+    text, _ = examples("recipes/three-machines.md", "On the fourth")
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     rows = project_files.catalog(ROOT)
     profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
