@@ -9,6 +9,7 @@ from orchestrator.databases.none import NoDatabase
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
+from orchestrator.keys.strict_yaml import unknown
 from orchestrator.model import Note
 from orchestrator.parts import AUTO, Database
 
@@ -61,4 +62,4 @@ def choose(name: str, proven: Callable[[], str] = lambda: "", failure: str = "")
         raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
     if name in databases():
         return Choice(name)
-    raise UsageError(f"unknown database {name!r}; known: {AUTO}, {', '.join(databases())}")
+    raise UsageError(unknown("database", name, (AUTO, *databases())))

@@ -191,7 +191,7 @@ def _find(folder: Path, kind: str, name: str) -> Path:
     file = folder / f"{name}.yaml"
     if not file.is_file():
         raise UsageError(
-            f"unknown {kind} {name!r}; known: {', '.join(names(folder)) or 'none'}",
+            strict_yaml.unknown(kind, name, names(folder)),
             advice="`tierbench list` shows what there is",
         )
     return file
