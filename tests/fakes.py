@@ -121,6 +121,9 @@ class FakeImages:
         self.here |= {tag: self._registry[tag]} if tag in self._registry else {}
         return tag in self.here
 
+    def push(self, tag: str, registry: str) -> None:
+        self._asked.append(("push", tag, registry))
+
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         files = sorted(file.name for file in Path(folder).iterdir())
         self._asked.append(("build", tag, *files))
