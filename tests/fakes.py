@@ -216,13 +216,14 @@ class FakePlatform:
         *,
         images: Collection[str] = (),
         registry: Collection[str] = (),
+        machine: Machine | None = None,
         answer: Answer = lambda _container, _argv: "",
     ) -> None:
         self._log, self.answer = log or Log(), answer
         self.asked: list[tuple[Any, ...]] = []
         self.images = FakeImages(images, registry, self.asked)
         self.guard = FakeGuard()
-        self._here = LocalMachine()
+        self._here = machine or LocalMachine()
         self.specs: dict[str, ContainerSpec] = {}
         self.environments: list[dict[str, str]] = []  # one for each `exec`
         self.stood: dict[str, ContainerEntry] = {}
