@@ -85,7 +85,7 @@ def test_the_table_has_each_container_and_no_other(specs: Mapping[str, Container
 
 @pytest.mark.parametrize("name", ROWS)
 def test_capabilities_and_network_on_an_engine(
-    name: str, specs: Mapping[str, ContainerSpec], monkeypatch: pytest.MonkeyPatch
+    name: str, specs: Mapping[str, ContainerSpec]
 ) -> None:
     host = asked_of_an_engine(specs[name])
     capabilities = "the engine's"

@@ -103,7 +103,7 @@ def test_no_tick_asks_an_engine_or_starts_threads_for_one() -> None:
         for _ in range(3):
             read_once(nodes, collectors(told), readings, FakeClock())
     finally:
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     assert asked == started == []
     assert {"host-vm1", "host-vm2"} <= {sample.node for sample in readings.samples()}
     assert len(engines) == 3

@@ -29,16 +29,12 @@ def spec(name: str, **more: object) -> ContainerSpec:
     return ContainerSpec(name, "debian:trixie-slim", ("infinity",), "database", **given)  # type: ignore[arg-type]
 
 
-def test_each_right_that_is_looked_for_is_used(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_right_that_is_looked_for_is_used(cluster: FakeCluster) -> None:
     all_of_a_campaign(cluster)
     assert sorted(rights_of_doctor() - cluster.rights()) == []
 
 
-def test_in_a_given_namespace_rights_are_needed_there_alone(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_given_namespace_rights_are_needed_there_alone(cluster: FakeCluster) -> None:
     """But for what is in no namespace."""
     given(cluster)
     all_of_a_campaign(cluster, namespace=GIVEN)
@@ -47,9 +43,7 @@ def test_in_a_given_namespace_rights_are_needed_there_alone(
     assert sorted(placed_rights_of_doctor(GIVEN) ^ asked) == []
 
 
-def test_a_given_namespace_and_what_others_have_in_it_stay(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_given_namespace_and_what_others_have_in_it_stay(cluster: FakeCluster) -> None:
     """Also a service and a claim without a label, and things of a live campaign that has another
     namespace."""
     given(cluster)
