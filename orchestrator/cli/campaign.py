@@ -302,7 +302,7 @@ def first_run(
         spec, platform, placing = _of_profile(profile, version), profile.platform, profile.placing
     with app.at_work(platform, placing) as world:
         image.obtain(spec, world.platform)
-        findings = checklist.first_run(spec, world)
+        findings = app.first_run(spec, world)
         yield from checklist.kept(findings, spec, world.platform, world, results)
 
 

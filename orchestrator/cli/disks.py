@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -73,7 +72,7 @@ def up(
     with app.alone(world.platform):  # it would disturb a campaign
         node_places.require_here("`disk up` mounts a disk", world)
         emulated.EmulatedTier().check(limits, world)
-        host.sign(app.cache)
+        host.sign(app.cache, app.machine)
         wanted = standing.prepared(
             name or at.name, at, limits.title, size_bytes, default_bytes, data, world
         )
@@ -116,7 +115,7 @@ def down(
             app.out.print(line, highlight=False, soft_wrap=True)
         return
     if not keep_data and not yes:
-        _confirm([standing_disks.with_size(one.disk) for one in disks if one.disk.own_image])
+        _confirm(app, [standing_disks.with_size(one.disk) for one in disks if one.disk.own_image])
     stayed: list[TierbenchError] = []
     for known in disks:
         try:
@@ -233,16 +232,17 @@ def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
     return size_bytes
 
 
-def _confirm(lost: list[str]) -> None:
+def _confirm(app: App, lost: list[str]) -> None:
     """Asks before the data of these disks are removed. UsageError if nobody can be asked."""
-    if lost and not sys.stdin.isatty():
+    if lost and not app.stdin.isatty():
         raise UsageError(
             f"the data of {', '.join(lost)} would be removed, and nobody can be asked here",
             advice="say --yes, or --keep-data",
         )
     if lost:
-        text = f"The data of {', '.join(lost)} will be removed (--keep-data keeps them). Go on?"
-        typer.confirm(text, abort=True)
+        app.confirm(
+            f"The data of {', '.join(lost)} will be removed (--keep-data keeps them). Go on?"
+        )
 
 
 def _require_root(verb: str, app: App) -> None:

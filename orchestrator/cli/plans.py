@@ -111,7 +111,7 @@ def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):
         if request.database != workloads[0].database:
-            choose(request.database)  # UsageError for one that is not known
+            choose(request.database, app.parts(None).databases)  # UsageError for an unknown one
         alone = plan_notes.of_disks_alone(found, workloads)
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
@@ -253,7 +253,8 @@ def _with_databases(
     for profile in fitted:
         cluster = profile.cluster
         database = cluster.database if request.database == AUTO else request.database
-        choice = choose(database, partial(_proven, cluster, connected, app.cache), failure)
+        proven = partial(_proven, cluster, connected, app.cache)
+        choice = choose(database, app.parts(None).databases, proven, failure)
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     for profile in bound:

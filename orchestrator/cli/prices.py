@@ -57,7 +57,7 @@ def update(
     (service, ask), rows = services[provider], project_files.catalog(app.root)
     region = region or service.REGION
     app.progress.step(f"asking {service.SOURCE}")
-    found = ask(region, currency, rows)
+    found = ask(region, currency, rows, app.price_services.get(provider, service.URL))
     if not found:
         raise UnavailableError(
             f"the price service knows no disk of {region} in {currency}",
@@ -76,42 +76,45 @@ def update(
     app.out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
 
 
-def _azure(region: str, currency: str, rows: Catalog, get: Get | None = None) -> Components:
+def _azure(
+    region: str, currency: str, rows: Catalog, url: str, get: Get | None = None
+) -> Components:
     from orchestrator.tier_catalog import azure_prices
 
     questions = azure_prices.questions(region, currency)
-    items = [item for asked in questions for item in pages(asked, get)]
+    items = [item for asked in questions for item in pages(asked, url, get)]
     try:
         return azure_prices.components(items, rows)
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         raise _unanswered("Azure", error) from error
 
 
-def _aws(region: str, currency: str, rows: Catalog) -> Components:
+def _aws(region: str, currency: str, rows: Catalog, url: str) -> Components:
     from orchestrator.system import http_client
     from orchestrator.tier_catalog import aws_prices
 
     try:
-        lines = http_client.public_lines(f"{aws_prices.URL}/{region}/index.csv")
+        lines = http_client.public_lines(f"{url}/{region}/index.csv")
         return aws_prices.components(lines, currency, rows)
     except (OSError, ValueError) as error:
         raise _unanswered("AWS", error) from error
 
 
-def pages(question: Mapping[str, str], get: Get | None = None) -> Iterator[Mapping[str, Any]]:
+def pages(
+    question: Mapping[str, str], url: str, get: Get | None = None
+) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. UnavailableError if the service does not answer."""
     from orchestrator.system import http_client
-    from orchestrator.tier_catalog import azure_prices
 
     get = get or http_client.get_public_json
     try:
-        answer = get(azure_prices.URL, question)
+        answer = get(url, question)
         for _ in range(MAX_PAGES):
             yield from answer["Items"]
             further = str(answer.get("NextPageLink") or "")
             if not further:
                 return
-            if not further.startswith(azure_prices.URL):
+            if not further.startswith(url):
                 raise OSError(f"its next page is elsewhere: {further}")
             answer = get(further)
         raise OSError(f"more than {MAX_PAGES} pages")

@@ -26,10 +26,10 @@ PARTS = "machines"
 _OWNER = ".owner"  # a link: it has its content as soon as it is there, on NFS too
 
 
-def part_of(cache: Path) -> Path:
-    """What this machine has of a cache folder: all of it, unless another has signed it first, as in
-    a home on NFS; then a folder of its own in it. Nothing is made."""
-    return cache if owner_of(cache) in ("", name()) else cache / PARTS / name()
+def part_of(cache: Path, machine: str) -> Path:
+    """What a machine has of a cache folder: all of it, unless another has signed it first, as in a
+    home on NFS; then a folder of its own in it. Nothing is made."""
+    return cache if owner_of(cache) in ("", machine) else cache / PARTS / machine
 
 
 def owner_of(cache: Path) -> str:
@@ -39,12 +39,12 @@ def owner_of(cache: Path) -> str:
     return ""
 
 
-def sign(cache: Path) -> None:
-    """Makes a cache folder this machine's. UnavailableError if another was faster."""
+def sign(cache: Path, machine: str) -> None:
+    """Makes a cache folder the machine's. UnavailableError if another was faster."""
     cache.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(OSError):  # where there are no links nobody owns it
-        (cache / _OWNER).symlink_to(name())
-    if (owner := owner_of(cache)) not in ("", name()):
+        (cache / _OWNER).symlink_to(machine)
+    if (owner := owner_of(cache)) not in ("", machine):
         raise UnavailableError(
             f"the cache {cache} belongs to {owner} since this moment",
             advice="start again: this machine then has a part of its own in it",

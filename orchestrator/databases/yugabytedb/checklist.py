@@ -108,6 +108,7 @@ def first_run(
     world: World,
     connect: Connect = sql.session,
     database: YugabyteDB | None = None,
+    facts: Sequence[Fact] = FACTS,
 ) -> Iterator[CheckedFact]:
     """Yields each finding as it is made. UnavailableError if the image is not here, or if a node's
     disk would not outlast the node.
@@ -145,7 +146,7 @@ def first_run(
                     world.progress.step(f"checking: {fact.claim}")
                     yield finding(fact, Probe(cluster, connect, world, release))
 
-        yield from looked_at(cluster_spec, names, False, START, *FACTS, SETTLE)
+        yield from looked_at(cluster_spec, names, False, START, *facts, SETTLE)
         for fact in (COLD_COPY, SECOND_COPY):
             world.progress.step("starting again from the same disks")
             yield from looked_at(cluster_spec, names, True, fact)

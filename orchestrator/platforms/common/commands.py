@@ -102,12 +102,12 @@ class LineConversation:
         self._streams, self._doing, self._clock = streams, doing, clock
         self._output = Output(streams, _KEPT)
         self._lines: deque[str] = deque()
-        self._open = True
+        self._open, self.send_s = True, SEND_S
 
     def send(self, line: str) -> None:
         data = f"{line}\n".encode()
         try:
-            at_once.within(lambda: self._streams.send(data), SEND_S)
+            at_once.within(lambda: self._streams.send(data), self.send_s)
         except OSError as error:
             what = f"{self._doing}: it takes no line: {error}"
             raise RunError(what, evidence=self._output.tail()) from error

@@ -18,7 +18,7 @@ from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker.campaigns import Leftovers
-from orchestrator.platforms.docker.connection import SILENCE_S, Engine
+from orchestrator.platforms.docker.connection import Engine
 from orchestrator.powers import Completed, Container, Machine
 from orchestrator.system import at_once
 
@@ -137,7 +137,7 @@ class DockerContainer:
                 content.truncate()
                 archive = self.engine.client.api.get_archive(self.name, folder)[0]
                 try:  # docker-py takes away the limit of this stream
-                    for piece in at_once.pieces(archive, SILENCE_S):
+                    for piece in at_once.pieces(archive, self.engine.silence_s):
                         content.write(piece)
                 except TimeoutError as error:
                     raise TimeoutError(f"{error}, after {content.tell():,} bytes") from error

@@ -18,6 +18,7 @@ from typing import Any
 from docker.errors import APIError, DockerException
 from docker.types import Ulimit
 
+import docker
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
@@ -25,7 +26,7 @@ from orchestrator.platforms.common.lifecycle import rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
-from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
+from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, ClientOf, Engine
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
@@ -55,11 +56,17 @@ class DockerPlatform:
     name = "docker"
 
     def __init__(
-        self, clock: Clock, address: str | None = None, campaign: str = "", known_as: str = ""
+        self,
+        clock: Clock,
+        address: str | None = None,
+        campaign: str = "",
+        known_as: str = "",
+        client_of: ClientOf = docker.from_env,
     ) -> None:
         self.known_as = known_as
         self._clock, self._rights = clock, limits.Rights()
-        self._engine = Engine(clock, address, campaign or secrets.token_hex(3), known_as)
+        campaign = campaign or secrets.token_hex(3)
+        self._engine = Engine(clock, address, campaign, known_as, client_of)
         self._client, self.reach = self._engine.client, self._engine.reach
         self._signs = SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)

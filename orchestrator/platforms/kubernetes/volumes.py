@@ -37,12 +37,13 @@ _SNAPSHOT_GROUP = f"apis/{SNAPSHOTS}/v1"
 # Of a volume without a declared device: what a tier without limits gets where there is a class.
 _UNDECLARED_SIZE_BYTES = 16 * 2**30
 _UNMOUNTED_S = 60.0
-_BINDING_S = 20.0
 
 
 class Volumes:
     """Networks, volumes, and the `Claims` power. `claims`: volume → the claim by which pods use it;
     the volumes that have none end with their pods."""
+
+    binding_s = 20.0
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class Volumes:
         def reached() -> bool:
             return (self._api.get(path).get("status") or {}).get("phase") == phase
 
-        wait_until(reached, deadline_s=_BINDING_S, clock=self._clock, every_s=0.05)
+        wait_until(reached, deadline_s=self.binding_s, clock=self._clock, every_s=0.05)
 
     def _await_unmounted(self, device: str, placement: str) -> None:
         """The kubelet unmounts a device a moment after its last pod is gone: what is still to be
