@@ -23,7 +23,7 @@ from typing import Any
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
 from orchestrator.parts import GoesOnLoading, LoadGenerator, NodesData, Parts, Rented, Restorable
-from orchestrator.planning import durations, paces
+from orchestrator.planning import durations
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import Promises
 from orchestrator.powers import World
@@ -199,8 +199,8 @@ def _load(
     known: dict[str, Any] = {**identity, "addresses": network.addresses, **times, "facts": facts}
     files.write_json(folder / DATASET, known)
     if not before.resumed:
-        what = paces.load_of(workload)
-        name = paces.kept_as(what, profile.tier, world.platform.name, spec)
+        what = durations.load_of(workload)
+        name = durations.kept_as(what, profile.tier, world.platform.name, spec)
         observed.note(name, load_s, world, durations.data_bytes(workload))
     parameters = dict(workload.dataset.parameters)
     world.progress.note(f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs")

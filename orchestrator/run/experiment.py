@@ -28,7 +28,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Doubt, Node, Plan
 from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
-from orchestrator.planning import disk_matrix, durations, paces
+from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed, recording, status, window
@@ -115,13 +115,13 @@ def _learn(here: RunContext, took_s: float) -> None:
     windows_s = sum(one.duration_s for one in draft.phases if one.name in ("warm-up", "measure"))
     around_s = took_s - windows_s - sum(draft.spent.values())
     restored = durations.restored_bytes(profile, here.workload)
-    load = paces.load_of(here.workload)
+    load = durations.load_of(here.workload)
     for what, spent_s, amount in (
-        (paces.AROUND_RUN, around_s, 1.0),
-        (paces.RESTORE, draft.spent.get(paces.RESTORE, 0.0), restored),
+        (durations.AROUND_RUN, around_s, 1.0),
+        (durations.RESTORE, draft.spent.get(durations.RESTORE, 0.0), restored),
         (load, draft.spent.get(load, 0.0), durations.data_bytes(here.workload)),
     ):
-        name = paces.kept_as(what, profile.tier, here.world.platform.name, profile.cluster)
+        name = durations.kept_as(what, profile.tier, here.world.platform.name, profile.cluster)
         observed.note(name, spent_s, here.world, amount)
 
 
@@ -132,7 +132,7 @@ def carry_out(here: RunContext) -> None:
     with here.spending("data set"):
         snapshots = datasets.ensure(profile, here.workload, here.plan.seed, here.parts, world)
     here.begin_phase("prepare")
-    with here.spending(paces.GATES):
+    with here.spending(durations.GATES):
         draft.gate = here.gates.of(profile.tier)
         require_passed(draft.gate)
     count = profile.cluster.clients
@@ -169,7 +169,7 @@ def _started(
     with ExitStack() as up:
 
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
-            with here.spending(paces.RESTORE) if copies else nullcontext():
+            with here.spending(durations.RESTORE) if copies else nullcontext():
                 world.progress.step(f"attaching {tier.title}")
                 data = NodesData(sizes, copies or ())
                 disks = up.enter_context(here.mechanism.attached(tier, data, world))
@@ -247,7 +247,7 @@ def _sampled(
 
 def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
     here.begin_phase("load")
-    with here.spending(paces.load_of(here.workload)):
+    with here.spending(durations.load_of(here.workload)):
         here.world.progress.step(f"loading {here.workload.dataset.family}")
         here.generator.load(here.workload, cluster, client, here.world)
         here.database.settle(cluster, here.world)

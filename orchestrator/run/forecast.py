@@ -65,10 +65,10 @@ class Forecast:
 
 
 def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
-    """`world` has a platform that is not asked (`platforms.unasked`)."""
+    """`world` has a platform that is not asked."""
     runs = Counter(run.workload for run in plan.runs)
-    cells = [CellTime(load.name, run_s(load), runs[load.name]) for load in plan.workloads]
-    found = loads(plan, parts, world)
+    cells = tuple(CellTime(load.name, run_s(load), runs[load.name]) for load in plan.workloads)
+    data_sets = loads(plan, parts, world)
     passed: list[str] = []
     problems: dict[str, TierbenchError] = {}  # of several tiers alike, once
     unchecked: list[str] = []
@@ -81,10 +81,10 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         except (UsageError, UnavailableError) as error:
             problems[f"{error.what} {getattr(error, 'mistakes', '')}"] = error
     return Forecast(
-        cells=tuple(cells),
-        steps=durations.steps(plan, found, observed.learnt(world.cache)),
+        cells=cells,
+        steps=durations.steps(plan, data_sets, observed.learnt(world.cache)),
         later=tuple(_later(plan, cells)),
-        loads=found,
+        loads=data_sets,
         needs=tuple(_needs(plan, parts, world)),
         costs=tuple(map(_cost, plan.profiles)),
         rented=rented(plan),

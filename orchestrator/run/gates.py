@@ -21,7 +21,7 @@ from orchestrator.errors import GateError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
-from orchestrator.planning import durations, paces
+from orchestrator.planning import durations, node_disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Machine, World
@@ -196,8 +196,8 @@ class Gates:
             gate = self._measured(tier, place, False, drain)
         if not thorough and not drain:
             took_s = self._world.clock.monotonic() - started_s
-            name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
-            observed.note(name, took_s, self._world, durations.gate_disks(tier))
+            name = durations.kept_as(durations.GATES, tier, self._world.platform.name)
+            observed.note(name, took_s, self._world, max(1, node_disks.count(tier)))
         if gate.passed and gate.checks and (file := self._file(tier, place)):
             marked.make(str(file.parent), removal.owner(self._world))
             files.write_json(file, asdict(gate))
