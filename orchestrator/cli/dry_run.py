@@ -86,8 +86,8 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
     caption = f"what buying the disks would cost{'' if ahead.rented else '; nothing is rented'}"
     yield _table("Tiers", columns, _costs(plan, ahead), caption)
     if ahead.rented:
-        sums = [f"{amount:,.2f} {name}" for name, amount in costs.total(ahead.rented).items()]
-        caption = f"in all {units.listed(sums) or 'not known'}; {MAX_COST} refuses what is more"
+        sums = costs.total_in_words(ahead.rented) or "not known"
+        caption = f"in all {sums}; {MAX_COST} refuses what is more"
         columns = "Rented", "For at most", "At list price"
         yield _table("The campaign itself", columns, _rented(ahead), caption)
     yield from _checks(ahead)
