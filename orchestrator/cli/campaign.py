@@ -33,7 +33,7 @@ from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
-from orchestrator.run import cache_limit, checks, experiment, schedule
+from orchestrator.run import checks, datasets, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
@@ -141,7 +141,7 @@ def _execute(
 
     def limit_cache() -> None:
         if asked.cache_max is not None:
-            cache_limit.hold_to(parse_bytes(asked.cache_max), plan, parts, world)
+            datasets.hold_to(parse_bytes(asked.cache_max), plan, parts, world)
 
     limit_cache()
     folder = experiment.execute(plan, parts, world, results, facts, following, begun)

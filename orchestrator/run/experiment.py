@@ -72,8 +72,8 @@ def execute(
         else:
             campaign, plan = begun.folder, begun.begin(facts, now_s, parts)
         taken = begun.before.gates if begun else ()
-        made = begun.finished if begun else ()
-        schedule = Schedule(plan, campaign, following, world.progress.warn, made)
+        finished = begun.finished if begun else ()
+        schedule = Schedule(plan, campaign, following, world.progress.warn, finished)
         keep = partial(store.save_gates, campaign)
         gates = Gates(parts.tiers, world, schedule, keep, before=taken)
         _all_runs(schedule, parts, world, gates, Setbacks(schedule, world, left_behind))
@@ -112,7 +112,7 @@ def _learn(here: RunContext, took_s: float) -> None:
     draft, profile = here.draft, here.profile
     if draft.outcome != "done" or draft.trouble is not None:
         return
-    windows_s = sum(one.duration_s for one in draft.phases if one.name in ("warm-up", "measure"))
+    windows_s = sum(p.duration_s for p in draft.phases if p.name in ("warm-up", "measure"))
     around_s = took_s - windows_s - sum(draft.spent.values())
     restored = durations.restored_bytes(profile, here.workload)
     load = durations.load_of(here.workload)
@@ -135,11 +135,10 @@ def carry_out(here: RunContext) -> None:
     with here.spending(durations.GATES):
         draft.gate = here.gates.of(profile.tier)
         require_passed(draft.gate)
-    count = profile.cluster.clients
     with (
         _started(here, snapshots) as (disks, cluster, is_loaded),
         several.running(
-            here.generator, count, cluster.network, here.raw, world, cluster.tls
+            here.generator, profile.cluster.clients, cluster.network, here.raw, world, cluster.tls
         ) as clients,
         _sampled(here, disks, cluster, clients),
     ):
@@ -221,10 +220,8 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
     own = datasets.addresses_of(snapshots, world)
     with world.platform.network(world.scope, spec.nodes, own) as network:
         if own and own != network.addresses:
-            world.progress.warn(
-                f"the data set's own addresses {', '.join(own)} are taken; "
-                f"{', '.join(network.addresses)} are used"
-            )
+            taken, used = ", ".join(own), ", ".join(network.addresses)
+            world.progress.warn(f"the data set's own addresses {taken} are taken; {used} are used")
         world.progress.step(f"starting {here.database.name}, {spec.nodes} node(s)")
         declared = here.profile.tier.limits.bytes_per_s
         volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]

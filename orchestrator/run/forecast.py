@@ -103,10 +103,8 @@ def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]
     if plan.looks and (more := max(plan.looks) - plan.repetitions):
         each = f"one more repetition at a time of a workload whose decision is open, at most {more}"
         times = more / plan.repetitions
-        yield (
-            f"then {each} of each ({round(runs * times)} runs)",
-            sum(cell.total_s for cell in cells) * times,
-        )
+        what = f"then {each} of each ({round(runs * times)} runs)"
+        yield what, sum(cell.total_s for cell in cells) * times
 
 
 # What cannot be found out below is a problem that a check has found as well.
@@ -135,6 +133,6 @@ def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
 
 
 def _cost(profile: Profile) -> Cost:
-    monthly = disks_monthly(profile)
-    rounded = None if monthly is None else round(monthly, 2)
-    return Cost(profile.name, bought_disks(profile), rounded, profile.tier.price)
+    if (monthly := disks_monthly(profile)) is not None:
+        monthly = round(monthly, 2)
+    return Cost(profile.name, bought_disks(profile), monthly, profile.tier.price)
