@@ -55,13 +55,13 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            made = super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             kind = node.tag.rpartition(":")[2]
             raise _at(node, f"this is no {kind}: {short(node.value)}") from error
-        if isinstance(made, (int, float)) and not abs(made) < MOST:  # .nan is not below it either
+        if isinstance(value, (int, float)) and not abs(value) < MOST:  # .nan is not below it either
             raise _at(node, f"nothing here has such a number: {short(node.value)}")
-        return made
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -117,17 +117,16 @@ def validate(record: type[_Record], where: str, content: object, context: object
     try:
         return record.model_validate(content, context=context)
     except ValidationError as error:
-        raise refused(
-            [Mistake(_place(where, one["loc"]), _say(one)) for one in error.errors()]
-        ) from error
+        mistakes = [Mistake(_place(where, e["loc"]), _say(e)) for e in error.errors()]
+        raise refused(mistakes) from error
 
 
 def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
     """Makes one error of all mistakes."""
-    found = tuple(mistakes)
-    count = "one mistake" if len(found) == 1 else f"{len(found)} mistakes"
+    every = tuple(mistakes)
+    count = "one mistake" if len(every) == 1 else f"{len(every)} mistakes"
     advice = advice or "correct them; `tierbench list` and `tierbench tiers` show what there is"
-    return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=found)
+    return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=every)
 
 
 @contextmanager
@@ -157,11 +156,10 @@ def _place(where: str, location: tuple[int | str, ...]) -> str:
     return f"{where}.{path}" if path else where
 
 
-def _say(one: Mapping[str, Any]) -> str:
-    if one["type"] == "extra_forbidden":
-        return "unknown key"
-    if one["type"] == "missing":
-        return "this key is missing"
-    text = str(one["msg"]).removeprefix("Value error, ")
-    given = "" if isinstance(one["input"], Mapping) else f" (given: {short(one['input'])})"
+def _say(error: Mapping[str, Any]) -> str:
+    known = {"extra_forbidden": "unknown key", "missing": "this key is missing"}
+    if error["type"] in known:
+        return known[error["type"]]
+    text = str(error["msg"]).removeprefix("Value error, ")
+    given = "" if isinstance(error["input"], Mapping) else f" (given: {short(error['input'])})"
     return text if "got" in text else f"{text}{given}"
