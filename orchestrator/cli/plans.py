@@ -98,15 +98,15 @@ def _read(app: App, request: Request) -> PlanDraft:
         texts={},
     )
     with given.blamed():
-        found, workloads = read(price_list=request.price_list, given=given)
+        priced, workloads = read(price_list=request.price_list, given=given)
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     unpriced, of_files = read()
-    found = plan.with_clients(found, request.clients)
+    priced = plan.with_clients(priced, request.clients)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
-    plan.check_owners(found, workloads, request.database)
-    platform = _platform(app, found, request)
-    return PlanDraft(request, found, workloads, platform, unpriced, of_files)
+    plan.check_owners(priced, workloads, request.database)
+    platform = _platform(app, priced, request)
+    return PlanDraft(request, priced, workloads, platform, unpriced, of_files)
 
 
 def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:

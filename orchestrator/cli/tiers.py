@@ -62,8 +62,8 @@ def show(
         return
     least = _quantity(units.parse_bytes_per_s, min_throughput)
     most = _quantity(units.parse_seconds, max_latency)
-    found = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    app.out.print(tier_table(found))
+    chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
+    app.out.print(tier_table(chosen))
 
 
 @tiers.command(name="set")
