@@ -115,7 +115,7 @@ def down(
             app.out.print(line, highlight=False, soft_wrap=True)
         return
     if not keep_data and not yes:
-        _confirm(app, [standing_disks.with_size(one.disk) for one in disks if one.disk.own_image])
+        _confirm(app, [standing_disks.with_size(up.disk) for up in disks if up.disk.own_image])
     stayed: list[TierbenchError] = []
     for known in disks:
         try:
@@ -191,24 +191,23 @@ def change(
 
     changes = limits_in(limits)
     world = app.world()
-    found = standing.named(name, world)
-    if not found.runs:
+    known = standing.named(name, world)
+    if not known.runs:
         raise UsageError(f"the disk {name} is not running: see `tierbench disk list`")
-    print_limits(changes, emulated.change(found.disk.container, changes, world), app)
+    print_limits(changes, emulated.change(known.disk.container, changes, world), app)
 
 
 def limits_in(words: Sequence[str]) -> dict[str, float]:
     """`name=number` words → limits. UsageError for a word that is not one."""
-    return dict(_limit(text) for text in words)
-
-
-def _limit(text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    try:
-        return name, float(value)
-    except ValueError as error:
-        what = f"{text!r} is not name=number" if equals else f"{text!r} has no value"
-        raise UsageError(what, advice="for example `iops=4000 bytes_per_s=1e8`") from error
+    limits: dict[str, float] = {}
+    for text in words:
+        name, equals, value = text.partition("=")
+        try:
+            limits[name] = float(value)
+        except ValueError as error:
+            what = f"{text!r} is not name=number" if equals else f"{text!r} has no value"
+            raise UsageError(what, advice="for example `iops=4000 bytes_per_s=1e8`") from error
+    return limits
 
 
 def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], app: App) -> None:

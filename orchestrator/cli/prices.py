@@ -57,23 +57,21 @@ def update(
     (service, ask), rows = services[provider], project_files.catalog(app.root)
     region = region or service.REGION
     app.progress.step(f"asking {service.SOURCE}")
-    found = ask(region, currency, rows, app.price_services.get(provider, service.URL))
-    if not found:
+    components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
+    if not components:
         raise UnavailableError(
             f"the price service knows no disk of {region} in {currency}",
             advice=f"name the region as {provider} does, such as {service.REGION}",
         )
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
-    text = prices_of.format_list(found, currency, region, today, service.SOURCE)
-    target = (
-        file
-        or (app.own or app.root) / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
-    )
+    text = prices_of.format_list(components, currency, region, today, service.SOURCE)
+    folder = (app.own or app.root) / project_files.PRICES
+    target = file or folder / f"{provider}-{region}-{currency}.yaml"
     prices_of.with_prices(rows, {str(target): text})
     target.parent.mkdir(parents=True, exist_ok=True)
     files.write_text(target, text)
     app.progress.done()
-    app.out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
+    app.out.print(f"{len(components)} prices of {region} in {currency}: {target}", highlight=False)
 
 
 def _azure(

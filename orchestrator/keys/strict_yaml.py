@@ -56,13 +56,13 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            made = super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             kind = node.tag.rpartition(":")[2]
             raise _at(node, f"this is no {kind}: {short(node.value)}") from error
-        if isinstance(made, (int, float)) and not abs(made) < MOST:  # .nan is not below it either
+        if isinstance(value, (int, float)) and not abs(value) < MOST:  # .nan is not below it either
             raise _at(node, f"nothing here has such a number: {short(node.value)}")
-        return made
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()

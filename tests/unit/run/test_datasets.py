@@ -13,7 +13,7 @@ from orchestrator.errors import LoadError, NodeError, UnavailableError, Unfinish
 from orchestrator.parts import NodesData
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
-from orchestrator.run import cache_limit, checks, datasets, observed
+from orchestrator.run import checks, datasets, observed
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal
 from tests.fake_parts import FakeTier
@@ -96,7 +96,7 @@ def test_the_longest_unused_data_sets_go_but_none_of_the_campaign(make: Make) ->
         (folder / "dataset.json").write_text("{}")
         os.utime(folder / "dataset.json", (age + 1, age + 1))
     os.utime(own / "dataset.json", (0, 0))
-    cache_limit.hold_to(2 * 2**20 + 2**19, plan, campaign.parts, campaign.world)
+    datasets.hold_to(2 * 2**20 + 2**19, plan, campaign.parts, campaign.world)
     left = {file.parent.name for file in own.parent.glob("*/dataset.json")}
     assert left == {own.name, "newer", "somebody's"}
     campaign.execute(plan=plan)
