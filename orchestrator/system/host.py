@@ -60,8 +60,7 @@ def process_mark(root: Path = Path("/")) -> str:
 
 
 def process_lives(mark: str, root: Path = Path("/")) -> bool | None:
-    """Whether the process with that `process_mark` still runs. None if it cannot be seen from here,
-    because its machine, boot or process name space is another."""
+    """Whether the process with that mark still runs. None if it cannot be seen from here."""
     try:
         boot, space, number, started = mark.split()
         if f"{boot} {space}" != _boot_and_space(root):
@@ -93,8 +92,7 @@ def _boot_and_space(root: Path) -> str:
 
 
 def _started(number: int, root: Path) -> str:
-    """The start of a process in clock ticks since the boot: proc_pid_stat(5), field 22.
-    ProcessLookupError if it has ended but nobody has waited for it yet."""
+    """Its start in ticks: proc_pid_stat(5), field 22. ProcessLookupError if it has ended."""
     fields = (root / f"proc/{number}/stat").read_text().rpartition(")")[2].split()
     if fields[0] in "ZX":
         raise ProcessLookupError(f"process {number} has ended")

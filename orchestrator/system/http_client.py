@@ -71,8 +71,7 @@ def get(
 
 
 def public_lines(url: str) -> Iterator[str]:
-    """The lines of a large file of a public service, as they come. OSError as of `get`, and if it
-    ends early."""
+    """The lines of a public service's large file. OSError as of `get`, or if it ends early."""
     with _blamed(url), _public.open(_request(url, {}, "GET"), timeout=PUBLIC_TIMEOUT_S) as file:
         yield from io.TextIOWrapper(file, encoding="utf-8", newline="")
         if file.length:

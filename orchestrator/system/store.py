@@ -103,8 +103,7 @@ def run_folder(campaign: Path, run: Run) -> Path:
 
 
 def put_aside(campaign: Path, run: Run) -> Path | None:
-    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which is returned; None if it
-    left nothing."""
+    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which it returns."""
     folder, aside = campaign / "runs" / run.slug, campaign / "interrupted"
     if not folder.is_dir():
         return None
@@ -167,8 +166,7 @@ def save_run(
     latencies: Iterable[pd.DataFrame] | None,
     samples: Iterable[pd.DataFrame] | None,
 ) -> None:
-    """Saves tables (pandas frames, or None), then the record: a run with a record is complete.
-    `latencies` and `samples` come in parts."""
+    """Saves tables, which may be None or come in parts, then the record: the run is complete."""
     if intervals is not None:
         intervals.to_csv(folder / _INTERVALS, index=False, float_format="%.14g")
     if latencies is not None:

@@ -134,8 +134,7 @@ def _machine(declared: Existing, number: int, where: Places) -> SeenMachine:
 
 
 def _counts_pressure(url: str) -> bool:
-    """Whether the exporter has this collector and the kernel its counters: one that has not
-    refuses a page that asks for it."""
+    """An exporter without this collector refuses a page that asks for it."""
     try:
         return disks.has_pressure(http_client.get(f"{url}/metrics?collect[]=pressure"))
     except OSError:

@@ -126,8 +126,7 @@ class PostgreSQL:
         self._checkpoint(cluster, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        """Reads indexes, then tables, on all nodes, up to their memory. Stops with a warning after
-        ten minutes, even if the caches are not full."""
+        """Reads indexes, then tables, on all nodes, for at most ten minutes."""
         memory_bytes = cluster.nodes[0].memory_bytes
         if memory_bytes is None:
             return
@@ -158,8 +157,7 @@ class PostgreSQL:
         return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
-        """Writes a checkpoint on the primary, then on the standbys when they have replayed it, so
-        that all nodes start alike."""
+        """On the primary, then on standbys that have replayed it, so that all nodes start alike."""
         with self._session(cluster, world, _CHECKPOINT_S) as session:
             session.rows("CHECKPOINT")
             standbys = len(cluster.nodes) - 1

@@ -324,8 +324,7 @@ def _counters(cluster: Cluster) -> counters.ByNode:
 
 
 def _new(start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World) -> _Started:
-    """Starts new nodes. With TLS a first start that fails at the administrator's password, which
-    slow disks let happen, is tried once more on emptied disks."""
+    """Starts new nodes; once more if only the administrator's password was not changed in time."""
     try:
         return start()
     except NodeError as error:

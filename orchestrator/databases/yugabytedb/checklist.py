@@ -213,8 +213,7 @@ def kept(
     world: World,
     results: Path | None = None,
 ) -> Iterator[CheckedFact]:
-    """Yields the findings as they are made, then keeps whether all that is needed was confirmed,
-    and writes all of them to a file in `results`."""
+    """Yields the findings, then keeps them and whether all that is needed was confirmed."""
     tag, file = _file(spec, platform, world.cache)
     if file is not None:
         file.unlink(missing_ok=True)

@@ -32,8 +32,7 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Probe:
-    """A running cluster of the image, and what is needed to query it. `release`: the one that the
-    image's tag names, with its build."""
+    """A running cluster. `release`: the one that the image's tag names, with its build."""
 
     cluster: Cluster
     connect: Connect
@@ -70,8 +69,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Fact:
-    """`claim`: what the adapter relies on. `look` returns whether it is true, and what was seen.
-    `needed`: whether DB=auto waits for it."""
+    """`look` returns whether the claim is true, and what was seen. `needed`: by DB=auto."""
 
     name: str
     claim: str

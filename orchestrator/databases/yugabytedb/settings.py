@@ -60,8 +60,7 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a profile, with its version. `wal_disk`: whether nodes have a disk of its own
-    for the WAL, which the tier says."""
+    """The settings of a profile. `wal_disk`: whether nodes have a disk for the WAL, by the tier."""
 
     version: Version
     durability: Literal["default", "durable"] = "default"

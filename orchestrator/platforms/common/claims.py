@@ -94,15 +94,13 @@ class Claims(Protocol):
         when a container uses the claim."""
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
-        """Returns the class by which volumes of a driver can be kept as snapshots, if there is one:
-        of several rather one that does not keep them."""
+        """Returns a driver's class of snapshots, rather one that does not keep them, if any."""
 
     def holds(self, source: VolumeSource) -> bool:
         """Returns whether a claim or a snapshot of this campaign is there."""
 
     def retained(self) -> tuple[str, ...]:
-        """Returns volumes and snapshots that this campaign rented and that outlive it, because
-        their class keeps them."""
+        """Returns what this campaign rented and outlives it, because its class keeps it."""
 
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False

@@ -63,8 +63,7 @@ class Output:
         self._queue.put(None)
 
     def follow(self, on_line: Callable[[str], None]) -> bool:
-        """Reads what arrives within a quarter of a second; False when the stream has ended.
-        RunError if it could not be read to its end."""
+        """Reads what arrives within a quarter second; False at the end. RunError if it broke."""
         try:
             chunk = self._queue.get(timeout=0.25)
         except queue.Empty:
@@ -178,8 +177,7 @@ def follow(
 
 
 def after_failure(watch: Sequence[Container], output: Output, clock: Clock) -> None:
-    """As `raise_if_dead`: a load generator that lost its database often ends before the platform
-    notices the death."""
+    """As `raise_if_dead`, a moment later: a lost database is noticed late."""
     if watch:
         clock.sleep(_UNNOTICED_S)
         raise_if_dead(watch, output)

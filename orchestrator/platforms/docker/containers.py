@@ -110,7 +110,6 @@ class DockerContainer:
         return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
 
     def _begun(self, doing: str, argv: Sequence[str], **options: Any) -> tuple[str, DockerStreams]:
-        """The id of a command that begins to run, and its streams."""
         api = self.engine.client.api
         with self.engine.errors(doing):
             execution = str(api.exec_create(self.name, list(argv), **options)["Id"])

@@ -184,7 +184,6 @@ class DockerPlatform:
             return self._up(spec, container)
 
     def _made(self, spec: ContainerSpec) -> Any:
-        """Creates the container, after removing a leftover of the same name."""
         with self._engine.errors(f"starting {spec.name}"):
             get = self._client.containers.get
             leftover = self._leftovers.make_room("container", spec.name, get)
@@ -222,8 +221,7 @@ class DockerPlatform:
         return Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
 
     def _exit_code_of(self, spec: ContainerSpec, container: Any, end: float, limit_s: float) -> int:
-        """Waits for the container's end. RunError past the instant `end`, which docker-py reports
-        with the same exception as a dead engine."""
+        """RunError past `end`, which docker-py reports with the exception of a dead engine."""
 
         def ended() -> int | None:
             left_s = end - self._clock.monotonic()

@@ -90,7 +90,6 @@ class DockerMachines:
         return self._nodes[int(number) - 1]
 
     def _each(self, ask: Callable[[DockerPlatform], Any]) -> list[Any]:
-        """The answers of all engines, in their order."""
         return at_once.each(ask, self._engines)
 
     def facts(self) -> dict[str, Any]:
@@ -208,8 +207,7 @@ class _ImagesOfAll:
 
 
 class _GuardOfAll:
-    """The `Guard` protocol: that of each engine. Who holds them all has our images on all. `here`
-    connects to the engine of the environment."""
+    """The `Guard` protocol: that of each engine. Its holder has our images on all."""
 
     def __init__(
         self, engines: Sequence[DockerPlatform], here: Callable[[], DockerPlatform]

@@ -113,8 +113,7 @@ class Tunnel:
         )
 
     def _keep(self) -> None:
-        """Opens the tunnel again when it breaks: its loss then costs no more than one run. No
-        error ends that, also not one of a machine that makes no process for a moment."""
+        """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""
         while not self._closing.is_set():
             with suppress(Exception):
                 for _ in self._beside.lines():

@@ -88,8 +88,7 @@ class Namespaces:
         self._space.await_gone(f"namespace {name}", path, _GONE_S)
 
     def trouble_of_removal(self) -> str:
-        """Removes this campaign's; returns why what was rented may still be there, "" if it is
-        not."""
+        """Removes this campaign's; returns why what was rented may still be there, or ""."""
         try:
             self.remove(self._space.campaign)
         except (Refused, Unanswered, RunError) as error:
@@ -158,8 +157,7 @@ class Sweeper:
         self._other, self._forget = other, forget
 
     def listed(self) -> tuple[str, ...]:
-        """What others have left, with what is in their namespaces, one line each; nothing is
-        removed."""
+        """What others have left, and what is in their namespaces, one line each."""
         lines: list[str] = []
         with cluster_errors("looking for leftovers"):
             for kind, name, _ in self._leftovers(own=False):
@@ -184,8 +182,7 @@ class Sweeper:
     def _leftovers(
         self, own: bool = True
     ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
-        """What is ours, in the order in which it goes: kind, name, and how it is removed. `own`: of
-        this program, too."""
+        """What is ours, in the order of its removal. `own`: of this program, too."""
         other = self._other()
         living = {other, self._space.campaign}
         for kind, group, plural in KINDS if own or self._space.given else ():

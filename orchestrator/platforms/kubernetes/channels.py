@@ -151,8 +151,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class _Way:
-    """A way into a pod. `data`: the channel of what comes from it; `numbered`: whether the first
-    frame of each channel only has the port's number."""
+    """A way into a pod. `data`: the channel of what comes; `numbered`: a port's number is first."""
 
     open: Callable[[], Any]
     data: int

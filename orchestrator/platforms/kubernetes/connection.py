@@ -143,8 +143,7 @@ class Api:
         return None
 
     def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
-        """Returns all objects of a kind with these labels and fields; none if the cluster has no
-        such kind."""
+        """Returns all with these labels and fields; none if there is no such kind."""
         query = {"labelSelector": selector, "fieldSelector": fields}
         with contextlib.suppress(_Missing):
             answer = self.get(path, **{key: value for key, value in query.items() if value})
@@ -155,8 +154,7 @@ class Api:
         return self._asked_again("GET", path, query).decode(errors="replace")
 
     def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
-        """Is asked again only where no connection was made: whether a call that was not answered
-        made it cannot be told."""
+        """Is asked again only where no connection was made: else it may have made it already."""
         answer = lifecycle.patiently(
             lambda: self._asked("POST", path, {}, thing), self._clock, _is_not_begun
         )
@@ -296,7 +294,6 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
 
 
 def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
-    """The contexts of the kubeconfig by name, and which is the current one."""
     merged = KubeConfigMerger(_files()).config
     if merged is None:
         return {}, None

@@ -224,8 +224,7 @@ class Rent:
             self.hire()
 
     def end(self) -> None:
-        """The job ends by its deadline at once, and is removed: where it would not go with its
-        namespace."""
+        """Ends the job by its deadline, where it would not go with its namespace."""
         with contextlib.suppress(Refused, Unanswered):
             if name := self._space.owner.get("name"):
                 path = self._space.path("jobs", name, _JOBS)

@@ -36,8 +36,7 @@ _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImag
 
 
 class Pods:
-    """The containers of a campaign. `claims`: of the volumes that mounts may name; `machine_named`:
-    as of `Pod`."""
+    """The containers of a campaign. `claims`: of the volumes that mounts may name."""
 
     start_s = 180.0  # a pod waits this long for a machine, a volume or an image
     look_every_s = 1.0
@@ -172,8 +171,7 @@ class Pods:
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
     def run_beside(self, placement: str, argv: Sequence[str]) -> None:
-        """Runs a command in the server of a disk on the machine of a placement, if one runs.
-        RunError if it fails."""
+        """Runs a command in a disk's server on the machine of a placement, if one runs there."""
         place = f",{PLACEMENT}={placement}" if placement else f",!{KIND}"
         with cluster_errors("looking for the disk's server"):
             pods = self._api.listed(self._space.path("pods"), f"{MARK},{ROLE}=disk{place}")
@@ -245,8 +243,7 @@ def _named(node: Thing, tag: str) -> list[str]:
 
 
 def full_name(tag: str) -> str:
-    """Returns an image's name with registry and tag, as machines tell it: "debian" is
-    "docker.io/library/debian:latest"."""
+    """Returns a name as machines tell it: "debian" is "docker.io/library/debian:latest"."""
     first, _, rest = tag.partition("/")
     if not rest:
         tag = f"docker.io/library/{tag}"

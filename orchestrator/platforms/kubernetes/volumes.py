@@ -59,8 +59,7 @@ class Volumes:
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
-        """Names are the same in every campaign, so that databases start from copies of disks.
-        Other `addresses` than those cannot be given."""
+        """Names are always the same, so that databases start from copies of disks."""
         path = self._space.path("services", manifests.SERVICE)
         self._space.remove("network", path, name)
         with cluster_errors(f"making network {name}"):
@@ -124,8 +123,7 @@ class Volumes:
         wait_until(reached, deadline_s=self.binding_s, clock=self._clock, every_s=0.05)
 
     def _await_unmounted(self, device: str, placement: str) -> None:
-        """The kubelet unmounts a device a moment after its last pod is gone: what is still to be
-        written must reach the disk before its server is stopped."""
+        """The kubelet unmounts after the last pod is gone: the disk's server must outlast that."""
         number = PurePosixPath(device).name
         mounted = f"[ -e /sys/fs/xfs/{number} ] || [ -e /sys/fs/ext4/{number} ]"
         waiting = f"n=0; while {mounted}; do n=$((n+1)); [ $n -lt {_UNMOUNTED_S * 10:g} ] || exit 1"
