@@ -120,9 +120,7 @@ def _unescaped(text: str) -> str:
 
 
 def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> MountPoint:
-    """The mount that `path` is on: the deepest above it; of several at one place, the last.
-
-    UsageError if none of `mounts` is above it."""
+    """The deepest mount above `path`, of several the last. UsageError if there is none."""
     mount = deepest(machine.real_path(str(path)), mounts)
     if mount is None:
         raise UsageError(f"{path} is on nothing that is mounted here")

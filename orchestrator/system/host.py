@@ -109,12 +109,9 @@ def lock_folder() -> Path:
 
 @contextmanager
 def only_one(lock: Path) -> Iterator[None]:
-    """Holds the lock while a campaign runs: two would disturb each other's figures.
-
-    The kernel frees the lock when the process ends, however it ends. UnavailableError if another
-    process holds it, or if the file cannot be used. The folder may be open to all users, so no link
-    is followed, and nothing is written to a file that does not look like a lock.
-    """
+    """Holds the lock, which the kernel frees when this process ends. UnavailableError if another
+    holds it. The folder may be open to all users: no link is followed, and nothing is written to a
+    file that does not look like a lock."""
     import fcntl
 
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -132,9 +129,8 @@ def only_one(lock: Path) -> Iterator[None]:
 
 
 def _opened(lock: Path) -> int:
-    """Returns a descriptor of the lock. Tries without O_CREAT first: with fs.protected_regular set,
-    not even root may use it on another user's file in such a folder. A file that may only be read
-    can be locked as well."""
+    """A descriptor of the lock, first without O_CREAT: with fs.protected_regular not even root may
+    use it on another user's file. One that may only be read can be locked as well."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     reason: OSError | None = None
     for flags in (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY):

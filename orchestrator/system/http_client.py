@@ -49,12 +49,8 @@ def get(
     headers: Mapping[str, str] | None = None,
     method: str = "GET",
 ) -> str:
-    """Returns the body. OSError if the whole answer does not come within the time, or if its status
-    is not 200.
-
-    The user and password of `http://user:password@host` are sent (RFC 7617, Basic), and are in no
-    message.
-    """
+    """Returns the body. OSError if it is not whole in time, or the status is not 200. User and
+    password in the address are sent (RFC 7617, Basic), and are in no message."""
     request, end_s = _request(url, headers or {}, method), _clock.monotonic() + timeout_s
 
     def read() -> bytes:

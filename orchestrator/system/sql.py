@@ -121,8 +121,7 @@ def batch(address: Address, statements: Sequence[str], timeout_s: float = 60.0) 
 @contextmanager
 def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Session]:
     """Opens a session in autocommit mode. RunError if the server cannot be reached, refuses a
-    statement, or takes longer for one than `statement_timeout_s` (0: no limit); also if it no
-    longer says anything, because its machine or the network is gone."""
+    statement, takes longer than `statement_timeout_s` (0: no limit), or is silent."""
     with _connected(address, statement_timeout_s) as connection:
         yield _Psycopg(connection, address, statement_timeout_s)
 

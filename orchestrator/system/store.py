@@ -116,10 +116,7 @@ _CHANGES = "limit-changes.jsonl"
 
 
 def unfinished_run(results: Path, name: str) -> Path:
-    """Returns the folder of the newest campaign's run in progress; `name`: its slug or "latest".
-
-    UsageError if another run is in progress, or none.
-    """
+    """Returns the run in progress, by its slug or "latest". UsageError if there is no such run."""
     campaign = newest(results) or results / "latest"
     if (unfinished := in_progress(campaign)) is None:
         raise UsageError(f"no run is going on in {campaign}")
@@ -214,10 +211,8 @@ def decisions(campaign: Path) -> tuple[Decision, ...]:
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
-    """Reads a campaign back from its files alone. UsageError if `campaign` is not one.
-
-    `tables` False leaves intervals and samples empty: figures of runs do not need them.
-    """
+    """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals and
+    samples."""
     if not (campaign / "plan.json").is_file():
         raise UsageError(
             f"{campaign} is not a results folder: it has no plan.json",

@@ -127,10 +127,7 @@ def health(masters: Sequence[str]) -> Health:
 
 
 def release(banner: str, servers: Iterable[str]) -> str:
-    """`2.18.1.0-b84`, from the tablet servers' pages; if they differ, every release of theirs.
-
-    The banner's number alone, `2.18.1.0`, if no page answers; empty if the banner has none either.
-    """
+    """`2.18.1.0-b84`, or all if servers differ; the banner's number if no page answers, or ""."""
     releases: dict[str, None] = {}
     for server in servers:
         with contextlib.suppress(OSError, KeyError, TypeError):

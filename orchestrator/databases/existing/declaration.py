@@ -267,9 +267,8 @@ def _password_in(path: str) -> str:
 
 
 def _password_of_libpq(path: str, host: str, port: int, database: str, user: str) -> str:
-    """The password of the first line that fits (host:port:database:user:password, `*` fits all);
-    "" if there is none, or if libpq would not read the file (its documentation, "The Password
-    File")."""
+    """That of the first line that fits (host:port:database:user:password, `*` fits all); "" if
+    there is none, or if libpq would not read the file."""
     try:
         mode, text = _content(path)
     except OSError:

@@ -39,10 +39,9 @@ class SeenMachine:
 
 @dataclass(frozen=True)
 class Observation:
-    """What the servers say of their cluster. None: no server that knows it is declared. `other`: a
-    database that is not measured; `flavour` is empty if it is not known what answers; `pooler`:
-    how one shows itself; `waits_counted`: whether it counts the time that sessions wait for disks.
-    """
+    """What the servers say; None: no server that knows it is declared. `other`: a database that is
+    not measured; `flavour`: "" if unknown; `pooler`: how one shows itself; `waits_counted`: whether
+    it counts the time that sessions wait for disks."""
 
     flavour: str
     version: str  # with its build, if a server's page has it

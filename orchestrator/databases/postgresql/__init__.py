@@ -65,9 +65,8 @@ class PostgreSQL:
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> Iterator[Cluster]:
-        """Stops servers on kept disks cleanly at the end, the primary first, so that the disks are
-        one consistent state; NodeError if that fails. Kills servers on other disks, and all servers
-        after an error."""
+        """Stops servers on kept disks cleanly at the end, so that the disks are one consistent
+        state; NodeError if that fails. Kills all others, and all after an error."""
         if spec.port is not None:
             _raise_if_taken(spec.port)
         password, standby_password = container_nodes.new_password(), container_nodes.new_password()

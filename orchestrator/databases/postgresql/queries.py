@@ -148,11 +148,8 @@ def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
 
 
 def fill(relations: Sequence[Relation], shared_blocks: int, file_blocks: int) -> tuple[Extent, ...]:
-    """Indexes before tables, shared buffers before the page cache, each relation in proportion.
-
-    A cache that has long been in use holds indexes, because their blocks are touched more often
-    than those of tables. Of a table any part is as good as another if keys are drawn uniformly.
-    """
+    """Indexes before tables, as in a cache long in use, shared buffers before the page cache, each
+    relation in proportion: of a table any part is as good if keys are drawn uniformly."""
     extents: list[Extent] = []
     for is_index in (True, False):
         group = [relation for relation in relations if relation.is_index is is_index]

@@ -110,12 +110,8 @@ def first_run(
     database: YugabyteDB | None = None,
     facts: Sequence[Fact] = FACTS,
 ) -> Iterator[CheckedFact]:
-    """Yields each finding as it is made. UnavailableError if the image is not here, or if a node's
-    disk would not outlast the node.
-
-    A release other than the expected one is a finding here, and so is a cluster that does not come
-    up: then the other lines could not be looked at.
-    """
+    """Yields each finding as it is made; another release, or a cluster that does not come up, is
+    one. UnavailableError if the image is not here, or if disks would not outlast their nodes."""
     database = database or YugabyteDB(connect, refuse_other_release=False)
     _need_lasting_disks(world.platform)
     database.check(cluster_spec, world)

@@ -84,10 +84,7 @@ class Settings:
 
 
 def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
-    """The settings, and all mistakes in them and in the cluster's shape.
-
-    A mistaken setting reads as its default, so that all mistakes are found at once.
-    """
+    """The settings, a mistaken one as its default, and all mistakes in them and in the shape."""
     mistakes: list[Mistake] = list(_shape_mistakes(spec))
     texts = dict(spec.settings)
 

@@ -38,12 +38,9 @@ class Streams(Protocol):
 
 
 class Output:
-    """The two streams of a command, read by a thread so that the caller is never blocked.
-
-    `chunks` ends with the command; TierbenchError from it ends it too, and is shown as an error.
-    Any other error is raised where the output is followed, as a RunError.
-    `kept`: how many pieces of output are kept at most, where the command goes on for hours.
-    """
+    """The streams of a command, read by a thread; `kept`: how many pieces at most. TierbenchError
+    from `chunks` ends it as an error of the command; any other is raised in `follow`, as a
+    RunError."""
 
     def __init__(self, chunks: Iterable[Chunk], kept: int | None = None) -> None:
         self.out: deque[str] = deque(maxlen=kept)
@@ -151,9 +148,8 @@ def follow(
     ask: Callable[[], object] = lambda: None,
 ) -> bool:
     """Reads the output to its end; False if the deadline comes first. Each second it looks at the
-    containers of `watch`, as `raise_if_dead` does, and calls `look`; and `ask`, which asks whatever
-    runs the command for a sign of life, when no output has come for a while. What they raise has
-    the last output as its evidence."""
+    containers of `watch` and calls `look`; and `ask`, for a sign of life, when no output has come
+    for a while. What they raise has the last output as its evidence."""
     looked_s = quiet_s = clock.monotonic()
     came = 0
     try:

@@ -28,11 +28,8 @@ _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
 
 class DockerStreams:
     """The streams of a command, on a connection for itself: `exec_start(…, socket=True)`.
-
-    docker-py's own reader waits for the network before each piece, and so for what TLS has received
-    already; and it misses what came together with the head of the engine's answer. Its stream
-    cannot be written to, and would leave the response, and with it the socket, open.
-    """
+    docker-py's own reader waits for the network although TLS has data, misses what came with the
+    head of the answer, cannot be written to, and leaves its socket open."""
 
     def __init__(self, socket: Any) -> None:
         self._response, self._socket = socket._response, getattr(socket, "_sock", socket)

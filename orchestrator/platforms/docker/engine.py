@@ -47,11 +47,8 @@ THIS_COMPUTER = "this computer"
 
 
 class DockerPlatform:
-    """The `Platform` protocol on a Docker engine. UnavailableError if none answers.
-
-    `address`: a context or an address, None for the environment's. `known_as`: what it is called
-    where there are several.
-    """
+    """The `Platform` protocol on a Docker engine; UnavailableError if none answers. `address`: None
+    for the environment's. `known_as`: its name among several."""
 
     name = "docker"
 
@@ -110,9 +107,8 @@ class DockerPlatform:
         return (self._machine,)
 
     def _machine_of(self, info: dict[str, Any]) -> Machine:
-        """This computer if the engine is reached here, and reports this kernel and memory, to the
-        byte; else a machine that is read by the agent on it. Readers of a container also check
-        that its process is here, in case of a machine alike."""
+        """This computer if the engine is here and reports its kernel and memory, to the byte; else
+        one that is read by an agent. Readers also check that a container's process is there."""
         here = LocalMachine()
         facts = MachineFacts(
             hostname=str(info.get("Name", "")),

@@ -38,9 +38,8 @@ _NODE, _CLIENT = "node", "client"
 
 
 class DockerMachines:
-    """The `Platform` protocol on the engines of `placing`. UnavailableError if one of them does not
-    answer, UsageError if others cannot reach it. What an engine has is asked of that engine: a
-    container knows its own. `guard` and `images` are those of all engines."""
+    """The `Platform` protocol on the engines of `placing`, whose containers know their own.
+    UnavailableError if one does not answer, UsageError if others cannot reach it."""
 
     name = "docker"
 

@@ -43,10 +43,8 @@ _OPTIONS = (
 
 
 class Tunnel:
-    """A tunnel to the engine at `url`, `ssh://[user@]host[:port][/path of its socket]`, which is
-    made again if it breaks. `host` is the machine's name or address by ssh's own configuration.
-
-    UsageError for another address, UnavailableError if ssh cannot connect."""
+    """A tunnel to the engine at `url`, made again if it breaks; `host` is its machine as ssh has
+    it. UsageError for another address, UnavailableError if ssh cannot connect."""
 
     def __init__(
         self,

@@ -53,9 +53,8 @@ class Namespaces:
         return [] if self._space.given else self._api.listed(NAMESPACES, MARK)
 
     def remove(self, campaign: str) -> list[str]:
-        """Removes a campaign's namespace, classes and volumes; of a given namespace only what the
-        campaign has made in it. Returns what it removed, one line each. RunError if something
-        stays."""
+        """Removes all of a campaign, of a given namespace only what it made there. Returns one line
+        for each thing. RunError if something stays."""
         removed: list[str] = []
         folders = [("volume", VOLUMES), ("storage class", CLASSES)]
         if self._space.given:
@@ -101,9 +100,8 @@ class Namespaces:
         return ""
 
     def await_rented(self, namespace: str, kept: Collection[str] = ()) -> None:
-        """Waits until the volumes and snapshots that the namespace's claims had are gone: they cost
-        money. Of classes that keep them it waits for none, nor for those of `kept`, addresses of
-        claims and snapshots. RunError if some stay."""
+        """Waits until the namespace's volumes and snapshots are gone, which cost money, without
+        those of `kept` (addresses) and of classes that keep them. RunError if some stay."""
 
         def gone() -> bool:
             return not self.rented(namespace, kept)

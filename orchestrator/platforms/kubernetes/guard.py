@@ -51,9 +51,8 @@ _ACCOUNT_S = 60.0
 
 
 class LeaseGuard:
-    """The `Guard` protocol: the cluster's campaigns, as seen by that of `space`. `within`: what is
-    done to the namespace while it is there; `rent_s`: how long what is rented outlives this
-    program."""
+    """The `Guard` protocol. `within`: what is done to the namespace while it is there; `rent_s`:
+    how long what is rented outlives this program."""
 
     def __init__(
         self, space: Space, within: Callable[[], AbstractContextManager[None]], rent_s: int
@@ -71,9 +70,8 @@ class LeaseGuard:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Takes the Lease and makes the namespace, and removes both, with all that is in it, at the
-        end of the block. UnavailableError if a live campaign has it, or if none may be made;
-        LeftBehindError if what was rented may still be there."""
+        """Takes the Lease and makes the namespace; removes both at the end, with all in it.
+        UnavailableError if another campaign is alive, LeftBehindError if rented things may stay."""
         with cluster_errors("looking for another campaign"):
             self._take()
         try:

@@ -113,9 +113,8 @@ class Volumes:
                 yield
 
     def _await_phase(self, path: str, phase: str) -> None:
-        """A claim that the cluster sees before its volume is looked at again only 15 s later, and a
-        pod that is made before its claim is bound waits for the scheduler to try again. Past the
-        deadline the pod's own start says what is wrong."""
+        """A claim that is seen before its volume is looked at again only 15 s later, and so is a
+        pod before its claim. Past the deadline the pod's start says what is wrong."""
 
         def reached() -> bool:
             return (self._api.get(path).get("status") or {}).get("phase") == phase
