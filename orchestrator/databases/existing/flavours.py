@@ -54,7 +54,8 @@ def banner_of(banner: str) -> str | None:
 
 
 def refused(banner: str, session: Session) -> str | None:
-    """The database that is not to be taken for PostgreSQL or YugabyteDB, if it is one."""
+    """The database that is not to be taken for PostgreSQL or YugabyteDB. RunError if the server
+    does not answer."""
     for part, name in _BANNERS.items():
         if part in banner:
             return name

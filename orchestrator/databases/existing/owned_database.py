@@ -152,7 +152,8 @@ class OwnDatabase:
         return owner in remembered
 
     def make(self) -> None:
-        """Makes the database, empty and marked as ours. UsageError as `require_replaceable`."""
+        """Makes the database, empty. UsageError as `require_replaceable`; RunError if it cannot be
+        marked as ours."""
         self._drop(lambda owner: self._require_given_up(owner, may_ask=False))
         world = self.world
         owner = leftovers.owner(world.cache, world.platform.campaign, round(world.clock.now()))
@@ -215,7 +216,8 @@ class OwnDatabase:
     # -------------------------------------------------------------- the owner's commands
 
     def save(self, snapshot: Path) -> None:
-        """Keeps the database that was just loaded. RunError if the command fails."""
+        """Keeps the database that was just loaded; `snapshot` says afterwards that it was kept.
+        RunError if the command fails."""
         self._run("save", self.declared.save or "", snapshot)
         files.write_text(snapshot, "saved by the profile's own command\n")
 
@@ -235,7 +237,8 @@ class OwnDatabase:
             )
 
     def _environment(self, snapshot: Path) -> dict[str, str]:
-        """What libpq's programs read, and the snapshot's name."""
+        """What libpq's programs read, of the first host and our database, and the snapshot's
+        name."""
         at = address(self.declared, self.name)
         files = {name: getattr(at.tls, field) for field, name in _TLS_VARIABLES.items()}
         return {
