@@ -284,7 +284,7 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
             ) from error
         reason = error
     try:
-        loader = InClusterConfigLoader(of_pod / "token", of_pod / "ca.crt")
+        loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
         loader.load_and_set(configuration)
     except (ConfigException, OSError):
         raise _unconfigured(reason) from reason
