@@ -215,17 +215,18 @@ class DockerPlatform:
         return Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
 
     def _exit_code_of(self, spec: ContainerSpec, container: Any, end: float, limit_s: float) -> int:
-        """Waits for the container's end. RunError past the instant `end`, which docker-py reports
-        with the same exception as a dead engine."""
+        """Waits for the container's end. RunError past the instant `end`. Docker-py reports with
+        the same exception that it has not ended yet and a dead engine, which is asked therefore."""
 
         def ended() -> int | None:
-            left_s = end - self._clock.monotonic()
-            try:
-                return int(container.wait(timeout=max(0.1, left_s))["StatusCode"])
-            except (DockerException, OSError) as error:
-                if isinstance(error, APIError) or self._clock.monotonic() < end:
+            while (left_s := end - self._clock.monotonic()) > 0:
+                try:
+                    return int(container.wait(timeout=min(left_s, commands.QUIET_S))["StatusCode"])
+                except APIError:
                     raise
-                return None
+                except (DockerException, OSError):
+                    self._client.ping()
+            return None
 
         exit_code = self._engine.patiently(ended)
         if exit_code is None:
