@@ -30,6 +30,10 @@ def framed(line: bytes) -> bytes:
     return b"\x01\0\0\0" + len(line).to_bytes(4, "big") + line
 
 
+def _chunk(line: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(line), line)
+
+
 ENGINE = {"/version": _json(_VERSION), "/_ping": _json(b"OK")}
 EXECUTING = {
     **ENGINE,
@@ -37,6 +41,14 @@ EXECUTING = {
     "/exec/e1/start": _UPGRADED + framed(b"the last line\n"),
 }
 ARCHIVING = {**ENGINE, "/containers/x/archive": _STREAM + _STAT + b"7\r\na piece\r\n"}
+# Each of these begins, and says no more.
+WORKING = {
+    **ENGINE,
+    "/info": _json(b"{}"),
+    "/images/create": _STREAM + b"\r\n" + _chunk(b'{"status": "Pulling fs layer"}\r\n'),
+    "/build": _STREAM + b"\r\n" + _chunk(b'{"stream": "Step 1/3"}\r\n'),
+    "/containers/x/json": _json(b'{"Id": "x"}'),
+}
 
 
 @contextmanager

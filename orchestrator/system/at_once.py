@@ -55,10 +55,24 @@ def unless(given_up: threading.Event, call: Callable[[], Answer]) -> Answer:
     raise RunError("it was given up, as the interrupt asked for")
 
 
-def pieces(things: Iterable[Thing], silence_s: float) -> Iterator[Thing]:
-    """Yields `things` as they come. TimeoutError if nothing comes for so long."""
+def pieces(
+    things: Iterable[Thing],
+    silence_s: float,
+    ask: Callable[[], object] = lambda: None,
+    ask_every_s: float | None = None,
+) -> Iterator[Thing]:
+    """Yields `things` as they come. TimeoutError if nothing comes for so long. Meanwhile it calls
+    `ask` from time to time, which raises what ends the wait sooner."""
     rest, end = iter(things), object()
-    while (piece := within(partial(next, rest, end), silence_s)) is not end:
+    step_s = ask_every_s or silence_s
+    while True:
+        future, silent_s = begun(partial(next, rest, end)), 0.0
+        while not wait([future], step_s).done:
+            if (silent_s := silent_s + step_s) >= silence_s:
+                raise TimeoutError(f"no answer within {silence_s:g} s")
+            ask()
+        if (piece := future.result()) is end:
+            return
         yield cast(Thing, piece)
 
 

@@ -40,7 +40,7 @@ def patiently(
         try:
             return call()
         except Exception as error:
-            was_silent = clock.monotonic() - begun_s >= _SILENT_S and _timed_out(error)
+            was_silent = clock.monotonic() - begun_s >= _SILENT_S and timed_out(error)
             over = was_silent or (again and clock.monotonic() + pause_s > end)
             if over or not may_pass(error):
                 raise
@@ -48,7 +48,8 @@ def patiently(
         pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
 
 
-def _timed_out(error: BaseException | None) -> bool:
+def timed_out(error: BaseException | None) -> bool:
+    """Whether it says that nothing came in time, or was raised because of one that does."""
     while error is not None and not isinstance(error, TimeoutError):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -217,16 +217,19 @@ class DockerPlatform:
         return Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
 
     def _exit_code_of(self, spec: ContainerSpec, container: Any, end: float, limit_s: float) -> int:
-        """RunError past `end`, which docker-py reports with the exception of a dead engine."""
+        """RunError past `end`. docker-py has one exception for a container that has not ended and
+        for a dead engine, so the engine is asked."""
 
         def ended() -> int | None:
-            left_s = end - self._clock.monotonic()
-            try:
-                return int(container.wait(timeout=max(0.1, left_s))["StatusCode"])
-            except (DockerException, OSError) as error:
-                if isinstance(error, APIError) or self._clock.monotonic() < end:
+            longest_s = min(commands.QUIET_S, self._engine.silence_s)
+            while (left_s := end - self._clock.monotonic()) > 0:
+                try:
+                    return int(container.wait(timeout=min(left_s, longest_s))["StatusCode"])
+                except APIError:
                     raise
-                return None
+                except (DockerException, OSError):
+                    self._client.ping()
+            return None
 
         exit_code = self._engine.patiently(ended)
         if exit_code is None:

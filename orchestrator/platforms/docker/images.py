@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from docker.errors import DockerException, ImageNotFound
 
-from orchestrator.errors import RunError
+from orchestrator.errors import RunError, UnavailableError
+from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.system import at_once
 
-_WORK_SILENCE_S = 900.0  # a step of a build says nothing while it compiles
+_WORK_SILENCE_S = 900.0  # of a step of a build that compiles, while its engine answers
+_KEPT = 5  # of what was told last, as evidence
 
 
 class DockerImages:
@@ -36,7 +39,7 @@ class DockerImages:
         with self._engine.errors(f"pushing {tag} to {registry}"):
             self._client.images.get(tag).tag(name, version)
             push = self._client.images.push
-            for line in _told(lambda: push(name, version, stream=True, decode=True)):
+            for line in self._told(lambda: push(name, version, stream=True, decode=True)):
                 if "error" in line:
                     raise RunError(
                         f"{tag} could not be pushed to {registry}: {line['error']}",
@@ -60,7 +63,7 @@ class DockerImages:
         lines: list[str] = []
         with self._engine.errors(f"building {tag}"):
             build = self._client.api.build
-            for entry in _told(lambda: build(path=folder, tag=tag, rm=True, decode=True)):
+            for entry in self._told(lambda: build(path=folder, tag=tag, rm=True, decode=True)):
                 text = str(entry.get("stream") or entry.get("error") or "").rstrip()
                 if text:
                     lines.append(text)
@@ -70,25 +73,37 @@ class DockerImages:
 
     def import_image(self, tarball: str, repository: str, tag: str) -> None:
         with self._engine.errors(f"importing {repository}:{tag}"):
-            self._client.api.import_image_from_file(tarball, repository=repository, tag=tag)
+            take = self._client.api.import_image_from_file
+            list(self._told(lambda: [take(tarball, repository=repository, tag=tag)]))
 
     def pull(self, tag: str) -> bool:
         def pull() -> None:
-            for _ in _told(lambda: self._client.api.pull(tag, stream=True, decode=True)):
+            for _ in self._told(lambda: self._client.api.pull(tag, stream=True, decode=True)):
                 pass
             self._client.images.get(tag)
 
-        try:
-            self._engine.patiently(pull)
-        except (DockerException, OSError):
-            return False
+        with self._engine.errors(f"pulling {tag}"):
+            try:
+                self._engine.patiently(pull)
+            except (DockerException, OSError):
+                return False
         return True
 
+    def _told(self, begin: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+        """What the engine tells of work that lasts for minutes, for which docker-py has no limit.
+        UnavailableError, with the last of it, if the engine says nothing at all any more."""
+        said: deque[str] = deque(maxlen=_KEPT)
 
-def _told(begin: Callable[[], Iterable[Any]], silence_s: float = _WORK_SILENCE_S) -> Iterator[Any]:
-    """What an engine tells of work that lasts for minutes, for which docker-py has no limit."""
+        def entries() -> Iterator[Any]:
+            yield from begin()
 
-    def entries() -> Iterator[Any]:
-        yield from begin()
-
-    return at_once.pieces(entries(), silence_s)
+        every_s, ask = min(commands.QUIET_S, self._engine.silence_s), self._client.ping
+        try:
+            for entry in at_once.pieces(entries(), _WORK_SILENCE_S, ask, every_s):
+                said.append(str(entry))
+                yield entry
+        except (DockerException, OSError) as error:
+            if not lifecycle.timed_out(error):
+                raise
+            what = f"the Docker engine does not go on with it ({error})"
+            raise UnavailableError(what, evidence="\n".join(said)) from error

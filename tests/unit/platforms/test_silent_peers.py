@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,21 @@ from orchestrator.model import Tls
 from orchestrator.platforms.common import agent, commands, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.commands import Chunk, LineConversation
-from orchestrator.platforms.docker import connection, images, tunnel
+from orchestrator.platforms.docker import connection, tunnel
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.platforms.docker.containers import DockerContainer
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.tunnel import Tunnel
 from orchestrator.platforms.kubernetes import connection as cluster
 from orchestrator.platforms.kubernetes import pod
+from orchestrator.powers import ContainerSpec
 from orchestrator.system import http_client, sql
 from orchestrator.system.clock import SystemClock
 from tests.clocks import HastyClock
 from tests.fake_cluster import FakeCluster
 from tests.fakes import FakeClock
-from tests.silent_peers import ARCHIVING, ENGINE, EXECUTING, silent
+from tests.silent_peers import ARCHIVING, ENGINE, EXECUTING, WORKING, silent
 
 _SHORT_S = 0.3
 _PACE = 200.0  # by which a silence of so long is one that is not waited for twice
@@ -126,9 +129,28 @@ def put(container: DockerContainer) -> None:
     container.put(Path(__file__), "/x/file")
 
 
-def pulled(container: DockerContainer) -> None:
-    pull = container.engine.client.api.pull
-    list(images._told(lambda: pull("a:1", stream=True, decode=True), _SHORT_S))
+def falls_silent(do: Callable[[DockerPlatform], object]) -> Any:
+    """An engine that answers until it has begun with the work."""
+
+    def case(folder: Path) -> None:
+        with silent(answers := dict(WORKING)) as port:
+            platform = DockerPlatform(HastyClock(_PACE), f"tcp://127.0.0.1:{port}", "c1", "vm1")
+            platform._engine.silence_s = _SHORT_S
+            setattr(platform._client.api, "timeout", _SHORT_S)  # noqa: B010 (its type says int)
+            answers.pop("/_ping")
+            do(platform)
+
+    return case
+
+
+def build(platform: DockerPlatform) -> None:
+    platform.images.build(str(Path(__file__).parent), "a:1", print)
+
+
+def wait_for_end(platform: DockerPlatform) -> None:
+    spec, x = ContainerSpec("x", "a:1", ("copy",), "disk"), platform._client.containers.get("x")
+    tomorrow_s = SystemClock().monotonic() + 86_400
+    platform._exit_code_of(spec, x, tomorrow_s, 86_400)
 
 
 def page(every_s: float, answers: dict[str, bytes]) -> Any:
@@ -160,7 +182,16 @@ PEERS = {
     "a command's output": (on_engine(EXECUTING, run_for_a_day), "the last line"),
     "files from it": (on_engine(ARCHIVING, lambda one: one.fetch("/out", Path())), "after 7 bytes"),
     "files to it": (on_engine(ENGINE, put), "putting .* into x"),
-    "an image": (on_engine(ENGINE, pulled), "no answer within 0.3 s"),
+    "an image that is pulled": (
+        falls_silent(lambda one: one.images.pull("a:1")),
+        "vm1: .*not go on .*timed out.*Pulling fs layer",
+    ),
+    "one that is built": (falls_silent(build), "vm1: .*not go on .*timed out.*Step 1/3"),
+    "one that is imported": (
+        falls_silent(lambda one: one.images.import_image(__file__, "a", "1")),
+        "vm1: .*not go on .*timed out",
+    ),
+    "a container that is waited for": (falls_silent(wait_for_end), "timed out"),
     "an API server": (ask_cluster, "looking at node-1: .*does not answer"),
     "ssh in authentication": (open_tunnel, "authentication method: publickey"),
     "a database": (session, "SQL at 127.0.0.1:.* timeout expired"),
@@ -190,6 +221,22 @@ def test_a_silent_peer_is_an_error_with_its_last_evidence(
 
 def test_the_real_limits_end_each_of_them_within_two_minutes() -> None:
     assert {name: limit for name, limit in _LIMITS_S.items() if limit >= 120} == {}
+
+
+def test_a_pull_that_says_nothing_goes_on_while_its_engine_answers() -> None:
+    asked = threading.Semaphore(0)
+
+    def told(*_: object, **__: object) -> Iterator[dict[str, str]]:
+        for _layer in range(2):
+            assert asked.acquire(timeout=60) and asked.acquire(timeout=60)
+            yield {"status": "Download complete"}
+
+    client = Mock(ping=asked.release)
+    client.api.pull = told
+    own = Mock(
+        client=client, errors=lambda _: nullcontext(), patiently=lambda call: call(), silence_s=0.1
+    )
+    assert DockerImages(own).pull("a:1")
 
 
 @pytest.mark.parametrize("limit_s", _SILENCES_S)
