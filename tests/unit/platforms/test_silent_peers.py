@@ -17,6 +17,7 @@ from unittest.mock import Mock
 
 import pytest
 
+import docker as docker_py
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Tls
 from orchestrator.platforms.common import agent, commands, lifecycle
@@ -129,14 +130,18 @@ def put(container: DockerContainer) -> None:
     container.put(Path(__file__), "/x/file")
 
 
+def impatient(**options: Any) -> docker_py.DockerClient:
+    return docker_py.from_env(**{**options, "timeout": _SHORT_S})
+
+
 def falls_silent(do: Callable[[DockerPlatform], object]) -> Any:
     """An engine that answers until it has begun with the work."""
 
     def case(folder: Path) -> None:
         with silent(answers := dict(WORKING)) as port:
-            platform = DockerPlatform(HastyClock(_PACE), f"tcp://127.0.0.1:{port}", "c1", "vm1")
+            address = f"tcp://127.0.0.1:{port}"
+            platform = DockerPlatform(HastyClock(_PACE), address, "c1", "vm1", client_of=impatient)
             platform._engine.silence_s = _SHORT_S
-            setattr(platform._client.api, "timeout", _SHORT_S)  # noqa: B010 (its type says int)
             answers.pop("/_ping")
             do(platform)
 
