@@ -23,6 +23,7 @@ from orchestrator.errors import Mistake, UsageError
 from orchestrator.units import MOST, short
 
 _Record = TypeVar("_Record", bound=BaseModel)
+_Place = tuple[int | str, ...]
 
 
 class Strict(BaseModel):
@@ -123,23 +124,26 @@ def validate(record: type[_Record], where: str, content: object, context: object
         return record.model_validate(content, context=context)
     except ValidationError as error:
         every = error.errors()
-        meant = {each["loc"]: _meant(record, each["loc"], every) for each in every}
+        meant = {each["loc"]: _meant(record, each, every) for each in every}
         mistakes = [
             Mistake(_place(where, each["loc"]), _say(each, meant[each["loc"]]))
             for each in every
-            if each["type"] != "missing" or each["loc"][-1] not in meant.values()
+            if each["type"] != "missing" or each["loc"] not in meant.values()
         ]
         raise refused(mistakes) from error
 
 
-def _meant(record: type[BaseModel], place: tuple[int | str, ...], every: Sequence[Any]) -> str:
-    """The key that a misspelt one at `place` seems to stand for, or an empty text."""
-    if not any(each["loc"] == place and each["type"] == "extra_forbidden" for each in every):
-        return ""
-    keys = {str(each["loc"][-1]) for each in every if each["type"] == "missing"}
-    if len(place) == 1:
+def _meant(record: type[BaseModel], error: Mapping[str, Any], every: Sequence[Any]) -> _Place:
+    """The place of the key that a misspelt one seems to stand for, beside it; or an empty one."""
+    if error["type"] != "extra_forbidden":
+        return ()
+    *above, key = error["loc"]
+    missing = [each["loc"] for each in every if each["type"] == "missing"]
+    keys = {str(place[-1]) for place in missing if [*place[:-1]] == above}
+    if not above:
         keys |= {field.alias or name for name, field in record.model_fields.items()}
-    return next(iter(difflib.get_close_matches(str(place[-1]), sorted(keys), n=1)), "")
+    near = difflib.get_close_matches(str(key), sorted(keys), n=1)
+    return (*above, *near) if near else ()
 
 
 def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
@@ -190,9 +194,9 @@ def _place(where: str, location: tuple[int | str, ...]) -> str:
     return f"{where}.{path}" if path else where
 
 
-def _say(one: Mapping[str, Any], meant: str) -> str:
+def _say(one: Mapping[str, Any], meant: _Place) -> str:
     if one["type"] == "extra_forbidden":
-        return f"unknown key: did you mean {meant}?" if meant else "unknown key"
+        return f"unknown key: did you mean {meant[-1]}?" if meant else "unknown key"
     if one["type"] == "missing":
         return "this key is missing"
     text = _PLAIN.get(one["type"]) or str(one["msg"]).removeprefix("Value error, ")

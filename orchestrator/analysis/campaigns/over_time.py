@@ -156,13 +156,12 @@ def _pairs(
     runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
     obstacle = comparability.obstacle_over_time(before, after, profile, workload, across)
-    past = max(
-        (
-            _alike(history, side, profile, workload, {*across} - {"tiers"})
-            for side in (after, before)
-        ),
-        key=len,
-    )
+    past: list[Sequence[RunData]] = []
+    if not obstacle:
+        days_of = (after, before) if "tiers" in across else (after,)
+        same_tier = {*across} - {"tiers"}
+        each_side = (_alike(history, like, profile, workload, same_tier) for like in days_of)
+        past = max(each_side, key=len)
     for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
         days = [values for other in past if (values := results.whole(other, pair.key))]
         sides, ratio = (pair.left, pair.right), pair.ratio

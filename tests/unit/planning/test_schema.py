@@ -199,3 +199,10 @@ def test_snapshots_that_cannot_be_meant(written: str, words: str) -> None:
     assert "tier.snapshots" in found[0].where and words in found[0].what
     (mistake,) = mistakes_of(profile_text("{iops: 9, throughput: 1MB/s, snapshots: copy}"))
     assert mistake.where.endswith("snapshots") and "is of `enforcement: mounted`" in mistake.what
+
+
+def test_a_misspelt_key_hides_no_key_that_is_missing_elsewhere() -> None:
+    text = profile_text("{iops: 5, throughput: 60MB/s, titel: x}").replace("title:", "heading:")
+    said = {mistake.where.partition(": ")[2]: mistake.what for mistake in mistakes_of(text)}
+    assert said["title"] == "this key is missing"
+    assert said["tier.titel"] == "unknown key"
