@@ -67,10 +67,8 @@ class _File:
 class Records:
     """The tables of transactions.py of these files, in order of start; read anew at each iteration.
     At least one, which may be empty. `count`, `failures`: of all records. `unstarted_s`: type → how
-    long each of those was due that never began.
-
-    Bytes beyond the last whole record (of a killed client) are dropped.
-    """
+    long each of those was due that never began. Bytes beyond the last whole record (of a killed
+    client) are dropped."""
 
     def __init__(self, files: Sequence[Path], types: Sequence[str]) -> None:
         self.count = self.failures = 0
