@@ -64,10 +64,10 @@ def comparable(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Those in which tiers may be compared, and the tiers for whose disks others may not: their
     emulated latency has no tail."""
-    constant = tuple(one.name for one in profiles if latency_quantiles.is_constant(one.tier))
+    constant = tuple(p.name for p in profiles if latency_quantiles.is_constant(p.tier))
     if not constant:
         return latencies, ()
-    return tuple(one for one in latencies if not one.is_tail), constant
+    return tuple(criterion for criterion in latencies if not criterion.is_tail), constant
 
 
 @dataclass(frozen=True)
