@@ -132,8 +132,8 @@ class Results:
     @cached_property
     def excluded(self) -> Mapping[int, tuple[Doubt, ...]]:
         """Finished runs that do not count → the doubts for which they do not."""
-        found = {one.record.run.number: validity.excluding(one.record) for one in self.done}
-        return {number: doubts for number, doubts in found.items() if doubts}
+        every = {run.record.run.number: validity.excluding(run.record) for run in self.done}
+        return {number: doubts for number, doubts in every.items() if doubts}
 
 
 # ------------------------------------------------------------------ picking
@@ -256,7 +256,7 @@ def of_others(record: Record) -> bool:
 
 def left_out(campaign: Results) -> tuple[str, ...]:
     """Files that were cut and are passed over, a phrase each."""
-    return tuple(one.text for one in campaign.plan.notes if one.text.startswith(LEFT_OUT))
+    return tuple(note.text for note in campaign.plan.notes if note.text.startswith(LEFT_OUT))
 
 
 def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
@@ -293,10 +293,10 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     share that failed may be zero."""
     if key[0] == "failed_pct":
         shares = [failed_pct(run.record) for run in runs]
-        known = tuple(share for share in shares if share is not None)
-        return known if len(known) == len(runs) else ()
-    measured = [sound(run.record.measurements).get(key) for run in runs]
-    values = tuple(one.value for one in measured if one is not None and one.value > 0)
+        values = tuple(share for share in shares if share is not None)
+    else:
+        measured = [sound(run.record.measurements).get(key) for run in runs]
+        values = tuple(m.value for m in measured if m is not None and m.value > 0)
     return values if len(values) == len(runs) else ()
 
 

@@ -101,7 +101,7 @@ KINDS: Mapping[DoubtKind, Kind] = {
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     campaign_checks.rehearsed,
     campaign_checks.published,
-    campaign_checks.one_repetition,
+    campaign_checks.single_repetition,
     campaign_checks.missing_cells,
     campaign_checks.not_the_real_disk,
     campaign_checks.vm_caps,
@@ -144,7 +144,7 @@ def of_tiers(
     """Tier → the doubts about its runs of `workloads`; "" → those about the whole campaign."""
     names, tier_of = set(workloads), dict[int | None, str]({None: ""})
     tier_of |= {run.number: run.profile for run in plan.runs if run.workload in names}
-    return gathered((tier_of[one.run], one) for one in doubts if one.run in tier_of)
+    return gathered((tier_of[doubt.run], doubt) for doubt in doubts if doubt.run in tier_of)
 
 
 def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:

@@ -196,7 +196,7 @@ def telemetry(
         ),
         *_measured(_all_disks(values, database)),
         *_wal_disks(database, growth),
-        *(one for name, own in server.items() for one in _measured(_with_quotients(own), name)),
+        *(m for name, own in server.items() for m in _measured(_with_quotients(own), name)),
         *_measured(_with_quotients(counters.summed(list(server.values())), len(database))),
         *_measured(on_machines.busiest()),
     )
