@@ -108,7 +108,7 @@ class Fio:
         warm-ups of all later points."""
         folder, planned = out / FOLDER, disk_matrix.planned(workload.options)
         folder.mkdir(parents=True, exist_ok=True)
-        missing = [one for one in planned if not (folder / f"{one.name}.json").is_file()]
+        missing = [point for point in planned if not (folder / f"{point.name}.json").is_file()]
         points = missing or planned[-1:]
         point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()

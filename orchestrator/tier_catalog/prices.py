@@ -160,13 +160,13 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
     """The catalog with the prices of `lists` (file name → YAML); a later file holds over an
     earlier one. UsageError with every mistake."""
     mistakes: list[Mistake] = []
-    found: dict[str, PriceRow] = {}
+    of_rows: dict[str, PriceRow] = {}
     for where, text in lists.items():
         with collecting(mistakes):
-            found |= _read(where, text, catalog)
+            of_rows |= _read(where, text, catalog)
     raise_all(mistakes)
-    types = {name: _priced(name, kind, found) for name, kind in catalog.types.items()}
-    return replace(catalog, types=types) if found else catalog
+    types = {name: _priced(name, kind, of_rows) for name, kind in catalog.types.items()}
+    return replace(catalog, types=types) if of_rows else catalog
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
@@ -184,14 +184,14 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     return rows
 
 
-def _priced(full: str, kind: DiskType, found: Mapping[str, PriceRow]) -> DiskType:
+def _priced(full: str, kind: DiskType, of_rows: Mapping[str, PriceRow]) -> DiskType:
     """The type with what was found of it and of its sizes."""
     sizes = {
-        name: size.model_copy(update={"prices": (found[row],)}) if row in found else size
+        name: size.model_copy(update={"prices": (of_rows[row],)}) if row in of_rows else size
         for name, size in (kind.sizes or {}).items()
         if (row := f"{provider_of(full)}/{name}")
     }
-    prices = (found[full],) if full in found else kind.prices
+    prices = (of_rows[full],) if full in of_rows else kind.prices
     return kind.model_copy(update={"prices": prices, "sizes": sizes or None})
 
 

@@ -101,14 +101,14 @@ def whole_gib_bytes(size_bytes: int) -> int:
     return limits_of.whole_gib(size_bytes) * GIB
 
 
-def content(made: ClassWanted) -> dict[str, Any]:
+def content(wanted: ClassWanted) -> dict[str, Any]:
     """The class as Kubernetes takes it."""
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
-        "metadata": {"name": made.name},
-        "provisioner": made.provisioner,
-        "parameters": dict(made.parameters),
+        "metadata": {"name": wanted.name},
+        "provisioner": wanted.provisioner,
+        "parameters": dict(wanted.parameters),
         # A copy of a disk has the same UUID, which XFS else refuses beside the original.
         "mountOptions": ["nouuid"],
         "volumeBindingMode": "WaitForFirstConsumer",
@@ -116,6 +116,6 @@ def content(made: ClassWanted) -> dict[str, Any]:
     }
 
 
-def manifest(made: ClassWanted) -> str:
+def manifest(wanted: ClassWanted) -> str:
     """The class as a file for `kubectl apply -f`."""
-    return written(content(made))
+    return written(content(wanted))

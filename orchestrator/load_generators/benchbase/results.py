@@ -253,10 +253,10 @@ def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     outcome[row[final & (kind != "rolled back")]] = FAILED
     retries = np.bincount(row[refused & ~final], minlength=len(rows))
     failed = attempts[kind != "rolled back"]
-    found = failed["sqlstate"].astype(str).to_numpy()
-    names = np.unique([*found, ""])
+    of_rows = failed["sqlstate"].astype(str).to_numpy()
+    names = np.unique([*of_rows, ""])
     codes = np.zeros(len(rows), dtype=np.int16)  # of "", which comes first
-    codes[failed["row"].to_numpy()] = np.searchsorted(names, found)
+    codes[failed["row"].to_numpy()] = np.searchsorted(names, of_rows)
     states = pd.Categorical.from_codes(codes, pd.Index(names.tolist(), dtype=str))
     return rows.assign(outcome=outcome, retries=retries, sqlstate=states)
 

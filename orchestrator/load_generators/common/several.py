@@ -121,7 +121,7 @@ def read(
         folders = {name: out / name if len(clients) > 1 else out for name in notes}
         left = {name: generator.records(folder) for name, folder in folders.items()}
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
-        records = generator.merged([one for one, _ in left.values()], shifts_s)
+        records = generator.merged([own for own, _ in left.values()], shifts_s)
         facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
         return generator.result(workload, records, facts, start_s, end_s)
 

@@ -59,9 +59,9 @@ class _File:
         first, last = int(blocks[0]) * _BLOCK, min(int(blocks[-1] + 1) * _BLOCK, self.count)
         rows = _read(self.path, first, last - first)
         started_ns = rows["start_ns"]
-        found: np.ndarray = rows[(started_ns >= start_ns) & (started_ns < end_ns)]
-        found["start_ns"] -= self.shift_ns
-        return found
+        started: np.ndarray = rows[(started_ns >= start_ns) & (started_ns < end_ns)]
+        started["start_ns"] -= self.shift_ns
+        return started
 
 
 class Records:
@@ -83,16 +83,16 @@ class Records:
         """Those of several clients, each once. `shifts_s`: by how much the clock of each is ahead
         of ours. LoadError if their types differ."""
         whole = Records((), several[0].types)
-        for one, shift_s in zip(several, shifts_s, strict=True):
-            if one.types != whole.types:
-                raise LoadError(f"clients ran other transactions: {one.types}, {whole.types}")
-            whole.count += one.count
-            whole.failures += one.failures
-            whole._codes |= one._codes
-            whole._never_began(one.unstarted_s)
+        for records, shift_s in zip(several, shifts_s, strict=True):
+            if records.types != whole.types:
+                raise LoadError(f"clients ran other transactions: {records.types}, {whole.types}")
+            whole.count += records.count
+            whole.failures += records.failures
+            whole._codes |= records._codes
+            whole._never_began(records.unstarted_s)
             shift_ns = round(shift_s * 1e9)
-            whole._files += [replace(file, shift_ns=shift_ns) for file in one._files]
-            for second, count in one._seconds.items():
+            whole._files += [replace(file, shift_ns=shift_ns) for file in records._files]
+            for second, count in records._seconds.items():
                 start_ns = second * _SECOND_NS - shift_ns
                 whole._seconds[start_ns // _SECOND_NS] += count
                 # Where these seconds are not whole by our clock, some are of the next.

@@ -176,16 +176,16 @@ def _for_page(part: Any, with_tiers: set[str]) -> Any:
     """The drawing with a filter wherever data that know their tier come in, and without legends:
     the page has one that works."""
     if isinstance(part, list):
-        return [_for_page(one, with_tiers) for one in part]
+        return [_for_page(piece, with_tiers) for piece in part]
     if not isinstance(part, Mapping):
         return part
-    made = {key: _for_page(value, with_tiers) for key, value in part.items()}
+    shown = {key: _for_page(value, with_tiers) for key, value in part.items()}
     if "legend" in part:
-        made["legend"] = None
+        shown["legend"] = None
     data = part.get("data")
     if isinstance(data, Mapping) and data.get("name") in with_tiers:
-        made["transform"] = [_ONLY_SHOWN, *made.get("transform", ())]
-    return made
+        shown["transform"] = [_ONLY_SHOWN, *shown.get("transform", ())]
+    return shown
 
 
 def zoom(*axes: str) -> dict[str, Any]:

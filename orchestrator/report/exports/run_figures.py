@@ -48,9 +48,9 @@ def runs(campaign: Results) -> Iterator[RunFigures]:
 
 def _figures(data: RunData, cpus: float | None) -> tuple[Measurement, ...]:
     stored = data.record.measurements
-    known = {(one.metric, one.scope) for one in stored}
+    known = {(figure.metric, figure.scope) for figure in stored}
     sampled = resources.telemetry_of(data, cpus)
-    return (*stored, *(one for one in sampled if (one.metric, one.scope) not in known))
+    return (*stored, *(figure for figure in sampled if (figure.metric, figure.scope) not in known))
 
 
 # ------------------------------------------------------------------ CSV

@@ -129,13 +129,13 @@ def devices(
 def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
     """What FUSE and the loop device add to a "read" and a "write" at the latency that is enforced,
     as the server reckons it; empty if it was not measured."""
-    found: dict[str, float] = {}
+    added_us: dict[str, float] = {}
     for way in ("read", "write"):
         if f"{way}_overhead_us" in limits:
             slept_us = min(float(limits.get(f"{way}_latency_us", 0.0)), _DEEPEST_SLEEP_US)
             slope = float(limits.get(f"{way}_overhead_slope", 0.0))
-            found[way] = round(float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1)
-    return found
+            added_us[way] = round(float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1)
+    return added_us
 
 
 @contextmanager
@@ -211,22 +211,22 @@ def table_text(table: Quantiles) -> bytes:
 
 def _await(line: str, container: Container, deadline_s: float, late: str, clock: Clock) -> str:
     """The first line of its log that begins so. RunError if it ends before, or with `late`."""
-    found = ""
+    said = ""
 
     def is_there() -> bool:
-        nonlocal found
-        found = next((one for one in container.logs().splitlines() if one.startswith(line)), "")
-        if not found and container.state() != "running":
+        nonlocal said
+        said = next((text for text in container.logs().splitlines() if text.startswith(line)), "")
+        if not said and container.state() != "running":
             raise RunError(
                 f"the disk {container.name} could not start",
                 evidence=container.logs(tail=20),
                 advice="`tierbench doctor` says what the kernel lacks",
             )
-        return bool(found)
+        return bool(said)
 
     if not wait_until(is_there, deadline_s=deadline_s, clock=clock, every_s=0.05):
         raise RunError(late)
-    return found
+    return said
 
 
 def _ready(
@@ -254,8 +254,9 @@ def _ready(
 
 def running_disks(world: World) -> tuple[str, ...]:
     """The containers that serve the nodes' disks of the run that is going on, in their order."""
-    found = world.platform.find_containers("disk")
-    names = [(_NODE_DISK.search(one.name), one.name) for one in found if one.state == "running"]
+    servers = world.platform.find_containers("disk")
+    running = [server.name for server in servers if server.state == "running"]
+    names = [(_NODE_DISK.search(name), name) for name in running]
     return tuple(name for _, name in sorted((int(node[1]), name) for node, name in names if node))
 
 

@@ -109,7 +109,7 @@ def of_disks(
         for check in gate.checks
     )
     disks = {key: dict(gate.device) for key, _, _, gate in taken}
-    busy_pct = max(float(one.get("host_cpu_pct", 0.0)) for one in disks.values())
+    busy_pct = max(float(device.get("host_cpu_pct", 0.0)) for device in disks.values())
     device = {**mechanism, "disks": disks, "host_cpu_pct": busy_pct}
     return Gate(tier.name, world.clock.now(), checks, device)
 
