@@ -43,7 +43,6 @@ HOST_CPU_SECONDS = "cpu_busy_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
-_AT_ONCE = 2**21  # rows, or one node more: with what is computed from them some 600 MB
 
 
 def rates(samples: pd.DataFrame) -> pd.DataFrame:
@@ -123,6 +122,8 @@ class Samples:
     `parts` reads them from the first on at each call; the text columns may be categories, which are
     then in alphabetical order in what is returned."""
 
+    at_once = 2**21  # rows, or one node more: with what is computed from them some 600 MB
+
     def __init__(self, parts: Callable[[], Iterable[pd.DataFrame]]) -> None:
         self.parts = parts
 
@@ -143,13 +144,13 @@ class Samples:
         """Some counters, of all nodes."""
         return _joined(part[part["metric"].isin(list(metrics))] for part in self.parts())
 
-    def by_nodes(self, at_once: int = _AT_ONCE) -> Iterator[pd.DataFrame]:
+    def by_nodes(self) -> Iterator[pd.DataFrame]:
         """All of them, in tables that have all of some nodes each."""
         rows = Counter[str]()
         for part in self.parts():
             rows.update({str(node): int(n) for node, n in part["node"].value_counts().items()})
         of_nodes = pd.Series(dict(sorted(rows.items())), dtype="int64")
-        for _, group in of_nodes.groupby(of_nodes.cumsum() // at_once):
+        for _, group in of_nodes.groupby(of_nodes.cumsum() // self.at_once):
             yield _joined(part[part["node"].isin(group.index)] for part in self.parts())
 
 

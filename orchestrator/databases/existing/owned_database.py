@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TextIO
 
 from orchestrator.databases.existing import leftovers
 from orchestrator.databases.existing.declaration import Existing, address
@@ -66,15 +67,15 @@ def mark_of(database: str) -> str:
 class Terminal:
     """Asks a person, each question once: in the middle of a campaign nobody may be there."""
 
-    def __init__(self) -> None:
-        self._answers: dict[str, bool] = {}
+    def __init__(self, stdin: TextIO | None = None) -> None:
+        self._stdin, self._answers = stdin or sys.stdin, dict[str, bool]()
 
     def __call__(self, question: str, may_ask: bool) -> bool:
         """The answer, or the one given before; False also if there is none, or no terminal."""
-        if question not in self._answers and may_ask and sys.stdin.isatty():
+        if question not in self._answers and may_ask and self._stdin.isatty():
             sys.stderr.write(f"{question} [yes/no] ")
             sys.stderr.flush()
-            self._answers[question] = sys.stdin.readline().strip().lower() == "yes"
+            self._answers[question] = self._stdin.readline().strip().lower() == "yes"
         return self._answers.get(question, False)
 
 

@@ -141,10 +141,9 @@ def test_the_cluster_that_is_there_is_measured_before_and_after_its_disk_is_chan
     recipe = ROOT / "docs/recipes/existing-cluster.md"
     before, after = program_of(folder, "ours", 2), program_of(folder, "ours", 2, 3600.0, 10_000)
     said = [words for words in ours(recipe) if "--dry-run" not in words]
-    codes = [
-        tierbench(app, *words)
-        for app, words in zip((before, before, after, after), said, strict=True)
-    ]
+    programs = zip((before, before, after, after), said, strict=True)
+    results = str(folder / "results")
+    codes = [tierbench(app, *words, "--results", results) for app, words in programs]
     assert codes == [EXIT_DONE, EXIT_DONE, EXIT_DONE, EXIT_INCONCLUSIVE]
     assert "the disk of ours: tier's iops 5000 against 10000" in " ".join(
         capsys.readouterr().out.split()
