@@ -54,8 +54,7 @@ def not_begun(record: Record) -> tuple[float, float] | None:
 
 
 def not_served(record: Record) -> tuple[float, float] | None:
-    """The share served and the rate asked for, if BenchBase served less than chance explains; it
-    counts nothing else."""
+    """Share served and rate asked for, if BenchBase served less than chance explains."""
     facts = results.generator(record)
     served, rate = facts.served_of_asked, facts.arrival_rate_per_s
     if served is None or not rate:
@@ -88,9 +87,8 @@ def state(runs: Sequence[RunData]) -> State:
 
 @dataclass(frozen=True)
 class Overload:
-    """The tiers of a workload in open loop that do not serve its rate: proven, or without
-    proof (in some runs, in the only one, or with this machine as the limit). `asked`: whether it is
-    in open loop at all."""
+    """The tiers that do not serve the rate of a workload in open loop (`asked`): proven, or without
+    proof (in some runs, in the only one, or with this machine as the limit)."""
 
     asked: bool = False
     always: tuple[str, ...] = ()
@@ -192,10 +190,9 @@ def _words(tier: str, runs: Sequence[RunData]) -> str:
 
 
 def plan_at_same_rate(campaign: Results) -> Plan | None:
-    """What follows once the capacity of each tier is measured: the plan with each workload once
-    more, at its share of the slowest tier's capacity; None if none was asked for, or it is there
-    already. Capacity is the median throughput of a tier's finished closed-loop runs. A tier without
-    one is left out, which a note says."""
+    """The plan with each workload once more, at its share of the slowest tier's capacity: median
+    throughput of finished closed-loop runs. None if that was not asked for, or is there already. A
+    tier without capacity is left out, which a note says."""
     first = campaign.plan
     share_pct = first.latency_at_pct
     if share_pct is None or any(load.point is not None for load in first.workloads):

@@ -70,8 +70,7 @@ class RunData:
 
     @property
     def against_caps(self) -> Mapping[str, Mapping[str, float]]:
-        """Database node → its disk against the caps of its tier (see `disk_demand`), for nodes
-        that were sampled."""
+        """Sampled database node → its disk against the caps of its tier (`disk_demand`)."""
         return self._measured[1]
 
     @cached_property
@@ -153,8 +152,7 @@ def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, .
 
 @dataclass(frozen=True)
 class CellRuns:
-    """One profile × workload of the plan: its planned runs, those that may enter results, and the
-    finished ones that may not."""
+    """A profile × workload of the plan: its runs, the finished that count, and those excluded."""
 
     profile: Profile
     workload: Workload
@@ -289,8 +287,7 @@ def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
 
 
 def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
-    """A metric's sound values, one per run; empty if any run lacks it or has none above zero. The
-    share that failed may be zero."""
+    """A metric's sound values above zero (failed shares: or zero), if every run has one."""
     if key[0] == "failed_pct":
         shares = [failed_pct(run.record) for run in runs]
         values = tuple(share for share in shares if share is not None)

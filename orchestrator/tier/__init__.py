@@ -97,8 +97,7 @@ class SlowEpochs:
 
 @dataclass(frozen=True)
 class LatencyModel:
-    """What the latency of each request is drawn from, and whose latencies they are: those of single
-    requests at queue depth 1."""
+    """What the latency of each request is drawn from: that of single requests at queue depth 1."""
 
     read: Quantiles
     write: Quantiles

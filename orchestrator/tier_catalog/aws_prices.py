@@ -26,8 +26,7 @@ _COLUMNS = {"TermType", "Location Type", "Currency", "Product Family", "Unit", "
 
 
 def components(lines: Iterable[str], currency: str, catalog: Catalog) -> dict[str, dict[str, Any]]:
-    """Prices by catalog row; one whose parts are not all there is left out. ValueError without the
-    columns that are read."""
+    """Prices by catalog row, where all parts are there. ValueError without the columns read."""
     prices = _prices(lines, currency)
     of_rows: dict[str, dict[str, Any]] = {}
     for name, usage in _TYPES.items():

@@ -59,8 +59,7 @@ def conflicts(
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
-    """Picks the price of the region; without one the first, which is of the provider's region that
-    the catalog takes for all its rows."""
+    """That of the region; without one the first, which is of the catalog's usual region."""
     return next((row for row in rows if region in (None, row.region)), None)
 
 

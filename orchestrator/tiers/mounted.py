@@ -146,8 +146,7 @@ def host_cache(
     """Whether reads come from a cache in front of the disk, such as a cloud host's: a guest does
     not see one, and direct I/O does not pass it by, but a region that was just read comes from it
     faster than the disk's own cap allows. Returns the fact `host_cache`: "shows", "does not show",
-    or "not tried" without a declared cap; with the rates of both passes. GateError if fio cannot
-    run."""
+    or "not tried" without a declared cap; and both rates. GateError if fio cannot run."""
     cap = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
     if cap is None:
         return _CACHE_NOT_TRIED

@@ -151,8 +151,7 @@ def _pairs(
     across: Collection[str],
     history: Sequence[Results],
 ) -> Iterator[tuple[int, Pair]]:
-    """Each with the number of campaigns of `history` that measured as one of both did, and so say
-    what differs between days."""
+    """Each with the number of campaigns of `history` that say what differs between days."""
     runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
     obstacle = comparability.obstacle_over_time(before, after, profile, workload, across)
@@ -266,8 +265,7 @@ class Trend:
 def trend(
     campaigns: Sequence[Results], profile: str, workload: str, across: Collection[str] = ()
 ) -> Trend | None:
-    """The series of those with finished runs of that cell and the newest one's rate; None if no
-    campaign has any."""
+    """Of the campaigns with finished runs of that cell and the newest one's rate; None if none."""
     measured = [campaign for campaign in campaigns if results.finished(campaign, profile, workload)]
     dated = [(begin_s, c) for c in measured if (begin_s := results.began_s(c)) is not None]
     every = [campaign for _, campaign in sorted(dated, key=lambda pair: pair[0])]

@@ -137,8 +137,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ObjectiveTest:
-    """One objective of one tier. `p_value`: of not reaching it, as in `Comparison`; `missed`: that
-    is proven."""
+    """One objective of one tier. `p_value`: of not reaching it; `missed`: that is proven."""
 
     objective: Objective
     value: float | None = None
@@ -186,9 +185,8 @@ def make_contest(
     criteria: Sequence[Criterion] = (THROUGHPUT, *LATENCIES),
     **more: Any,
 ) -> Contest:
-    """Candidates in the order in which one would prefer them; `tiers`: all that were planned;
-    `more`: other fields of the contest. Of equal cost the one that declares more comes first, else
-    the one that declares less."""
+    """Candidates in the order of preference: of equal cost the one that declares more first, else
+    the one that declares less. `tiers`: all that were planned; `more`: fields of the contest."""
     profiles = [candidate.profile for candidate in candidates]
     with_vms, no_prices, unlike_prices = costs.compare_prices(profiles)
     candidates = [replace(candidate, with_vms=with_vms) for candidate in candidates]

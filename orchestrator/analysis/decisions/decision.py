@@ -51,16 +51,14 @@ from orchestrator.units import counted, listed
 def decisions(
     campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[Decision, ...]:
-    """One per workload of the plan; the loads of a sweep have one together. `doubts`: all of the
-    campaign and its runs."""
+    """One per workload of the plan; the loads of a sweep have one. `doubts`: of the campaign."""
     return decide_all(campaign, bottlenecks, doubts)[0]
 
 
 def decide_all(
     campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt]
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
-    """`decisions`, and the one for all workloads together: None with a sweep, whose answers are by
-    load."""
+    """`decisions`, and that for all workloads together; None with a sweep, answered by load."""
     causes = {(cell.profile, cell.workload): cell.cause for cell in bottlenecks}
     swept = load_sweeps.of_plan(campaign)
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
@@ -235,8 +233,7 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
 
 
 def decide_cluster(contests: Sequence[Contest]) -> ClusterDecision | None:
-    """The cheapest tier that is proven enough for all; None where there is only one workload, or
-    one tier."""
+    """The cheapest tier that is proven enough for all; None with one workload, or one tier."""
     tiers = _in_order(contests)
     if len(contests) < 2 or len(tiers) < 2:
         return None

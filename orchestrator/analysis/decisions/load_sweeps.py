@@ -65,8 +65,7 @@ class Loads:
 
     @cached_property
     def usable(self) -> Mapping[str, tuple[int | None, str]]:
-        """Tier → the place of the highest load at which it is proven to meet the SLO's latencies,
-        and why not a higher one."""
+        """Tier → place of the highest load proven to meet the latencies, and why no higher."""
         return {profile.name: _usable(self, profile.name) for profile in self.campaign.plan.tiers}
 
     def runs(self, tier: str, place: int) -> tuple[RunData, ...]:

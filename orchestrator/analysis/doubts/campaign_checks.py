@@ -197,8 +197,7 @@ def not_compared(campaign: Results) -> Iterator[Doubt]:
 
 
 def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:
-    """Where one tier was measured under two names (`--aa`). `floor`: the twin against the baseline,
-    wherever both have figures."""
+    """Of one tier under two names (`--aa`). `floor`: the twin against the baseline."""
     for equal in floor:
         if equal.verdict in ("better", "worse"):
             yield Doubt(
@@ -244,9 +243,8 @@ def _words(delta: Delta) -> str:
 
 
 def gate_drift(campaign: Results) -> Iterator[Doubt]:
-    """Each disk and quantity once, with the two gates that are furthest apart. What a disk does on
-    burst credit is not compared: that is its credit, not the disk. Before the first gate that
-    passed nothing was measured."""
+    """Each disk and quantity once, with the two gates furthest apart, from the first that passed:
+    before it nothing was measured. What a disk does on burst credit is its credit, not the disk."""
     for tier, gates in _by_tier(campaign).items():
         seen = gathered(
             ((check.disk, check.limit), (gate.taken_s, check))

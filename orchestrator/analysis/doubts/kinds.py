@@ -127,8 +127,7 @@ def find(campaign: Results) -> tuple[Doubt, ...]:
 
 
 def of_run(run: RunData, values: Values) -> Iterator[Doubt]:
-    """Every doubt about one finished run, besides those in its record. `values`: of all its nodes
-    together and the machine."""
+    """Those of a finished run besides its record's. `values`: of its nodes and the machine."""
     yield from (doubt for doubt in validity.excluding(run.record) if doubt.kind in validity.CHECKS)
     for name, kind in KINDS.items():
         for text, advice in kind.check(run, values) if kind.check else ():

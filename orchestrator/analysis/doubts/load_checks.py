@@ -210,8 +210,7 @@ def _interval_s(run: RunData) -> float | None:
 
 
 def _flushes(run: RunData) -> int | None:
-    """Stretches of the window in which a node flushed, of the node that has most; None if flushes
-    were not sampled."""
+    """Of the node with most, stretches of the window in which it flushed; None if not sampled."""
     rows = run.sampled.of_metrics({FLUSHED})
     rates = counters.rates(rows[rows["phase"] == "measure"])
     if rates.empty:

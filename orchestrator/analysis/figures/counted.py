@@ -17,8 +17,7 @@ _LOOSE = 2**20  # distinct values that may wait to be put in order with the othe
 
 
 class Counted:
-    """Values with their counts. `total`: of all values. `sum`: differs from that of all values in
-    a row by rounding alone."""
+    """Values with their counts. `total`: how many; `sum`: but for rounding that of the values."""
 
     def __init__(self) -> None:
         self.total = 0

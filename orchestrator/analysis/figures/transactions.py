@@ -152,10 +152,9 @@ class Window:
                 yield measured(metric, in_order.percentile(percent), scope)
 
     def flow(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
-        """What fell due in the window and what ended in it. `unstarted`: transactions that were due
-        and had not begun at the end of the run. Where these are too many to have come in the
-        window, the first of them came before it; then the rate asked for stands for what was
-        offered."""
+        """What fell due in the window and what ended in it. `unstarted`: what was due and had not
+        begun at the end of the run. Where these are too many to have come in the window, the first
+        of them came before it; then the rate asked for stands for what was offered."""
         duration_s = self._end_s - self._start_s
         every, asked = self._due + unstarted, rate_per_s * duration_s
         offered = every if every <= asked + CHANCE * math.sqrt(asked) else asked

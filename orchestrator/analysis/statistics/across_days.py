@@ -58,8 +58,7 @@ def ratio_across_days(
     `history`: the values of other campaigns, at least two. Their means spread as those of both
     sides do, so the difference of two such means has Student's prediction interval with k - 1
     degrees of freedom (Hahn and Meeker 1991). As many values of each are used as the smaller side
-    has, for the mean of more is steadier. Of that interval and Welch's the wider holds. ValueError
-    as `ratio`."""
+    has, for the mean of more is steadier. The wider of both intervals holds. Raises as `ratio`."""
     alone = ratio(before, after, confidence)
     if alone.low is None:
         return alone
@@ -88,8 +87,7 @@ def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
 
 
 def change_points(values: Sequence[float] | np.ndarray) -> tuple[int, ...]:
-    """Places at which a new level begins, in order; empty if none is proven or `values` are fewer
-    than FEWEST. Values must be finite."""
+    """Places where a new level is proven to begin, of finite values; none of fewer than FEWEST."""
     data = np.asarray(values, dtype=float)
     if not np.isfinite(data).all():
         raise ValueError("a series of finite values is expected")

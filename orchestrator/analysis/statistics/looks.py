@@ -56,8 +56,7 @@ def repetitions(plan: Plan, workload: str) -> int:
 
 
 def share(plan: Plan, workload: str) -> float:
-    """The share of the look at which a workload stands, by its planned repetitions; 1 if the plan
-    was to look once."""
+    """That of the look at which a workload stands, by planned repetitions; 1 with a single look."""
     if not plan.looks:
         return 1.0
     return plan.looks.get(repetitions(plan, workload), min(plan.looks.values()))

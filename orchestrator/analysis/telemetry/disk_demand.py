@@ -34,8 +34,7 @@ BINDING = 1.25
 
 @dataclass(frozen=True)
 class CreditReading:
-    """What the server of an emulated disk said of its burst credit at one moment, in % of a full
-    bucket; None without that burst."""
+    """Burst credit as an emulated disk's server told it, in % of a full bucket, if there is one."""
 
     time_s: float
     iops_pct: float | None
@@ -107,8 +106,7 @@ def _cap(
     it. With less credit than some seconds of the peak take, the cap is the base and what the credit
     adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md), so the
     base holds. `known`: from that second on the credit was what the disk's own server said. No
-    provider tells how full a real disk's bucket is: it has credit, of unknown size, in each second
-    in which it is above its base."""
+    provider tells how full a real disk's bucket is: above its base it has credit, of some size."""
     if base is None:
         return None, None
     burst = tier.limits.burst

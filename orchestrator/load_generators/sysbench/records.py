@@ -38,8 +38,7 @@ _SECOND_NS = 10**9
 
 @dataclass(frozen=True)
 class _File:
-    """`first_ns`, `last_ns`: of each block, the first and the last start in it, by the clock of the
-    file, which is ahead by `shift_ns`."""
+    """`first_ns`, `last_ns`: starts in each block, by the file's clock, ahead by `shift_ns`."""
 
     path: Path
     count: int
@@ -66,8 +65,7 @@ class _File:
 class Records:
     """The tables of transactions.py of these files, in order of start; read anew at each iteration.
     At least one, which may be empty. `count`, `failures`: of all records. `unstarted_s`: type → how
-    long each of those was due that never began. Bytes beyond the last whole record (of a killed
-    client) are dropped."""
+    long those were due that never began. Bytes beyond a killed client's last record are dropped."""
 
     block = 4096  # records: small beside a part, even of many hundred files
     read = 256 * block
@@ -177,8 +175,7 @@ def threads(out: Path) -> list[dict[str, Any]]:
 
 
 def began_s(out: Path) -> float | None:
-    """When the last thread of a run that is over began, by the client's clock in Unix seconds; None
-    if none noted it."""
+    """When the last thread of a run began, by the client's clock (Unix); None if none noted it."""
     begun_ms = [thread["begun_ms"] for thread in threads(out) if "begun_ms" in thread]
     return max(begun_ms) / 1e3 if begun_ms else None
 

@@ -18,8 +18,7 @@ MISSING = "missing"  # in the place of an outcome: the run left no record
 
 @dataclass(frozen=True)
 class RunFigures:
-    """`excluded`: it does not enter results. `figures`: as its record has them, then those of
-    telemetry over its window."""
+    """`excluded`: it does not enter results. `figures`: its record's, then those of telemetry."""
 
     run: Run
     outcome: str
@@ -62,9 +61,8 @@ COLUMNS = (*_OF_RUN, *_OF_FIGURE)
 
 
 def as_csv(campaign: Results, _: Verdict) -> str:
-    """A row for each figure of each run; a run without figures has one row without a metric, so
-    that it is not overlooked. `disk` is the kind of the tier's disks, `excluded` is yes or no;
-    numbers have all their digits."""
+    """A row for each figure of each run, or one without a metric, so that no run is overlooked.
+    `disk`: the kind of the tier's disks; `excluded`: yes or no; numbers have all their digits."""
     disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")

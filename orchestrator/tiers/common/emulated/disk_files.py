@@ -109,8 +109,7 @@ def are_far(paths: Sequence[Path], world: World) -> bool:
 
 
 def exist(paths: Sequence[Path], world: World) -> bool:
-    """Whether each node's snapshot is on the machine that runs the node now. Only for those that
-    `are_far`."""
+    """Whether each node's snapshot, which `are_far`, is on the machine that runs the node now."""
 
     def exists(number: int) -> bool:
         file = inside(paths[number - 1], world)
@@ -129,8 +128,7 @@ def discard(paths: Sequence[Path], world: World) -> None:
 
 
 def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFolder]:
-    """Removes files of disks from machines other than this computer, as far as the mark of their
-    folder is ours, or only lists them."""
+    """Removes, or only lists, files of disks on other machines whose folder has our mark."""
     if is_here(world):
         return
     knows_some = (world.cache / _DATASETS).is_dir()

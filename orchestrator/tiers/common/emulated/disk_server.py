@@ -47,8 +47,7 @@ _NODE_DISK = re.compile(r"-disk-node-(\d+)$")
 
 
 def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> None:
-    """UnavailableError if a machine lacks one of `devices`; each is given with its kernel
-    module."""
+    """UnavailableError if a machine lacks one of `devices`, given with their kernel modules."""
 
     def look(machine: Machine) -> None:
         for device, module in devices:  # one after the other: its agent may just be starting
@@ -142,8 +141,7 @@ def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
 def _served(
     verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
 ) -> Iterator[tuple[Volume, dict[str, Any]]]:
-    """The volume on the device of `file`, which a container makes and serves, and what that
-    reported when its device was ready."""
+    """The volume on the device that a container serves `file` as, and what that reported."""
     disk = file.path.stem
     name, volume = f"{world.scope}-disk-{disk}", f"{world.scope}-{disk}"
     command = (verb, "--image", disk_files.inside(file.path, world), *_made(file, world))
@@ -173,9 +171,8 @@ def _made(file: DiskFile, world: World) -> Iterator[str]:
 def stand(
     name: str, file: Path, limits: Limits, latency: LatencyModel | None, note: str, world: World
 ) -> tuple[Node, dict[str, Any]]:
-    """Serves `file` of this computer by a container `name` that stays when this program ends, with
-    the tier's limits; returns the same as a disk of a run has. Nothing stays of one that does not
-    come up."""
+    """Serves `file` of this computer by a container that stays when this program ends; returns the
+    same as a disk of a run has. Nothing stays of one that does not come up."""
     command = ("serve", "--image", f"{INSIDE}/{file.name}")
     spec = replace(_spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note)
     limits, spec = _limited(spec, file.stem, limits, latency, world)

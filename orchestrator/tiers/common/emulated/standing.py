@@ -267,8 +267,7 @@ def _drop_folder(at: str) -> None:
 
 
 def take_down(known: KnownDisk, world: World, keep_data: bool = False) -> Path | None:
-    """Takes the disk down; returns the file of its data if that stays. RunError if something uses
-    the disk: then all of it stays up."""
+    """Takes the disk down; returns its data's file if that stays. RunError if it is in use."""
     disk = known.disk
     if known.mount:
         world.progress.step(f"unmounting {disk.at}: what is not written yet is written first")

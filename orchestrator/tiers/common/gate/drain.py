@@ -39,9 +39,8 @@ class Drained:
 
 
 class Credit:
-    """The burst credit of one real disk, which is used up before its base limits are measured.
-    `base`: the tier without its burst. `ramp_s`: the time in which the disk uses up at its peak
-    what it earned between two jobs."""
+    """The burst credit of one real disk, used up before its base limits are measured. `base`: the
+    tier without burst. `ramp_s`: in which the peak uses up what was earned between two jobs."""
 
     def __init__(self, tier: Tier, world: World) -> None:
         self._tier, self._world = tier, world

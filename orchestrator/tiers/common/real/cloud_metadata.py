@@ -72,8 +72,7 @@ _NOT_TOLD = {
 @dataclass(frozen=True)
 class MetadataAnswer:
     """`disks`: path → what was told of each device under it. `differences`: from the profile.
-    `warnings`: those that make it another disk than the one that is meant, and why nothing was
-    told, if so."""
+    `warnings`: those that make it another disk than is meant, or why nothing was told."""
 
     cloud: str = ""
     machine: str = ""
@@ -115,8 +114,7 @@ def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
 
 
 def asked_there(world: World) -> Ask:
-    """`ask` from a container in the network of a machine that is elsewhere: the service tells each
-    machine of its own disks alone."""
+    """`ask` from a container of a machine elsewhere: each is told of its own disks alone."""
 
     def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
         argv = ("python3", "-c", _ASKING, method, url)

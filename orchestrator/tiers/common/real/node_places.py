@@ -36,12 +36,11 @@ class Use:
 
 @dataclass(frozen=True)
 class DiskPath:
-    """A path of the profile, with what is kept there; no `uses`: the data of all nodes. `machine`:
-    which of several has it."""
+    """A path of the profile and what is kept there, the data of all nodes if `uses` is empty."""
 
     path: str
     uses: tuple[Use, ...] = ()
-    machine: str = ""
+    machine: str = ""  # which of several has it
 
     @property
     def key(self) -> str:
@@ -131,8 +130,7 @@ def require_here(what: str, world: World) -> None:
 
 
 def require_one_machine(tier: Tier, world: World) -> None:
-    """UnavailableError for real disks if nodes are spread over several machines: they are looked
-    for and made ready on one."""
+    """UnavailableError if nodes are spread over machines: real disks are looked for on one."""
     names = [machine.name for machine in world.platform.machines()]
     if len(names) > 1:
         raise UnavailableError(
@@ -183,9 +181,8 @@ class MachineShare:
 
 
 def shares(tier: Tier, nodes: Sequence[str], world: World) -> tuple[MachineShare, ...]:
-    """The machines that have the disks of these nodes: all of them the only one, or each node its
-    own. UnavailableError as `require_one_machine`, if the tier does not say on which machines its
-    disks are."""
+    """The machines with the disks of these nodes: one for all, or each its own. UnavailableError as
+    `require_one_machine`, if the tier does not say on which machines its disks are."""
     machines = {
         node: tier.disk.of_nodes[node].machine for node in nodes if node in tier.disk.of_nodes
     }

@@ -65,9 +65,8 @@ def attached(
     filled: bool = False,
     stays: bool = False,
 ) -> Iterator[Disks]:
-    """A directory for each node on the disk of its data, and one on that of its WAL, all of them on
-    the machine. `filled`: they are there already, and somebody else's to remove. `stays`: see
-    `folders`."""
+    """A directory for each node on the disk of its data, and one on that of its WAL. `filled`: they
+    are there already, and somebody else's to remove. `stays`: see `folders`."""
     at = places_of(tier, list(sizes_bytes))
 
     def needed_bytes(place: DiskPath) -> int:
@@ -148,8 +147,7 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
 
 
 def free_bytes(path: Path, machine: Machine) -> int:
-    """What is free at `path`, and what restored directories there take: they are filled again, or
-    removed."""
+    """Of `path`, with what restored directories take: those are filled again, or removed."""
     ours, free = path / FOLDER, machine.free_bytes(str(path))
     names = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
     return free + sum(snapshots.held_bytes(ours / name, machine) for name in names)

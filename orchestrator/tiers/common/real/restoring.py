@@ -50,15 +50,13 @@ def are_there(taken: Sequence[Path], world: World) -> bool:
 
 
 def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-    """Folder → how many times it holds the data of a node, snapshots among them. All nodes are on
-    one machine."""
+    """Folder → how often it holds a node's data, with snapshots. All nodes are on one machine."""
     return snapshots.places(tier, node_places.holding(tier, node_names(nodes)), world.machine)
 
 
 @contextmanager
 def attached(tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
-    """The nodes' directories, empty or restored from snapshots; then the caches are empty and the
-    disks quiet."""
+    """The nodes' directories, empty or restored; then caches are empty and the disks quiet."""
     each = _each(tier, data, world)
     brackets = [share.entered(_attached(tier, share, own)) for share, own in each]
     with at_once.entered(brackets, _in_turn(each)) as disks:

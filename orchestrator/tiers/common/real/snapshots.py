@@ -67,8 +67,7 @@ def paths(
 
 
 def places(tier: Tier, directories: Mapping[Path, int], machine: Machine) -> dict[Path, int]:
-    """Folder → how many directories of nodes it holds at most, snapshots among them. One that is
-    there already is not counted again."""
+    """Folder → how many directories of nodes it holds at most, with snapshots not yet there."""
     way, counts = chosen(tier), dict(directories)
     if tier.disk.snapshots is None or way.way not in COPIES:
         return counts
@@ -188,9 +187,8 @@ def by_command(
     taken: Sequence[Path],
     world: World,
 ) -> dict[str, Any]:
-    """Runs the profile's `save` or `restore` for one disk, in a shell on this machine; what it said
-    is for the record. RunError if it fails. Values reach it in its environment alone, so that none
-    of them is read as a command."""
+    """Runs the profile's `save` or `restore` for one disk, here; returns what it said. RunError if
+    it fails. Values are in its environment alone, so that none is read as a command."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
     world.progress.step(f"`{verb}` of the profile, for {disk}")
