@@ -14,7 +14,7 @@ from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.counters import Growth, Samples
-from orchestrator.analysis.telemetry.disk_demand import against_caps, wal_against_caps
+from orchestrator.analysis.telemetry.disk_demand import against_caps
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
@@ -89,11 +89,7 @@ class RunData:
             there = set(table["node"].unique())
             for node in self.record.nodes:
                 if node.role == "database" and node.name in there:
-                    of_log = self.record.profile.tier.wal
-                    of_disks[node.name] = {
-                        **dict(against_caps(self.record, table, node, window)),
-                        **dict(wal_against_caps(of_log, table, node, window)),
-                    }
+                    of_disks[node.name] = dict(against_caps(self.record, table, node, window))
         return growth, of_disks
 
 

@@ -198,17 +198,15 @@ def format_list(
     prices: Mapping[str, Mapping[str, Any]], currency: str, region: str, as_of: str, source: str
 ) -> str:
     """The text of a list, which `with_prices` reads."""
-    rows = [f"  {name}: {{{_flow(components)}}}" for name, components in prices.items()]
+    rows = [f"  {name}: {_flow(components)}" for name, components in prices.items()]
     head = {"currency": currency, "region": region, "as_of": as_of, "source": source}
     lines = [f"{key}: {value}" for key, value in head.items()]
     return "\n".join(["# Written by `tierbench prices update`.", *lines, "prices:", *rows, ""])
 
 
-def _flow(components: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}: {_value(value)}" for key, value in components.items())
-
-
-def _value(value: Any) -> str:
+def _flow(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_flow(part)}' for key, part in value.items())}}}"
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return f"[{', '.join(f'{{{_flow(step)}}}' for step in value)}]"
+        return f"[{', '.join(map(_flow, value))}]"
     return "null" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)

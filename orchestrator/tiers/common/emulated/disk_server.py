@@ -144,7 +144,7 @@ def _served(
     """The volume on the device that a container serves `file` as, and what that reported."""
     disk = file.path.stem
     name, volume = f"{world.scope}-disk-{disk}", f"{world.scope}-{disk}"
-    command = (verb, "--image", disk_files.inside(file.path, world), *_made(file, world))
+    command = (verb, "--image", disk_files.inside(file.path, world), *_comes_and_goes(file, world))
     spec = _spec(name, command, disk_files.mounted(world), world)
     limits, spec = _limited(replace(spec, placement=file.placement), disk, limits, latency, world)
     with world.platform.running(spec) as container:
@@ -157,8 +157,8 @@ def _served(
             yield Volume(volume, device, False, server=node, placement=file.placement), facts
 
 
-def _made(file: DiskFile, world: World) -> Iterator[str]:
-    """Options of how the file comes and goes."""
+def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
+    """Options of how the file does."""
     yield from ("--owner", removal.owner(world))
     if file.copy_of is not None:
         yield from ("--copy-of", disk_files.inside(file.copy_of, world))
@@ -208,6 +208,7 @@ def table_text(table: Quantiles) -> bytes:
 
 def _await(line: str, container: Container, deadline_s: float, late: str, clock: Clock) -> str:
     """The first line of its log that begins so. RunError if it ends before, or with `late`."""
+
     said = ""
 
     def is_there() -> bool:

@@ -78,14 +78,9 @@ def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
 
 
 def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
-    """The paths of the nodes' disks. UsageError if a node has none."""
+    """The paths of the nodes' disks, of which a plan has named one for each."""
     uses: dict[tuple[str, str], list[Use]] = {}
     for node in nodes:
-        if tier.disk.of_nodes and node not in tier.disk.of_nodes:
-            raise UsageError(
-                f"{tier.name}: `disks` has no disk for {node}",
-                advice=f"add it to `disks`, or take NODES={len(tier.disk.of_nodes)}",
-            )
         place = tier.disk.of_nodes.get(node, NodeDisks(tier.disk.path or ""))
         uses.setdefault((place.machine, place.data), []).append(Use(node))
         if place.wal:
@@ -102,7 +97,7 @@ def holding(tier: Tier, nodes: Sequence[str]) -> dict[Path, int]:
 
 def directories(tier: Tier, nodes: Sequence[str]) -> dict[Path, Path]:
     """Each directory in which these nodes work → the path of its disk: those of their data, in
-    their order, and then those of their WAL. UsageError if a node has none."""
+    their order, and then those of their WAL."""
     path_of = {use: Path(place.path) for place in places_of(tier, nodes) for use in place.uses}
     ordered = sorted(path_of, key=lambda use: (use.wal, nodes.index(use.node)))
     return {path_of[use] / FOLDER / use.folder: path_of[use] for use in ordered}

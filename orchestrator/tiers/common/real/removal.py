@@ -15,6 +15,7 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
+from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
@@ -109,8 +110,7 @@ def forget(
     as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
     if not isinstance(world.platform, HasEngines):
         return _forgotten(data, world, only_list)
-    numbers = range(1, len(of_nodes(world.platform)) + 1)
-    worlds = [on(f"node-{number}", world) for number in numbers]
+    worlds = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
     return tuple(
         replace(folder, machine=its.machine.name)
         for its in worlds
