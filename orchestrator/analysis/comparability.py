@@ -8,14 +8,14 @@ allowed and said. What one of them did not record is a doubt, because it cannot 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import group
-from orchestrator.model import NodeSize, Record, Workload
+from orchestrator.model import Record, Workload
 from orchestrator.planning import rehearsal
 from orchestrator.tier import Tier, in_layout
 from orchestrator.units import format_bytes, gathered, listed
@@ -46,8 +46,8 @@ def not_known(records: Sequence[Record]) -> tuple[str, ...]:
     """What of clusters that others run could not be compared, because not all of them told it."""
     of_others = [record for record in records if results.of_others(record)]
     told: dict[str, list[Any]] = {
-        "CPUs and memory of the nodes": [_seen(one, "database", "cpus") for one in of_others],
-        "settings": [results.database(one).settings for one in of_others],
+        "CPUs and memory of the nodes": [_seen(record, "database", "cpus") for record in of_others],
+        "settings": [results.database(record).settings for record in of_others],
     }
     return tuple(title for title, values in told.items() if any(values) and not all(values))
 
@@ -69,27 +69,22 @@ def obstacle(runs: Sequence[RunData]) -> str:
 
 
 def _cluster(left: Record, right: Record) -> Iterator[str]:
-    one, two = left.profile.cluster, right.profile.cluster
-    yield from _unlike("database", one.database, two.database)
-    yield from _unlike("asked-for version", one.version, two.version)
-    yield from _unlike("number of nodes", one.nodes, two.nodes)
-    yield from _unlike("replication factor", one.replication_factor, two.replication_factor)
-    yield from _unlike("number of load clients", one.clients, two.clients)
-    yield from _nodes(one.node, two.node)
+    first, second = left.profile.cluster, right.profile.cluster
+    yield from _unlike("database", first.database, second.database)
+    yield from _unlike("asked-for version", first.version, second.version)
+    yield from _unlike("number of nodes", first.nodes, second.nodes)
+    yield from _unlike("replication factor", first.replication_factor, second.replication_factor)
+    yield from _unlike("number of load clients", first.clients, second.clients)
+    if first.node and second.node:
+        yield from _unlike("CPUs per node", first.node.cpus, second.node.cpus)
+        memory_bytes = [node.memory_bytes for node in (first.node, second.node)]
+        yield from _unlike("memory per node", *memory_bytes, show=format_bytes)
+    else:
+        declared = ["declared" if spec.node else "not declared" for spec in (first, second)]
+        yield from _unlike("size of a node", *declared)
     yield from _machines(left, right)
     if not results.of_others(left):  # of those, `facts` have what matters
-        yield from _leaves("setting ", one.settings, two.settings)
-
-
-def _nodes(one: NodeSize | None, two: NodeSize | None) -> Iterator[str]:
-    if one is None or two is None:
-        declared = ["not declared" if node is None else "declared" for node in (one, two)]
-        yield from _unlike("size of a node", *declared)
-        return
-    yield from _unlike("CPUs per node", one.cpus, two.cpus)
-    if one.memory_bytes != two.memory_bytes:
-        sizes = [format_bytes(node.memory_bytes) for node in (one, two)]
-        yield f"memory per node {' against '.join(sizes)}"
+        yield from _leaves("setting ", first.settings, second.settings)
 
 
 def _machines(left: Record, right: Record) -> Iterator[str]:
@@ -128,14 +123,14 @@ def _workload(left: Workload, right: Workload) -> Iterator[str]:
     for field in fields(left):
         if field.name in ("slo", "title"):
             continue
-        one, two = getattr(left, field.name), getattr(right, field.name)
+        values = getattr(left, field.name), getattr(right, field.name)
         if field.name == "dataset":
-            yield from _unlike("data set", one.family, two.family)
-            yield from _leaves("data set's ", one.parameters, two.parameters)
+            yield from _unlike("data set", *(dataset.family for dataset in values))
+            yield from _leaves("data set's ", *(dataset.parameters for dataset in values))
         elif field.name == "options":
-            yield from _leaves("workload option ", one, two)
+            yield from _leaves("workload option ", *values)
         else:
-            yield from _unlike(f"workload's {field.name}", one, two)
+            yield from _unlike(f"workload's {field.name}", *values)
 
 
 def _facts(left: Record, right: Record) -> Iterator[str]:
@@ -150,14 +145,14 @@ def _facts(left: Record, right: Record) -> Iterator[str]:
         pooled = ("seen" if facts.pooler else "not seen" for facts in databases)
         yield from _unlike("connection pooler", *pooled)
     for name in names:
-        one, two = (getattr(facts, name) for facts in databases)
-        if one not in (None, {}) and two not in (None, {}):
-            yield from _leaves("running database's ", {name: one}, {name: two})
+        values = [getattr(facts, name) for facts in databases]
+        if all(value not in (None, {}) for value in values):
+            yield from _leaves("running database's ", *({name: value} for value in values))
     generators = [results.generator(record) for record in (left, right)]
     for name, title in (("version", "version"), ("statements_batched", "batching of statements")):
-        one, two = (getattr(facts, name) for facts in generators)
-        if one is not None and two is not None:
-            yield from _unlike(f"load generator's {title}", one, two)
+        values = [getattr(facts, name) for facts in generators]
+        if None not in values:
+            yield from _unlike(f"load generator's {title}", *values)
     scripts = [results.identity(record).scripts for record in (left, right)]
     if all(scripts):
         yield from _unlike("workload's scripts (hash)", *scripts)
@@ -165,11 +160,10 @@ def _facts(left: Record, right: Record) -> Iterator[str]:
 
 def _data(left: Record, right: Record) -> Iterator[str]:
     """Differences in the data before the runs: after them, faster tiers have inserted more."""
-    one, two = (results.database_before(record).data_bytes for record in (left, right))
-    if one is None or two is None:
-        return
-    if abs(one - two) > MAX_DATA_DIFFERENCE_PCT / 100 * max(one, two):
-        yield f"data before the run {format_bytes(one)} against {format_bytes(two)}"
+    sizes = [results.database_before(record).data_bytes for record in (left, right)]
+    known = [size for size in sizes if size is not None]
+    if len(known) == 2 and max(known) - min(known) > MAX_DATA_DIFFERENCE_PCT / 100 * max(known):
+        yield from _unlike("data before the run", *known, show=format_bytes)
 
 
 def _credit(left: Record, right: Record) -> Iterator[str]:
@@ -177,33 +171,39 @@ def _credit(left: Record, right: Record) -> Iterator[str]:
     difference that is no tier's. Nothing is said where it is not known."""
     states = [_credit_states(record) for record in (left, right)]
     for bucket in states[0].keys() & states[1].keys():
-        one, two = (state[bucket] for state in states)
-        if one and two and one.isdisjoint(two):
-            words = [" or ".join(sorted(state)) for state in (one, two)]
-            yield f"burst credit for {bucket} at the begin: {' against '.join(words)}"
+        pair = [state[bucket] for state in states]
+        if all(pair) and pair[0].isdisjoint(pair[1]):
+            yield from _unlike(f"burst credit for {bucket} at the begin:", *pair, show=_any_of)
 
 
 def _credit_states(record: Record) -> dict[str, set[str]]:
     """ "iops", "bytes" → what is known of its nodes' disks; empty if one of them is not known."""
     disks = group(record.facts, "burst_credit").values()
-    found = gathered((name, b) for buckets in disks for name, b in buckets.items())
-    states = {name: {str(bucket["state"]) for bucket in every} for name, every in found.items()}
-    return {name: set() if "unknown" in of else of for name, of in states.items()}
+    states = gathered(
+        (name, str(bucket["state"])) for buckets in disks for name, bucket in buckets.items()
+    )
+    return {name: set() if "unknown" in known else set(known) for name, known in states.items()}
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return " or ".join(sorted(words))
 
 
 def _leaves(title: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
     """`title`: ends in a space, or in the dot after an outer key."""
     for key in dict.fromkeys((*left, *right)):
-        one, two = left.get(key), right.get(key)
-        if isinstance(one, Mapping) and isinstance(two, Mapping):
-            yield from _leaves(f"{title}{key}.", one, two)
+        first, second = left.get(key), right.get(key)
+        if isinstance(first, Mapping) and isinstance(second, Mapping):
+            yield from _leaves(f"{title}{key}.", first, second)
         else:
-            yield from _unlike(f"{title}{key}", one, two)
+            yield from _unlike(f"{title}{key}", first, second)
 
 
-def _unlike(title: str, left: Any, right: Any) -> Iterator[str]:
+def _unlike(
+    title: str, left: Any, right: Any, *, show: Callable[[Any], str] = str
+) -> Iterator[str]:
     if left != right:
-        words = ("not given" if value is None else str(value) for value in (left, right))
+        words = ("not given" if value is None else show(value) for value in (left, right))
         yield f"{title} {' against '.join(words)}"
 
 
@@ -232,30 +232,30 @@ def _host(campaign: Results) -> Mapping[str, Any]:
 
 
 def unlike_machines(before: Results, after: Results, across: bool = False) -> Iterator[str]:
-    """`kernel 6.1 against 6.2`: of all machines, if both recorded the others than the first.
-    `across`: whatever they are called."""
+    """`kernel 6.1 against 6.2`: of all machines, if both know them; `across`: of any name."""
     others = [campaign.fingerprint.get("other_machines") for campaign in (before, after)]
     rest = others if None not in others else [(), ()]
-    every = [(_host(one), *(of or ())) for one, of in zip((before, after), rest, strict=True)]
+    first = [_host(campaign) for campaign in (before, after)]
+    every = [(host, *(of or ())) for host, of in zip(first, rest, strict=True)]
     names = {} if across else {"hostname": "machine"}
     for key, title in {**names, **_HARDWARE, "memory_bytes": "memory of the machine"}.items():
-        one, two = (sorted({machine.get(key) or 0 for machine in each}, key=str) for each in every)
-        if 0 in (*one, *two):
+        values = [sorted({machine.get(key) or 0 for machine in each}, key=str) for each in every]
+        if any(0 in each for each in values):
             continue  # one of them does not say it
         of_memory = key == "memory_bytes"
         if of_memory:
-            one, two = ([min(values), max(values)] for values in (one, two))
-        if unlike_memory(one, two) if of_memory else one != two:
+            values = [[min(each), max(each)] for each in values]
+        if unlike_memory(*values) if of_memory else values[0] != values[1]:
             words = format_bytes if of_memory else str
-            texts = (listed([*dict.fromkeys(map(words, each))]) for each in (one, two))
+            texts = (listed([*dict.fromkeys(map(words, each))]) for each in values)
             yield f"{title} {' against '.join(texts)}"
 
 
-def changes_of_tier(one: Tier, two: Tier) -> Iterator[str]:
+def changes_of_tier(before: Tier, after: Tier) -> Iterator[str]:
     """What differs between two disks as declared."""
-    left, right = (asdict(tier, dict_factory=in_layout) for tier in (one, two))
-    for key in (key for key in {**left, **right} if key not in _NOT_THE_DISK):
-        values = left.get(key), right.get(key)
+    disks = [asdict(tier, dict_factory=in_layout) for tier in (before, after)]
+    for key in (key for key in {**disks[0], **disks[1]} if key not in _NOT_THE_DISK):
+        values = [disk.get(key) for disk in disks]
         if values[0] != values[1]:
             short = all(value is None or isinstance(value, (int, float, str)) for value in values)
             words = f" {values[0]} against {values[1]}" if short else ""
@@ -263,9 +263,9 @@ def changes_of_tier(one: Tier, two: Tier) -> Iterator[str]:
 
 
 def _file_systems(left: Sequence[RunData], right: Sequence[RunData]) -> Iterator[str]:
-    one, two = (_mounted(runs) for runs in (left, right))
-    if one and two and one != two:
-        yield f"file system {' or '.join(sorted(one))} against {' or '.join(sorted(two))}"
+    systems = [_mounted(runs) for runs in (left, right)]
+    if all(systems):
+        yield from _unlike("file system", *systems, show=_any_of)
 
 
 def _mounted(runs: Sequence[RunData]) -> set[str]:
@@ -276,7 +276,7 @@ def _mounted(runs: Sequence[RunData]) -> set[str]:
 def remarks(before: Results, after: Results) -> tuple[str, ...]:
     """Differences that are allowed and said, and what cannot be known, a sentence each."""
     every = (_names, _code, _images, _unrecorded)
-    cut = (f"{one.name}: {text}" for one in (before, after) for text in results.left_out(one))
+    cut = (f"{c.name}: {text}" for c in (before, after) for text in results.left_out(c))
     return (*cut, *(remark for said in every for remark in said(before, after)))
 
 
@@ -291,11 +291,11 @@ def _names(before: Results, after: Results) -> Iterator[str]:
 
 
 def _code(before: Results, after: Results) -> Iterator[str]:
-    one, two = (revision(campaign) for campaign in (before, after))
-    if one and two and one != two:
-        yield f"they were measured by other code: tierbench {one} against {two}"
-    elif one and "with changes" in one:
-        yield f"both were measured with changes to tierbench {one}: the changes may differ"
+    first, second = (revision(campaign) for campaign in (before, after))
+    if first and second and first != second:
+        yield f"they were measured by other code: tierbench {first} against {second}"
+    elif "with changes" in first:
+        yield f"both were measured with changes to tierbench {first}: the changes may differ"
     engines = [campaign.fingerprint.get("engine") for campaign in (before, after)]
     if all(isinstance(engine, Mapping) for engine in engines) and engines[0] != engines[1]:
         keys = dict.fromkeys(key for engine in engines for key in engine or ())
@@ -313,13 +313,12 @@ def revision(campaign: Results) -> str:
 
 
 def _images(before: Results, after: Results) -> Iterator[str]:
-    one, two = (_every_image(campaign) for campaign in (before, after))
-    for role in one.keys() & two.keys():
-        if one[role] != two[role]:
-            yield (
-                f"images of the {role} differ ({', '.join(sorted(one[role]))} against "
-                f"{', '.join(sorted(two[role]))}): libraries in them may too"
-            )
+    images = [_every_image(campaign) for campaign in (before, after)]
+    for role in images[0].keys() & images[1].keys():
+        first, second = (", ".join(sorted(of[role])) for of in images)
+        if first != second:
+            unlike = f"{first} against {second}"
+            yield f"images of the {role} differ ({unlike}): libraries in them may too"
 
 
 def _every_image(campaign: Results) -> dict[str, set[str]]:

@@ -99,8 +99,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ObjectiveResult:
-    """One clause of the SLO as one tier was measured: geometric mean with its interval. `measured`:
-    these in words."""
+    """One clause of the SLO as a tier was measured: its mean with interval, `measured` in words."""
 
     objective: str
     word: ObjectiveWord
@@ -238,8 +237,7 @@ class ExcludedRun:
 
 @dataclass(frozen=True)
 class Verdict:
-    """verdict.json: made from plan and records alone. `noise_floor`: the baseline's twin against
-    it, in all that is compared."""
+    """verdict.json: made from plan and records alone."""
 
     schema_version: int
     baseline: str
@@ -250,6 +248,6 @@ class Verdict:
     doubts: tuple[Doubt, ...]
     missing: tuple[str, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
-    noise_floor: tuple[Delta, ...] = ()
+    noise_floor: tuple[Delta, ...] = ()  # the baseline's twin against it
     excluded: tuple[ExcludedRun, ...] = ()
     cluster: ClusterDecision | None = None  # None with one workload or one tier

@@ -8,9 +8,9 @@ is overloaded at that rate, which is a verdict of its own: its latency is compar
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import fmean, median
 from typing import Literal
 
 from orchestrator.analysis import results
@@ -19,7 +19,7 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import load_points, plan
-from orchestrator.units import format_quantity, listed
+from orchestrator.units import format_quantity, gathered, listed
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
 PER_THREAD = 2  # transactions that a thread may owe without being behind
@@ -54,8 +54,7 @@ def not_begun(record: Record) -> tuple[float, float] | None:
 
 
 def not_served(record: Record) -> tuple[float, float] | None:
-    """The share served and the rate asked for, if BenchBase served less than chance explains; it
-    counts nothing else."""
+    """Share served and rate asked for, if BenchBase served less than chance explains."""
     facts = results.generator(record)
     served, rate = facts.served_of_asked, facts.arrival_rate_per_s
     if served is None or not rate:
@@ -88,9 +87,8 @@ def state(runs: Sequence[RunData]) -> State:
 
 @dataclass(frozen=True)
 class Overload:
-    """The tiers of a workload in open loop that do not serve its rate: proven, or without
-    proof (in some runs, in the only one, or with this machine as the limit). `asked`: whether it is
-    in open loop at all."""
+    """The tiers that do not serve the rate of a workload in open loop (`asked`): proven, or without
+    proof (in some runs, in the only one, or with this machine as the limit)."""
 
     asked: bool = False
     always: tuple[str, ...] = ()
@@ -162,63 +160,58 @@ def between(
     baseline: str, left: Sequence[RunData], contender: str, right: Sequence[RunData]
 ) -> LatencyOutcome | None:
     """None where both serve what they were asked for, or nobody asked."""
-    found = of_workload({baseline: left, contender: right})
-    if not found.tiers:
+    overload = of_workload({baseline: left, contender: right})
+    if not overload.tiers:
         return None
-    if found.unproven or len(found.always) > 1:
-        reason = f"{_words(baseline, left)}; {_words(contender, right)}: latencies cannot be told"
-        return LatencyOutcome("inconclusive", f"{reason} apart", found.tiers)
-    word: Literal["better", "worse"] = "better" if baseline in found.always else "worse"
-    sides = (_words(baseline, left), _words(contender, right))
-    overloaded_side, other = sides if word == "better" else sides[::-1]
-    reason = f"{overloaded_side}, so its latency depends on how long was measured; {other}"
-    return LatencyOutcome(word, reason, found.tiers)
+    first, second = _words(baseline, left), _words(contender, right)
+    if overload.unproven or len(overload.always) > 1:
+        reason = f"{first}; {second}: latencies cannot be told apart"
+        return LatencyOutcome("inconclusive", reason, overload.tiers)
+    depends = "so its latency depends on how long was measured"
+    if baseline in overload.always:
+        return LatencyOutcome("better", f"{first}, {depends}; {second}", overload.tiers)
+    return LatencyOutcome("worse", f"{second}, {depends}; {first}", overload.tiers)
 
 
 def _words(tier: str, runs: Sequence[RunData]) -> str:
     words = {"serves it": "serves the rate", "overloaded": "is overloaded"}
     text = f"{tier} {words.get(state(runs), 'did not serve the rate in every run')}"
-    flows = [
-        [results.value_of(run.record, name) for run in runs]
+    flows = gathered(
+        (name, rate)
         for name in ("served_per_s", "offered_per_s")
-    ]
-    means = [sum(v) / len(v) for values in flows if (v := [x for x in values if x is not None])]
-    if len(means) < 2:
-        return text
-    served, offered = (format_quantity(value, "1/s") for value in means)
-    return f"{text} ({served} of {offered})"
+        for run in runs
+        if (rate := results.value_of(run.record, name)) is not None
+    )
+    means = [format_quantity(fmean(rates), "1/s") for rates in flows.values()]
+    return f"{text} ({' of '.join(means)})" if len(means) == 2 else text
 
 
 # ------------------------------------------------------------------ all tiers at one rate
 
 
 def plan_at_same_rate(campaign: Results) -> Plan | None:
-    """What follows once the capacity of each tier is measured: the plan with each workload once
-    more, at its share of the slowest tier's capacity; None if none was asked for, or it is there
-    already. Capacity is the median throughput of a tier's finished closed-loop runs. A tier without
-    one is left out, which a note says."""
-    made = campaign.plan
-    share_pct = made.latency_at_pct
-    if share_pct is None or any(one.point is not None for one in made.workloads):
+    """The plan with each workload once more, at its share of the slowest tier's capacity: median
+    throughput of finished closed-loop runs. None if that was not asked for, or is there already. A
+    tier without capacity is left out, which a note says."""
+    first = campaign.plan
+    share_pct = first.latency_at_pct
+    if share_pct is None or any(load.point is not None for load in first.workloads):
         return None
     cells: list[tuple[Workload, list[Profile]]] = []
     notes: list[Note] = []
-    for workload in made.workloads:
-        capacities = dict(_capacities(campaign, workload))
+    for workload in first.workloads:
+        rates = gathered(
+            (profile.name, rate)
+            for profile in first.profiles
+            for run in results.finished(campaign, profile.name, workload.name)
+            if (rate := results.value_of(run.record, "throughput_per_s"))
+        )
         text = f"left out of {workload.name} at the same rate, because no run of it found this "
-        left_out = [one.name for one in made.profiles if one.name not in capacities]
+        left_out = [profile.name for profile in first.profiles if profile.name not in rates]
         notes += [Note("other", f"{text}tier's capacity", name) for name in left_out]
-        if capacities:
-            found = [one for one in made.profiles if one.name in capacities]
-            rate = float(f"{share_pct / 100 * min(capacities.values()):.{_DIGITS}g}")
-            cells.append((load_points.at(workload, "same rate", "rate", rate), found))
-    return plan.followed_by(made, cells, notes)
-
-
-def _capacities(campaign: Results, workload: Workload) -> Iterator[tuple[str, float]]:
-    """Tier → transactions/s of those with figures."""
-    for profile in campaign.plan.profiles:
-        runs = results.finished(campaign, profile.name, workload.name)
-        rates = [results.value_of(run.record, "throughput_per_s") for run in runs]
-        if found := [rate for rate in rates if rate]:
-            yield profile.name, median(found)
+        if rates:
+            measured = [profile for profile in first.profiles if profile.name in rates]
+            least = min(map(median, rates.values()))
+            rate = float(f"{share_pct / 100 * least:.{_DIGITS}g}")
+            cells.append((load_points.at(workload, "same rate", "rate", rate), measured))
+    return plan.followed_by(first, cells, notes)

@@ -14,7 +14,7 @@ from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.counters import Growth, Samples
-from orchestrator.analysis.telemetry.disk_demand import against_caps, wal_against_caps
+from orchestrator.analysis.telemetry.disk_demand import against_caps
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
@@ -70,8 +70,7 @@ class RunData:
 
     @property
     def against_caps(self) -> Mapping[str, Mapping[str, float]]:
-        """Database node → its disk against the caps of its tier (see `disk_demand`), for nodes
-        that were sampled."""
+        """Sampled database node → its disk against the caps of its tier (`disk_demand`)."""
         return self._measured[1]
 
     @cached_property
@@ -90,11 +89,7 @@ class RunData:
             there = set(table["node"].unique())
             for node in self.record.nodes:
                 if node.role == "database" and node.name in there:
-                    of_log = self.record.profile.tier.wal
-                    of_disks[node.name] = {
-                        **dict(against_caps(self.record, table, node, window)),
-                        **dict(wal_against_caps(of_log, table, node, window)),
-                    }
+                    of_disks[node.name] = dict(against_caps(self.record, table, node, window))
         return growth, of_disks
 
 
@@ -132,8 +127,8 @@ class Results:
     @cached_property
     def excluded(self) -> Mapping[int, tuple[Doubt, ...]]:
         """Finished runs that do not count → the doubts for which they do not."""
-        found = {one.record.run.number: validity.excluding(one.record) for one in self.done}
-        return {number: doubts for number, doubts in found.items() if doubts}
+        every = {run.record.run.number: validity.excluding(run.record) for run in self.done}
+        return {number: doubts for number, doubts in every.items() if doubts}
 
 
 # ------------------------------------------------------------------ picking
@@ -153,8 +148,7 @@ def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, .
 
 @dataclass(frozen=True)
 class CellRuns:
-    """One profile × workload of the plan: its planned runs, those that may enter results, and the
-    finished ones that may not."""
+    """A profile × workload of the plan: its runs, the finished that count, and those excluded."""
 
     profile: Profile
     workload: Workload
@@ -256,7 +250,7 @@ def of_others(record: Record) -> bool:
 
 def left_out(campaign: Results) -> tuple[str, ...]:
     """Files that were cut and are passed over, a phrase each."""
-    return tuple(one.text for one in campaign.plan.notes if one.text.startswith(LEFT_OUT))
+    return tuple(note.text for note in campaign.plan.notes if note.text.startswith(LEFT_OUT))
 
 
 def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
@@ -289,14 +283,13 @@ def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
 
 
 def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
-    """A metric's sound values, one per run; empty if any run lacks it or has none above zero. The
-    share that failed may be zero."""
+    """A metric's sound values above zero (failed shares: or zero), if every run has one."""
     if key[0] == "failed_pct":
         shares = [failed_pct(run.record) for run in runs]
-        known = tuple(share for share in shares if share is not None)
-        return known if len(known) == len(runs) else ()
-    measured = [sound(run.record.measurements).get(key) for run in runs]
-    values = tuple(one.value for one in measured if one is not None and one.value > 0)
+        values = tuple(share for share in shares if share is not None)
+    else:
+        measured = [sound(run.record.measurements).get(key) for run in runs]
+        values = tuple(m.value for m in measured if m is not None and m.value > 0)
     return values if len(values) == len(runs) else ()
 
 

@@ -58,10 +58,10 @@ def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottl
     to give more: the tiers are the experiment."""
     worst = (
         change
-        for made in decisions
-        for offer in made.offers
+        for of in decisions
+        for offer in of.offers
         for change in offer.worst
-        if (offer.tier, made.workload) == (bottleneck.profile, bottleneck.workload)
+        if (offer.tier, of.workload) == (bottleneck.profile, bottleneck.workload)
     )
     for change in worst:
         rate = METRICS[change.metric].direction == "higher"
@@ -187,8 +187,8 @@ def _in_blocks(
 ) -> Pair:
     """Of the repetitions that both sides finished, with an interval if there are several."""
     common = [n for n, run in left.items() if pair.key in run and pair.key in right.get(n, ())]
-    one, two = (tuple(side[n][pair.key].value for n in common) for side in (left, right))
-    pair = replace(pair, left=one, right=two, share=share)
+    first, second = (tuple(side[n][pair.key].value for n in common) for side in (left, right))
+    pair = replace(pair, left=first, right=second, share=share)
     with suppress(ValueError):  # a figure of zero, or no repetition that both finished
-        return replace(pair, ratio=stats.ratio_of_means(one, two, pair.confidence))
+        return replace(pair, ratio=stats.ratio_of_means(first, second, pair.confidence))
     return pair

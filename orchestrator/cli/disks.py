@@ -108,7 +108,7 @@ def down(
         _require_root("unmount", app)
     world = app.world()
     node_places.require_here("`disk down` unmounts a disk", world)
-    disks = standing.found(world) if every else (standing.named(name, world),)
+    disks = standing.standing_disks(world) if every else (standing.named(name, world),)
     if dry_run:
         for known in disks:
             line = standing_disks.would_become(known.disk, keep_data)
@@ -174,7 +174,7 @@ def show(app: App) -> None:
     from orchestrator.tiers.common.emulated import standing
 
     world = app.world()
-    disks = standing.found(world)
+    disks = standing.standing_disks(world)
     app.out.print(standing_disks.table(disks, world) if disks else "no disk was put up here")
 
 

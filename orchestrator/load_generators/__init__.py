@@ -17,7 +17,6 @@ from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
-_BINDERS = {"benchbase": config.bind}
 _CHECKS: Mapping[str, Callable[[Workload], None]] = {
     "sysbench": command_lines.check,
     "sysbench-stock": lambda load: stock_options.check(load, not os.environ.get(IMAGE_VARIABLE)),
@@ -48,9 +47,8 @@ def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
 
 
 def warmed(workload: Workload, how: str) -> Workload:
-    """The workload with its warm-up `fixed`, as it is; or `steady`: it goes on until throughput is
-    steady, for no less than it was and ten times that at most. UsageError if its generator cannot
-    do that."""
+    """The workload with its warm-up `fixed`, as it is; or `steady`: until throughput is, for one to
+    ten times as long. UsageError if its generator cannot do that."""
     if how == "fixed":
         return workload
     if workload.generator != Sysbench.name or workload.script not in command_lines.KNOWN:
@@ -65,13 +63,13 @@ def warmed(workload: Workload, how: str) -> Workload:
 def bind(workload: Workload, generator: str | None) -> Workload:
     """Converts `workload` to another generator; unchanged for None or its own generator. UsageError
     if that generator cannot run it, or not as its file says."""
-    if generator not in (None, workload.generator, *_BINDERS):
+    if generator not in (None, workload.generator, config.NAME):
         raise UsageError(
             f"{workload.name} is run by {workload.generator}; --generator may also be "
-            f"{', '.join(_BINDERS)}, not {generator!r}"
+            f"{config.NAME}, not {generator!r}"
         )
-    if generator in _BINDERS:
-        workload = _BINDERS[generator](workload)
+    if generator == config.NAME:
+        workload = config.bind(workload)
     if workload.generator in _CHECKS:
         _CHECKS[workload.generator](workload)
     if "seed" in workload.options:

@@ -103,12 +103,11 @@ class Fio:
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        """Runs fio for each point that an earlier run of the same cell has not left in `out`, the
-        last one at least. The phase `measure` begins with the first point's and includes the
-        warm-ups of all later points."""
+        """Runs fio for each point that an earlier run of the cell has not left in `out`, at least
+        the last. `measure` begins with the first point's, and has the later warm-ups in it."""
         folder, planned = out / FOLDER, disk_matrix.planned(workload.options)
         folder.mkdir(parents=True, exist_ok=True)
-        missing = [one for one in planned if not (folder / f"{one.name}.json").is_file()]
+        missing = [point for point in planned if not (folder / f"{point.name}.json").is_file()]
         points = missing or planned[-1:]
         point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()
@@ -223,9 +222,8 @@ def _json(file: Path) -> Mapping[str, Any]:
 
 
 def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measurement, ...]:
-    """Returns the figures of one point from fio's JSON, reads and writes together, with its name as
-    scope. Rates are from bytes, as in the truth gate. LoadError if fio counted an error, or no
-    I/O."""
+    """The figures of one point, whose name is their scope, reads and writes together. Rates are of
+    bytes, as in the truth gate. LoadError if fio counted an error, or no I/O."""
     (job,) = content["jobs"]
     if job["error"]:
         raise LoadError(f"fio counted error {job['error']} at point {point.name}")

@@ -60,7 +60,7 @@ class Limits:
     def plus(self, other: Limits) -> Limits:
         """The base limits of both disks together; not limited where either is not."""
         pairs = ((self.total_iops, other.total_iops), (self.bytes_per_s, other.bytes_per_s))
-        iops, rate = (None if one is None or two is None else one + two for one, two in pairs)
+        iops, rate = (None if a is None or b is None else a + b for a, b in pairs)
         return Limits(iops, rate, io_unit_bytes=self.io_unit_bytes)
 
     @property
@@ -97,8 +97,7 @@ class SlowEpochs:
 
 @dataclass(frozen=True)
 class LatencyModel:
-    """What the latency of each request is drawn from, and whose latencies they are: those of single
-    requests at queue depth 1."""
+    """What the latency of each request is drawn from: that of single requests at queue depth 1."""
 
     read: Quantiles
     write: Quantiles

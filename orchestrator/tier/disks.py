@@ -90,12 +90,11 @@ class Disk:
 
 @dataclass(frozen=True, kw_only=True)
 class Emulated(Disk):
-    """Devices of ours with limits, burst and latency. `burst_time_scale`: the provider's minutes of
-    burst are divided by it."""
+    """Devices of ours with limits, burst and latency."""
 
     kind: Literal["emulated"] = "emulated"
     enforcement: str = "emulated"
-    burst_time_scale: float = 1.0
+    burst_time_scale: float = 1.0  # by which the provider's minutes of burst are divided
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,10 +26,9 @@ _COLUMNS = {"TermType", "Location Type", "Currency", "Product Family", "Unit", "
 
 
 def components(lines: Iterable[str], currency: str, catalog: Catalog) -> dict[str, dict[str, Any]]:
-    """Prices by catalog row; one whose parts are not all there is left out. ValueError without the
-    columns that are read."""
+    """Prices by catalog row, where all parts are there. ValueError without the columns read."""
     prices = _prices(lines, currency)
-    found: dict[str, dict[str, Any]] = {}
+    of_rows: dict[str, dict[str, Any]] = {}
     for name, usage in _TYPES.items():
         parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
         if rule := catalog.types[f"aws/{name}"].provisioned:
@@ -39,8 +38,8 @@ def components(lines: Iterable[str], currency: str, catalog: Catalog) -> dict[st
                 steps = _steps(prices, "VolumeP-Throughput", {usage: included})
                 parts |= {"per_throughput": steps, "unit": "MiB/s"}
         if None not in parts.values():
-            found[f"aws/{name}"] = parts
-    return found
+            of_rows[f"aws/{name}"] = parts
+    return of_rows
 
 
 def _steps(
@@ -56,15 +55,15 @@ def _steps(
 def _prices(lines: Iterable[str], currency: str) -> dict[str, float]:
     """Usage type without its region, such as `VolumeUsage.gp2` → price of a unit, in the catalog's
     units. One that is given two prices is left out."""
-    found: dict[str, set[float]] = {}
+    prices: dict[str, set[float]] = {}
     for row in _rows(lines):
         own = row["TermType"] == "OnDemand" and row["Location Type"] == "AWS Region"
         unit, price = _UNITS.get(row["Unit"]), float(row["PricePerUnit"] or 0)
         of_disk = row["Product Family"] in _FAMILIES and row["Currency"] == currency
         if own and of_disk and unit and price:
             usage = row["usageType"].rpartition(_OF_DISKS)[2]
-            found.setdefault(usage, set()).add(round(price / unit, 10))
-    return {usage: prices.pop() for usage, prices in found.items() if len(prices) == 1}
+            prices.setdefault(usage, set()).add(round(price / unit, 10))
+    return {usage: of_usage.pop() for usage, of_usage in prices.items() if len(of_usage) == 1}
 
 
 def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:

@@ -46,13 +46,13 @@ def questions(region: str, currency: str) -> Iterator[dict[str, str]]:
 def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]:
     """Prices by catalog row. A row whose meters are not all there is left out."""
     meters = _meters(items)
-    found: dict[str, Components] = {}
+    of_rows: dict[str, Components] = {}
     for full, product in _OF_SIZES.items():
         for size in catalog.types[full].sizes or {}:
             disk = meters.get((product, f"{size} LRS Disk", "1/Month"))
             if disk:
                 name = f"{provider_of(full)}/{size}"
-                found[name] = {"per_disk": disk[0.0], **_operations(full, product, size, meters)}
+                of_rows[name] = {"per_disk": disk[0.0], **_operations(full, product, size, meters)}
     for full, (product, sku) in _PROVISIONED.items():
         parts = {
             "per_gib": meters.get((product, f"{sku} Provisioned Capacity", "1 GiB/Hour")),
@@ -62,8 +62,8 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
             ),
         }
         if all(parts.values()):
-            found[full] = _provisioned(parts)
-    return found
+            of_rows[full] = _provisioned(parts)
+    return of_rows
 
 
 Steps = dict[float, float]  # from that many units on → price of a unit
@@ -73,7 +73,7 @@ def _meters(items: Iterable[Item]) -> dict[tuple[str, str, str], Steps]:
     """The newest price of each step of each meter that is paid as used."""
     used = [item for item in items if item.get("type") == "Consumption"]
     meters: dict[tuple[str, str, str], Steps] = {}
-    for item in sorted(used, key=lambda one: str(one["effectiveStartDate"]), reverse=True):
+    for item in sorted(used, key=lambda item: str(item["effectiveStartDate"]), reverse=True):
         product, meter, unit = (item[key] for key in ("productName", "meterName", "unitOfMeasure"))
         steps = meters.setdefault((str(product), str(meter), str(unit)), {})
         steps.setdefault(float(item.get("tierMinimumUnits") or 0.0), float(item["retailPrice"]))
@@ -91,11 +91,11 @@ def _operations(
 
 
 def _provisioned(parts: Mapping[str, Steps | None]) -> Components:
-    found: Components = {}
+    priced: Components = {}
     for name, steps in parts.items():
         monthly = {above: price * HOURS_PER_MONTH for above, price in (steps or {}).items()}
         if name == "per_gib":
-            found[name] = monthly[0.0]
+            priced[name] = monthly[0.0]
         else:
-            found[name] = [{"above": a, "price": p} for a, p in monthly.items() if a or p]
-    return {**found, "unit": "MB/s"}
+            priced[name] = [{"above": a, "price": p} for a, p in monthly.items() if a or p]
+    return {**priced, "unit": "MB/s"}

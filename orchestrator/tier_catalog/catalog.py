@@ -1,6 +1,5 @@
 """The catalog: read from its texts, with every mistake of every file at once; a row or a VM looked
-up by its name; and listed, filtered by what a row can be bought with: its largest size, its highest
-provisioning."""
+up by its name; and listed, filtered by the most that a row can be bought with."""
 
 from __future__ import annotations
 

@@ -40,8 +40,7 @@ class Cap:
 
 @dataclass(frozen=True)
 class Effective:
-    """What equal disks on the VM can do together. A burst equals the baseline where neither
-    bursts."""
+    """What equal disks on the VM do together; its burst is the baseline where neither bursts."""
 
     vm: str
     iops: Cap

@@ -39,8 +39,7 @@ def whole_gib(size_bytes: int) -> int:
 
 
 def by_size(kind: DiskType, gib: int) -> Limits:
-    """A type whose limits follow from its size. `gib` of all disks together where the type shares
-    its limits per VM."""
+    """Limits that follow from the size, of all disks together where a VM's disks share them."""
     rule = kind.by_size
     if isinstance(rule, Gp2Rule):
         return gp2(rule, gib, kind.unit_bytes or 0)
@@ -62,9 +61,8 @@ def linear(rule: LinearRule, gib: int) -> Limits:
 
 
 def gp2(rule: Gp2Rule, gib: int, unit_bytes: int) -> Limits:
-    """AWS gp2. Burst duration = bucket / (burst − baseline). Between the two throughput bands the
-    volume bursts to the upper one; without credit its throughput is baseline IOPS × I/O size, which
-    meets both bands at their edges."""
+    """AWS gp2. Burst duration = bucket / (burst − baseline). Between both bands volumes burst to
+    the upper one; without credit its throughput is baseline IOPS × I/O size, which meets both."""
     iops = round(min(rule.max_iops, max(rule.min_iops, rule.iops_per_gib * gib)))
     between = rule.small_up_to_gib < gib < rule.large_from_gib
     if between:

@@ -59,8 +59,7 @@ def conflicts(
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
-    """Picks the price of the region; without one the first, which is of the provider's region that
-    the catalog takes for all its rows."""
+    """That of the region; without one the first, which is of the catalog's usual region."""
     return next((row for row in rows if region in (None, row.region)), None)
 
 
@@ -160,13 +159,13 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
     """The catalog with the prices of `lists` (file name → YAML); a later file holds over an
     earlier one. UsageError with every mistake."""
     mistakes: list[Mistake] = []
-    found: dict[str, PriceRow] = {}
+    of_rows: dict[str, PriceRow] = {}
     for where, text in lists.items():
         with collecting(mistakes):
-            found |= _read(where, text, catalog)
+            of_rows |= _read(where, text, catalog)
     raise_all(mistakes)
-    types = {name: _priced(name, kind, found) for name, kind in catalog.types.items()}
-    return replace(catalog, types=types) if found else catalog
+    types = {name: _priced(name, kind, of_rows) for name, kind in catalog.types.items()}
+    return replace(catalog, types=types) if of_rows else catalog
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
@@ -184,14 +183,14 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     return rows
 
 
-def _priced(full: str, kind: DiskType, found: Mapping[str, PriceRow]) -> DiskType:
+def _priced(full: str, kind: DiskType, of_rows: Mapping[str, PriceRow]) -> DiskType:
     """The type with what was found of it and of its sizes."""
     sizes = {
-        name: size.model_copy(update={"prices": (found[row],)}) if row in found else size
+        name: size.model_copy(update={"prices": (of_rows[row],)}) if row in of_rows else size
         for name, size in (kind.sizes or {}).items()
         if (row := f"{provider_of(full)}/{name}")
     }
-    prices = (found[full],) if full in found else kind.prices
+    prices = (of_rows[full],) if full in of_rows else kind.prices
     return kind.model_copy(update={"prices": prices, "sizes": sizes or None})
 
 
@@ -199,17 +198,15 @@ def format_list(
     prices: Mapping[str, Mapping[str, Any]], currency: str, region: str, as_of: str, source: str
 ) -> str:
     """The text of a list, which `with_prices` reads."""
-    rows = [f"  {name}: {{{_flow(components)}}}" for name, components in prices.items()]
+    rows = [f"  {name}: {_flow(components)}" for name, components in prices.items()]
     head = {"currency": currency, "region": region, "as_of": as_of, "source": source}
     lines = [f"{key}: {value}" for key, value in head.items()]
     return "\n".join(["# Written by `tierbench prices update`.", *lines, "prices:", *rows, ""])
 
 
-def _flow(components: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}: {_value(value)}" for key, value in components.items())
-
-
-def _value(value: Any) -> str:
+def _flow(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_flow(part)}' for key, part in value.items())}}}"
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return f"[{', '.join(f'{{{_flow(step)}}}' for step in value)}]"
+        return f"[{', '.join(map(_flow, value))}]"
     return "null" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)

@@ -264,8 +264,7 @@ class DiskType(Strict):
 
 
 class Caps(Strict):
-    """What a VM lets through to its disks. `iops` and `throughput` are the limits of reads where
-    writes have their own."""
+    """What a VM lets through to its disks; to reads, where writes have limits of their own."""
 
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")

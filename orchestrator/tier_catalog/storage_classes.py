@@ -61,9 +61,8 @@ def of(
     name: str, full: str, kind: DiskType, size_bytes: int, limits: Limits, options: Sequence[str]
 ) -> ClassWanted:
     """The class `name` of the catalog's type `full`, with `options` of Azure's driver. ValueError
-    if no driver makes such disks. `size_bytes`, the size that is bought, is what a claim must ask
-    for: providers bill whole GiB, and limits of fixed sizes, such as Azure Premium's, follow from
-    the size alone."""
+    if no driver makes such disks. A claim must ask for the `size_bytes` that are bought: providers
+    bill whole GiB, and limits of fixed sizes, such as Azure Premium's, follow from these alone."""
     driver = DRIVERS.get(provider_of(full))
     if driver is None or kind.volume_type is None:
         raise ValueError(f"no Kubernetes driver makes volumes of {full}")
@@ -101,14 +100,14 @@ def whole_gib_bytes(size_bytes: int) -> int:
     return limits_of.whole_gib(size_bytes) * GIB
 
 
-def content(made: ClassWanted) -> dict[str, Any]:
+def content(wanted: ClassWanted) -> dict[str, Any]:
     """The class as Kubernetes takes it."""
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
-        "metadata": {"name": made.name},
-        "provisioner": made.provisioner,
-        "parameters": dict(made.parameters),
+        "metadata": {"name": wanted.name},
+        "provisioner": wanted.provisioner,
+        "parameters": dict(wanted.parameters),
         # A copy of a disk has the same UUID, which XFS else refuses beside the original.
         "mountOptions": ["nouuid"],
         "volumeBindingMode": "WaitForFirstConsumer",
@@ -116,6 +115,6 @@ def content(made: ClassWanted) -> dict[str, Any]:
     }
 
 
-def manifest(made: ClassWanted) -> str:
+def manifest(wanted: ClassWanted) -> str:
     """The class as a file for `kubectl apply -f`."""
-    return written(content(made))
+    return written(content(wanted))

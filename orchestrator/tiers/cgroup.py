@@ -85,7 +85,7 @@ def _on_files(
             "write_cache": "write through",
             "kernel": disks.facts["kernel"],
         }
-        volumes = (replace(one, caps=(cap(tier, one.device),)) for one in disks.volumes)
+        volumes = (replace(volume, caps=(cap(tier, volume.device),)) for volume in disks.volumes)
         yield Disks(tuple(volumes), facts)
 
 

@@ -29,7 +29,7 @@ _MICRO = 1e6
 # Limits that can be changed while the device runs, by the server's own names (docs/TIERS.md).
 _BASES, _PEAKS = ("iops", "bytes_per_s"), ("iops_burst", "bytes_burst")
 _LATENCIES, _CREDIT = ("read_latency_us", "write_latency_us"), "burst_start"
-CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{one}_length" for one in _PEAKS), _CREDIT)
+CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{peak}_length" for peak in _PEAKS), _CREDIT)
 Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
 
 
@@ -89,7 +89,8 @@ def _liftable(tier: Tier) -> tuple[str, ...]:
 
 
 def _servers(disks: Disks) -> list[str]:
-    return [one.server.container for one in disks.volumes if one.server and one.server.container]
+    servers = (volume.server for volume in disks.volumes)
+    return [server.container for server in servers if server and server.container]
 
 
 def _set(disks: Disks, limits: disk_server.Limits, world: World) -> None:

@@ -39,7 +39,7 @@ class ExistingTier:
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
         facts = {"mechanism": "existing: the cluster's own disks, as declared, not verified here"}
-        told = (Volume(str(one), "", restored=True, kept=False) for one in data.snapshots[:1])
+        told = (Volume(str(path), "", restored=True, kept=False) for path in data.snapshots[:1])
         yield Disks(tuple(told), facts)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:

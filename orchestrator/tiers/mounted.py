@@ -47,7 +47,7 @@ class MountedTier:
             with share.naming():
                 machine = share.world.machine
                 at = node_places.chosen(tier, share.nodes)
-                disks = real_disk.found(tier, at, lambda _: QUICK_GATE_BYTES, machine)
+                disks = real_disk.disks_at(tier, at, lambda _: QUICK_GATE_BYTES, machine)
                 kept_copies.check(tier, list(disks.values()), share.world)
                 answer = cloud_metadata.about(tier, disks, machine, self._asking(share.world))
             for line in answer.warnings:
@@ -79,8 +79,8 @@ class MountedTier:
     def _answer(self, tier: Tier, share: node_places.MachineShare) -> cloud_metadata.MetadataAnswer:
         machine = share.world.machine
         at = node_places.chosen(tier, share.nodes)
-        found = real_disk.found(tier, at, lambda _: 0, machine)
-        return cloud_metadata.about(tier, found, machine, self._asking(share.world))
+        disks = real_disk.disks_at(tier, at, lambda _: 0, machine)
+        return cloud_metadata.about(tier, disks, machine, self._asking(share.world))
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return self._gate(tier, world, thorough, drained=False)
@@ -97,8 +97,8 @@ class MountedTier:
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
                 at, machine = node_places.chosen(tier, share.nodes), share.world.machine
-                found = real_disk.found(tier, at, lambda _: needed_bytes, machine)
-                for place, disk in _each_once(found):
+                disks = real_disk.disks_at(tier, at, lambda _: needed_bytes, machine)
+                for place, disk in _each_once(disks):
                     world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
                     judged = (tier.wal or _not_judged(tier)) if place.only_wal else tier
                     shown = real_disk.facts(place, disk, machine)
@@ -118,10 +118,10 @@ class MountedTier:
         return replace(gate, device={**gate.device, **cache})
 
 
-def _each_once(found: Mapping[DiskPath, RealDisk]) -> list[tuple[DiskPath, RealDisk]]:
+def _each_once(disks: Mapping[DiskPath, RealDisk]) -> list[tuple[DiskPath, RealDisk]]:
     """One path of each device, with the uses of all its paths."""
     of_device: dict[str, tuple[DiskPath, RealDisk]] = {}
-    for place, disk in found.items():
+    for place, disk in disks.items():
         first, kept = of_device.get(disk.device, (replace(place, uses=()), disk))
         of_device[disk.device] = (replace(first, uses=(*first.uses, *place.uses)), kept)
     return list(of_device.values())
@@ -146,15 +146,14 @@ def host_cache(
     """Whether reads come from a cache in front of the disk, such as a cloud host's: a guest does
     not see one, and direct I/O does not pass it by, but a region that was just read comes from it
     faster than the disk's own cap allows. Returns the fact `host_cache`: "shows", "does not show",
-    or "not tried" without a declared cap; with the rates of both passes. GateError if fio cannot
-    run."""
+    or "not tried" without a declared cap; and both rates. GateError if fio cannot run."""
     cap = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
     if cap is None:
         return _CACHE_NOT_TRIED
     world.progress.step(f"truth gate of {tier.name}: the same region read twice")
     with start(volume, world) as fio:
         passes = fio.run("reread", {"SIZE": _REGION})
-    first, second = (fio_jobs.bytes_per_s(one) for one in passes)
+    first, second = (fio_jobs.bytes_per_s(job) for job in passes)
     most = cap * _BLOCK_BYTES * (1 + truth_gate.RATE_TOLERANCE_PCT / 100)
     word = "shows" if second > most else "does not show"
     return {"host_cache": word, "reread_bytes_per_s": [round(first), round(second)]}

@@ -9,8 +9,8 @@ the campaign: as snapshots, or as claims that each run's claims are copies of.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +18,7 @@ from typing import Any, cast
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
+from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import (
     Claims,
@@ -51,7 +52,7 @@ class StorageClassTier:
         and whether its driver is there shows when the gate claims a volume."""
         platform, wanted = _claims(tier, world), _wanted(tier)
         own_images.need(world.root, "disk", world.platform)
-        known = {one.name: one for one in platform.storage_classes()}
+        known = {each.name: each for each in platform.storage_classes()}
         if not wanted.provisioner and wanted.name not in known:
             raise UnavailableError(
                 f"{tier.name}: the cluster has no StorageClass {wanted.name!r}; it has "
@@ -77,8 +78,8 @@ class StorageClassTier:
         They are copies of claims if the profile says so, snapshots where the driver makes them."""
         wanted, asked = _wanted(tier), tier.disk.snapshots
         if asked is None:
-            with _class(tier, world) as found:
-                restores = _claims(tier, world).snapshot_class(found.provisioner) is not None
+            with _class(tier, world) as its:
+                restores = _claims(tier, world).snapshot_class(its.provisioner) is not None
         else:
             restores = asked.way == "copy"
         if not restores:
@@ -86,7 +87,7 @@ class StorageClassTier:
         rented = f"{wanted} {asked} {world.platform.campaign}"
         mark = hashlib.sha256(rented.encode()).hexdigest()[:8]
         folder = world.cache / "datasets" / f"{name}-{mark}"
-        return tuple(folder / f"node-{number}.claim" for number in range(1, len(sizes_bytes) + 1))
+        return tuple(folder / f"{node}.claim" for node in node_names(len(sizes_bytes)))
 
     def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
         """See `Rented`: a claim or snapshot may have been removed by others."""
@@ -96,18 +97,10 @@ class StorageClassTier:
     @contextmanager
     def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
         platform, copies = _claims(tier, world), tier.disk.snapshots is not None
-        before = [_source(one) if data.resumed else None for one in data.snapshots]
-        names = [_next_name(one, number) for number, one in enumerate(data.snapshots, start=1)]
-        with ExitStack() as up:
-            found = up.enter_context(_class(tier, world))
-            claims = [
-                platform.claim(name, found.name, _size(tier), source, stays=copies)
-                for name, source in zip(names, before, strict=True)
-            ]
-            yield tuple(
-                _volume(claim, number, restored=data.resumed, kept=True)
-                for number, claim in enumerate(up.enter_context(at_once.entered(claims)), start=1)
-            )
+        before = [_source(note) if data.resumed else None for note in data.snapshots]
+        names = [_next_name(note, number) for number, note in enumerate(data.snapshots, start=1)]
+        with _rented(tier, names, before, world, stays=copies, kept=True) as (_, volumes):
+            yield volumes
             for name in () if copies else names:
                 world.progress.step(f"keeping a snapshot of {name}")
                 with platform.snapshot(name, name, _COPY_S, stays=True):
@@ -118,40 +111,33 @@ class StorageClassTier:
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
-        platform, restored = _claims(tier, world), bool(data.snapshots)
-        sources: list[VolumeSource | None] = [_source(one) for one in data.snapshots]
+        sources: list[VolumeSource | None] = [_source(note) for note in data.snapshots]
         sources = sources or [None] * len(data.sizes_bytes)
-        way = sources[0].kind if sources and sources[0] else "none"
-        with ExitStack() as up:
-            found = up.enter_context(_class(tier, world))
-            claims = [
-                platform.claim(f"{world.scope}-node-{number}", found.name, _size(tier), source)
-                for number, source in enumerate(sources, start=1)
-            ]
-            volumes = tuple(
-                _volume(claim, number, restored=restored, kept=False)
-                for number, claim in enumerate(up.enter_context(at_once.entered(claims)), start=1)
-            )
-            given = at_once.each(lambda volume: _given(tier, volume, found, world), volumes)
-            of_nodes = {one.placement: its for one, its in zip(volumes, given, strict=True)}
-            restored_by = {"restored": {"way": way}} if restored else {}
-            yield Disks(volumes, {**_facts(tier, found, of_nodes), **restored_by})
+        names = [f"{world.scope}-{node}" for node in node_names(len(sources))]
+        with _rented(tier, names, sources, world) as (of, volumes):
+            given = at_once.each(lambda volume: _given(tier, volume, of, world), volumes)
+            of_nodes = {volume.placement: its for volume, its in zip(volumes, given, strict=True)}
+            shown = {node: _about(node, its) for node, its in of_nodes.items()}
+            facts = {**_mechanism(of), "disks": shown}
+            if unlike := [text for n, its in of_nodes.items() for text in _differences(n, of, its)]:
+                facts["cloud"] = {"differences": unlike}
+            if first := sources[0]:
+                facts["restored"] = {"way": first.kind}
+            yield Disks(volumes, facts)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""
         platform, gates = _claims(tier, world), list[tuple[str, str, tuple[str, ...], Gate]]()
-        with _class(tier, world) as found:
-            for number in range(1, _wanted(tier).nodes + 1):
+        with _class(tier, world) as of:
+            for number, node in enumerate(node_names(_wanted(tier).nodes), start=1):
+                world.progress.note(f"truth gate of {tier.name}: a volume for {node}")
                 name = f"{world.scope}-gate-{number}"
-                world.progress.note(f"truth gate of {tier.name}: a volume for node-{number}")
-                with platform.claim(name, found.name, _size(tier)) as claim:
-                    volume = _volume(claim, number, restored=False, kept=False)
-                    given = _given(tier, volume, found, world)
-                    disks = Disks((volume,), _about(volume.placement, given))
+                with platform.claim(name, of.name, _size(tier)) as claim:
+                    volume = Volume(claim, "", restored=False, kept=False, placement=node)
+                    disks = Disks((volume,), _about(node, _given(tier, volume, of, world)))
                     taken = self._take(tier, disks, world, thorough=thorough)
-                node = volume.placement
-                gates.append((node, f"{node} ({found.name})", (node,), taken))
-            return truth_gate.of_disks(tier, _mechanism(found), gates, world)
+                gates.append((node, f"{node} ({of.name})", (node,), taken))
+            return truth_gate.of_disks(tier, _mechanism(of), gates, world)
 
 
 def _claims(tier: Tier, world: World) -> Claims:
@@ -193,19 +179,41 @@ def _class(tier: Tier, world: World) -> Iterator[StorageClass]:
     cluster, so its name has that of the campaign."""
     platform, wanted = _claims(tier, world), _wanted(tier)
     if not wanted.provisioner:
-        known = {one.name: one for one in platform.storage_classes()}
+        known = {each.name: each for each in platform.storage_classes()}
         if wanted.name not in known:
             raise UnavailableError(f"{tier.name}: the StorageClass {wanted.name!r} is gone")
         yield known[wanted.name]
         return
     name = storage_classes.object_name(f"tierbench-{world.platform.campaign}-{wanted.name}")
     content = storage_classes.content(replace(wanted, name=name))
-    with platform.storage_class(content) as made:
-        yield made
+    with platform.storage_class(content) as of:
+        yield of
 
 
-def _volume(claim: str, number: int, restored: bool, kept: bool) -> Volume:
-    return Volume(claim, "", restored=restored, kept=kept, placement=f"node-{number}")
+@contextmanager
+def _rented(
+    tier: Tier,
+    names: Sequence[str],
+    sources: Sequence[VolumeSource | None],
+    world: World,
+    stays: bool = False,
+    kept: bool = False,
+) -> Iterator[tuple[StorageClass, tuple[Volume, ...]]]:
+    """The class, and of it a volume for each node, which is a copy of its source."""
+    with _class(tier, world) as of:
+        claims = [
+            _claims(tier, world).claim(name, of.name, _size(tier), source, stays=stays)
+            for name, source in zip(names, sources, strict=True)
+        ]
+        with at_once.entered(claims) as claimed:
+            copies, nodes = (source is not None for source in sources), node_names(len(sources))
+            yield (
+                of,
+                tuple(
+                    Volume(claim, "", restored=restored, kept=kept, placement=node)
+                    for claim, restored, node in zip(claimed, copies, nodes, strict=True)
+                ),
+            )
 
 
 def _source(note: Path) -> VolumeSource:
@@ -223,13 +231,13 @@ def _next_name(note: Path, number: int) -> str:
 # ------------------------------------------------------------------ what was given
 
 
-def _given(tier: Tier, volume: Volume, found: StorageClass, world: World) -> RentedVolume:
+def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> RentedVolume:
     """What a claim was given. A class that waits gives a volume when a container uses it, on the
     machine where that runs. GateError if it is less, or another, than was asked for. A copy is read
     once in full: some clouds fetch each block only when it is first read. What that leaves in the
     page cache goes when the container does, as the volume is then unmounted."""
     platform = _claims(tier, world)
-    if found.waits or volume.restored:
+    if of.waits or volume.restored:
         spec = disk_server.fio_container(f"{volume.name}-first", "client", volume, world)
         with world.platform.running(spec) as container:
             given = platform.rented(volume.name, _RENT_S)
@@ -238,7 +246,7 @@ def _given(tier: Tier, volume: Volume, found: StorageClass, world: World) -> Ren
                 container.exec(_READ_ALL, timeout_s=_COPY_S)
     else:
         given = platform.rented(volume.name, _RENT_S)
-    if wrong := listed(list(_wrong(tier, found, given))):
+    if wrong := listed(list(_wrong(tier, of, given))):
         raise GateError(
             f"{tier.name}: the volume of {volume.name} is not what was asked for: {wrong}",
             advice="figures made on it would say nothing about the tier: see the class and its "
@@ -247,7 +255,7 @@ def _given(tier: Tier, volume: Volume, found: StorageClass, world: World) -> Ren
     return given
 
 
-def _wrong(tier: Tier, found: StorageClass, given: RentedVolume) -> Iterator[str]:
+def _wrong(tier: Tier, of: StorageClass, given: RentedVolume) -> Iterator[str]:
     asked = storage_classes.whole_gib_bytes(_size(tier))
     size = format_bytes(given.size_bytes)
     if given.size_bytes < asked:
@@ -255,27 +263,27 @@ def _wrong(tier: Tier, found: StorageClass, given: RentedVolume) -> Iterator[str
     # A larger disk of a cloud has other limits.
     if given.size_bytes > asked and _wanted(tier).provisioner:
         yield f"it has {size}, more than the {format_bytes(asked)} asked for"
-    if given.storage_class != found.name:
-        yield f"it is of the class {given.storage_class!r}, not {found.name!r}"
-    if given.driver and given.driver != found.provisioner:
-        yield f"{given.driver} made it, not {found.provisioner}"
+    if given.storage_class != of.name:
+        yield f"it is of the class {given.storage_class!r}, not {of.name!r}"
+    if given.driver and given.driver != of.provisioner:
+        yield f"{given.driver} made it, not {of.provisioner}"
 
 
-def _differences(node: str, found: StorageClass, given: RentedVolume) -> Iterator[str]:
+def _differences(node: str, of: StorageClass, given: RentedVolume) -> Iterator[str]:
     """Parameters of the class that the driver noted otherwise; names are alike in any case."""
     noted = {name.lower(): value for name, value in given.attributes.items()}
-    for name, asked in found.parameters.items():
+    for name, asked in of.parameters.items():
         value = noted.get(name.lower(), asked)
         if value.lower() != asked.lower():
             yield f"{node}: the driver notes {name} {value} for its volume, the class has {asked}"
 
 
-def _mechanism(found: StorageClass) -> dict[str, Any]:
+def _mechanism(of: StorageClass) -> dict[str, Any]:
     return {
         "mechanism": "volumes of a StorageClass",
-        "storage_class": found.name,
-        "provisioner": found.provisioner,
-        "parameters": dict(found.parameters),
+        "storage_class": of.name,
+        "provisioner": of.provisioner,
+        "parameters": dict(of.parameters),
     }
 
 
@@ -290,13 +298,4 @@ def _about(node: str, given: RentedVolume) -> dict[str, Any]:
         "mount_options": ",".join(given.mount_options),
         "attributes": dict(given.attributes),
         "machines": list(given.machines),
-    }
-
-
-def _facts(tier: Tier, found: StorageClass, given: Mapping[str, RentedVolume]) -> dict[str, Any]:
-    differences = [text for node, one in given.items() for text in _differences(node, found, one)]
-    return {
-        **_mechanism(found),
-        "disks": {node: _about(node, one) for node, one in given.items()},
-        **({"cloud": {"differences": differences}} if differences else {}),
     }

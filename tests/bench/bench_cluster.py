@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats as distributions
 
-from orchestrator.analysis.decisions import cluster
+from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from tests.bench.noise_shapes import SHAPES
@@ -90,10 +90,10 @@ def simulate(shape: str, truth: str, n: int, campaigns: int, seed: int) -> Count
         logs = np.stack([own[campaign] for own in noise])
         rates = true[:, :, None] * np.exp(logs)
         own = np.exp(random.normal(0, P99_NOISE, rates.shape))
-        claims = [cluster.WorkloadClaims(one, "") for one in contests(rates, own / rates)]
-        made = cluster.decide(claims)
+        compared = contests(rates, own / rates)
+        made = decision.decide_cluster(compared)
         assert made is not None
-        standings = [one.contest.proof.standings for one in claims]
+        standings = [contest.proof.standings for contest in compared]
         alone = next((t for t in TIERS if all(s[t] == "enough" for s in standings)), None)
         counts["none"] += made.tier is None
         counts["wrong"] += made.tier is not None and not enough[TIERS.index(made.tier)]

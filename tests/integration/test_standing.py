@@ -36,7 +36,7 @@ def at(tmp_path: Path, world: World) -> Iterator[Path]:
     """Where the disk is mounted. It is taken down whatever happened, also in a killed test."""
 
     def down() -> None:
-        if NAME in {one.disk.name for one in standing.found(world)}:
+        if NAME in {one.disk.name for one in standing.standing_disks(world)}:
             assert disk("down", NAME, "--yes") == 0
 
     down()

@@ -49,7 +49,7 @@ class Filters:
             (self.workload, entry.workloads),
             (self.database, entry.databases),
         )
-        return bool(entry.fault) or all(one is None or one in every for one, every in asked)
+        return bool(entry.fault) or all(name in (None, *every) for name, every in asked)
 
 
 def entry(
@@ -78,7 +78,7 @@ def entry(
         done=sum(run.record.run.number in numbers for run in campaign.done),
         planned=len(plan.runs),
         published=campaign.published,
-        decisions={one.workload: phrase(one, len(plan.profiles)) for one in decisions},
+        decisions={d.workload: phrase(d, len(plan.profiles)) for d in decisions},
         baselines=tuple(baselines),
         left_out=results.left_out(campaign),
     )

@@ -59,7 +59,7 @@ class CampaignComparison:
     doubts: tuple[str, ...]  # a sentence each
 
     def has(self, word: VerdictWord) -> bool:
-        return any(one.delta.verdict == word for one in self.deltas)
+        return any(change.delta.verdict == word for change in self.deltas)
 
 
 def compare(
@@ -77,12 +77,12 @@ def compare(
     margin = after.plan.margin_pct if margin_pct is None else margin_pct
     p99_margin = after.plan.p99_margin_pct if p99_margin_pct is None else p99_margin_pct
     titles = _measured(before), _measured(after)
-    latest_s = max(results.began_s(one) or 0.0 for one in (before, after))
+    latest_s = max(results.began_s(campaign) or 0.0 for campaign in (before, after))
     others = [
-        one
-        for one in history
-        if one.name not in (before.name, after.name)
-        and (results.began_s(one) or math.inf) < latest_s
+        campaign
+        for campaign in history
+        if campaign.name not in (before.name, after.name)
+        and (results.began_s(campaign) or math.inf) < latest_s
     ]
     pairs = [
         (profile, count, pair)
@@ -92,9 +92,9 @@ def compare(
     ]
     deltas: dict[int, Delta] = {}
     for proven in (True, False):  # a family each: chances that prove nothing ease no others
-        family = [i for i, one in enumerate(pairs) if (one[1] >= FEWEST_HISTORY) == proven]
-        made = comparisons.deltas(before.name, [pairs[i][2] for i in family], margin, p99_margin)
-        deltas |= dict(zip(family, made, strict=True))
+        family = [i for i, pair in enumerate(pairs) if (pair[1] >= FEWEST_HISTORY) == proven]
+        judged = comparisons.deltas(before.name, [pairs[i][2] for i in family], margin, p99_margin)
+        deltas |= dict(zip(family, judged, strict=True))
     return CampaignComparison(
         before.name,
         after.name,
@@ -151,8 +151,7 @@ def _pairs(
     across: Collection[str],
     history: Sequence[Results],
 ) -> Iterator[tuple[int, Pair]]:
-    """Each with the number of campaigns of `history` that measured as one of both did, and so say
-    what differs between days."""
+    """Each with the number of campaigns of `history` that say what differs between days."""
     runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
     obstacle = comparability.obstacle_over_time(before, after, profile, workload, across)
@@ -265,34 +264,33 @@ class Trend:
 def trend(
     campaigns: Sequence[Results], profile: str, workload: str, across: Collection[str] = ()
 ) -> Trend | None:
-    """The series of those with finished runs of that cell and the newest one's rate; None if no
-    campaign has any."""
-    measured = (one for one in campaigns if results.finished(one, profile, workload))
-    dated = [(begin_s, one) for one in measured if (begin_s := results.began_s(one)) is not None]
-    every = [one for _, one in sorted(dated, key=lambda pair: pair[0])]
+    """Of the campaigns with finished runs of that cell and the newest one's rate; None if none."""
+    measured = [campaign for campaign in campaigns if results.finished(campaign, profile, workload)]
+    dated = [(begin_s, c) for c in measured if (begin_s := results.began_s(c)) is not None]
+    every = [campaign for _, campaign in sorted(dated, key=lambda pair: pair[0])]
     metric = next((m for m in _RATES if every and _values(every[-1], profile, workload, m)), None)
     if metric is None:
         return None
     newest, plan = every[-1], every[-1].plan
     kept: list[tuple[Results, tuple[float, ...]]] = []
     left_out: list[LeftOut] = []
-    for one in every:
-        values = _values(one, profile, workload, metric)
-        reason = f"a run has no {METRICS[metric].title}"
-        if values:
-            reason = comparability.obstacle_over_time(one, newest, profile, workload, across)
+    for campaign in every:
+        values = _values(campaign, profile, workload, metric)
+        reason = comparability.obstacle_over_time(campaign, newest, profile, workload, across)
+        if not values:
+            reason = f"a run has no {METRICS[metric].title}"
         if reason:
-            left_out.append(LeftOut(one.name, reason))
+            left_out.append(LeftOut(campaign.name, reason))
         else:
-            kept.append((one, values))
+            kept.append((campaign, values))
     logs = [float(np.log(np.asarray(values)).mean()) for _, values in kept]
     borders = (0, *across_days.change_points(logs), len(kept))
     points: list[Point] = []
-    for place, (one, values) in enumerate(kept):
+    for place, (campaign, values) in enumerate(kept):
         level = sum(border <= place for border in borders[:-1])
-        mean, revision = stats.summarise(values), comparability.revision(one)
-        figures = mean.n, mean.mean, mean.ci_low, mean.ci_high
-        points.append(Point(one.name, results.began_s(one) or 0.0, *figures, level, revision))
+        mean, began_s = stats.summarise(values), results.began_s(campaign) or 0.0
+        figures = began_s, mean.n, mean.mean, mean.ci_low, mean.ci_high
+        points.append(Point(campaign.name, *figures, level, comparability.revision(campaign)))
     return Trend(
         profile,
         workload,

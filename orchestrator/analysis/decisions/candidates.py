@@ -53,8 +53,7 @@ def each_once(
     """What tiers are compared in, each figure once. In a closed loop without think time the average
     latency of all transactions is sessions ÷ throughput (Little's law), and throughput stands for
     both. In an open loop or with think time they are two figures. So is the average of New-Order
-    alone, which is one part of a session's time, though the rate of New-Orders is a fixed share of
-    all."""
+    alone, a part of a session's time, though the rate of New-Orders is a fixed share of all."""
     same = LATENCIES[0] if closed_loop else None
     return throughput, *(criterion for criterion in latencies if criterion != same)
 
@@ -62,12 +61,11 @@ def each_once(
 def comparable(
     latencies: tuple[Criterion, ...], profiles: Iterable[Profile]
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    """Those in which tiers may be compared, and the tiers for whose disks others may not: their
-    emulated latency has no tail."""
-    constant = tuple(one.name for one in profiles if latency_quantiles.is_constant(one.tier))
+    """Those in which tiers may be compared, and the tiers whose emulated latency has no tail."""
+    constant = tuple(p.name for p in profiles if latency_quantiles.is_constant(p.tier))
     if not constant:
         return latencies, ()
-    return tuple(one for one in latencies if not one.is_tail), constant
+    return tuple(criterion for criterion in latencies if not criterion.is_tail), constant
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Contest:
 
     def standing(self, standing: Standing) -> list[Candidate]:
         """The candidates of which that is proven, in their order."""
-        return [one for one in self.candidates if self.proof.standings[one.name] == standing]
+        return [tier for tier in self.candidates if self.proof.standings[tier.name] == standing]
 
     def barred(self, candidate: Candidate) -> str:
         """Why the runs at hand cannot show that a tier is enough, whatever their figures are and
@@ -89,13 +89,13 @@ class Contest:
         if self.absent:
             return f"{listed(self.absent)} left no figures to hold it against"
         for criterion in self.left_out:
-            without = [one.name for one in self.candidates if criterion not in one.values]
+            without = [tier.name for tier in self.candidates if criterion not in tier.values]
             if len(without) < len(self.candidates):
                 which = f"not every run of {listed(without)} has a {criterion.title}"
                 return f"{which}: measure for longer"
-        held_back = [one for one in others(candidate, self) if one.cause in NOT_THE_TIER]
+        held_back = [tier for tier in others(candidate, self) if tier.cause in NOT_THE_TIER]
         if held_back and not self.overload.asked:
-            each = [f"{one.name} ({one.cause.replace('_', ' ')})" for one in held_back]
+            each = [f"{tier.name} ({tier.cause.replace('_', ' ')})" for tier in held_back]
             return f"what limited {listed(each)} was not the tier"
         return ""
 
@@ -110,7 +110,7 @@ class Comparison:
     """One tier against another in one criterion. `p_value`: of being worse by more than the margin;
     `p_within`: of not being so; to be held against the usual levels (`looks.at_look`)."""
 
-    one: Candidate
+    candidate: Candidate
     other: Candidate
     criterion: Criterion
     ratio: Ratio
@@ -129,7 +129,7 @@ class Comparison:
         return Change(of.metric, of.scope, of.title, self.other.name, ratio.change_pct, *ends)
 
     def __str__(self) -> str:
-        pair = f"{self.one.name} against {self.other.name}, {self.criterion.title}"
+        pair = f"{self.candidate.name} against {self.other.name}, {self.criterion.title}"
         if self.ratio.interval_pct is None:
             return f"{pair} has no interval: fewer than two repetitions finished on both"
         return f"{pair} {self.change.words}"
@@ -137,15 +137,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ObjectiveTest:
-    """One objective of one tier. `p_value`: of not reaching it, as in `Comparison`; `missed`: that
-    is proven."""
+    """One objective of one tier. `p_value`: of not reaching it; `missed`: that is proven."""
 
     objective: Objective
-    value: float | None
-    low: float | None
-    high: float | None
-    p_value: float
-    missed: bool
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float = 1.0
+    missed: bool = False
 
     def __str__(self) -> str:
         return f"{format_objective(self.objective)}: {self.measured}"
@@ -186,17 +185,16 @@ def make_contest(
     criteria: Sequence[Criterion] = (THROUGHPUT, *LATENCIES),
     **more: Any,
 ) -> Contest:
-    """Candidates in the order in which one would prefer them; `tiers`: all that were planned;
-    `more`: other fields of the contest. Of equal cost the one that declares more comes first, else
-    the one that declares less."""
+    """Candidates in the order of preference: of equal cost the one that declares more first, else
+    the one that declares less. `tiers`: all that were planned; `more`: fields of the contest."""
     profiles = [candidate.profile for candidate in candidates]
     with_vms, no_prices, unlike_prices = costs.compare_prices(profiles)
-    candidates = [replace(one, with_vms=with_vms) for one in candidates]
+    candidates = [replace(candidate, with_vms=with_vms) for candidate in candidates]
     by_limits = sorted(candidates, key=lambda candidate: _limits(candidate.profile))
     most_first = by_limits[::-1]
     by_cost = sorted(most_first, key=lambda candidate: candidate.monthly_cost or 0.0)
     present = {candidate.name for candidate in candidates}
-    shared = tuple(a for a in criteria if all(a in candidate.values for candidate in candidates))
+    shared = tuple(of for of in criteria if all(of in tier.values for tier in candidates))
     return Contest(
         workload,
         tuple(by_limits if no_prices else by_cost),
@@ -221,20 +219,12 @@ def _limits(profile: Profile) -> tuple[float, float, float]:
 
 
 def in_common(
-    one: Candidate, other: Candidate, criterion: Criterion
+    candidate: Candidate, other: Candidate, criterion: Criterion
 ) -> tuple[list[float], list[float]]:
     """The values of both in the repetitions that both finished."""
-    ours, theirs = one.by_repetition(criterion), other.by_repetition(criterion)
-    common = [repetition for repetition in ours if repetition in theirs]
-    return [ours[number] for number in common], [theirs[number] for number in common]
-
-
-def _ratio(one: Candidate, other: Candidate, criterion: Criterion, contest: Contest) -> Ratio:
-    """`one` over `other`, block by block; of all means, without an interval, if none is whole."""
-    ours, theirs = in_common(one, other, criterion)
-    if not ours:
-        return stats.ratio_of_all(other.values[criterion], one.values[criterion])
-    return stats.ratio_of_means(theirs, ours, looks.confidence(SHOWN, contest.share))
+    own, of_other = candidate.by_repetition(criterion), other.by_repetition(criterion)
+    common = [repetition for repetition in own if repetition in of_other]
+    return [own[number] for number in common], [of_other[number] for number in common]
 
 
 # ------------------------------------------------------------------ what is proven
@@ -255,25 +245,25 @@ def _proof(contest: Contest) -> Proof:
         for candidate in tiers
     }
     tested = {
-        candidate.name: tuple(_test_objective(candidate, one, contest) for one in contest.slo)
+        candidate.name: tuple(_test_objective(candidate, clause, contest) for clause in contest.slo)
         for candidate in tiers
     }
     failing = {candidate.name: _test_objective(candidate, FAILED, contest) for candidate in tiers}
-    missed = {name for name, kept in tested.items() if any(one.missed for one in kept)}
-    missed |= {name for name, one in failing.items() if one.missed}
+    missed = {name for name, tests in tested.items() if any(test.missed for test in tests)}
+    missed |= {name for name, test in failing.items() if test.missed}
     held_back = {candidate.name for candidate in tiers if candidate.cause in NOT_THE_TIER}
     outside = missed - held_back  # of the disk nothing is proven there
     silent, alpha = set(outside), ONE_SIDED
     if contest.slo:
-        claims = {name: max(one.p_value for one in kept) for name, kept in tested.items()}
+        claims = {name: max(test.p_value for test in tests) for name, tests in tested.items()}
     else:
-        outside |= {name for name, made in compared.items() if _worse(made, contest)}
-        silent |= {name for name, made in compared.items() if any(one.outside for one in made)}
+        outside |= {name for name, pairs in compared.items() if _worse(pairs, contest)}
+        silent |= {name for name, pairs in compared.items() if any(p.outside for p in pairs)}
         alpha *= 1 - ONE_SIDED
         alone = 0.0 if contest.overload.always else 1.0  # the others do not serve the rate
         claims = {
-            name: max((one.p_value for one in made), default=alone)
-            for name, made in compared.items()
+            name: max((pair.p_value for pair in pairs), default=alone)
+            for name, pairs in compared.items()
         }
     claims |= {candidate.name: 1.0 for candidate in tiers if contest.barred(candidate)}
     level = stats.level_of_claims([p for name, p in claims.items() if name not in silent], alpha)
@@ -284,30 +274,34 @@ def _proof(contest: Contest) -> Proof:
     return Proof(compared, tested, standings, level, failing, claims)
 
 
-def _worse(made: Sequence[Comparison], contest: Contest) -> bool:
+def _worse(comparisons: Sequence[Comparison], contest: Contest) -> bool:
     """Whether a tier with these comparisons is proven to be worse than another by more than the
     margin in any of them. Of k tiers at most k²/4 pairs can be exactly at the margin at once, and
     every tier stands in k − 1: the larger number is what chance may choose among."""
     count = len(contest.candidates)
     pairs = max(count - 1, count**2 // 4)
-    p_values = [one.p_within for one in made]
+    p_values = [comparison.p_within for comparison in comparisons]
     return stats.any_of(p_values, pairs * len(contest.criteria)) <= ONE_SIDED
 
 
 def _compared(
-    one: Candidate, other: Candidate, criterion: Criterion, contest: Contest
+    candidate: Candidate, other: Candidate, criterion: Criterion, contest: Contest
 ) -> Comparison:
     """Never outside the margin beside a tier that looks better than it is, nor if this machine held
     it back, which is not the disk's doing."""
-    ratio = _ratio(one, other, criterion, contest)
+    own, of_other = in_common(candidate, other, criterion)
+    if own:
+        ratio = stats.ratio_of_means(of_other, own, looks.confidence(SHOWN, contest.share))
+    else:
+        ratio = stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
     if ratio.p_value is None:
-        return Comparison(one, other, criterion, ratio, 1.0, 1.0)
+        return Comparison(candidate, other, criterion, ratio, 1.0, 1.0)
     sign = 1 if criterion.is_latency else -1
     p = ratio.chance_beyond(1 + sign * contest.margin_of(criterion) / 100)
     worse = p if criterion.is_latency else 1 - p
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
-    fair = contest.flattered(other) is None and one.cause not in NOT_THE_TIER
-    return Comparison(one, other, criterion, ratio, enough, within if fair else 1.0)
+    fair = contest.flattered(other) is None and candidate.cause not in NOT_THE_TIER
+    return Comparison(candidate, other, criterion, ratio, enough, within if fair else 1.0)
 
 
 def _test_objective(candidate: Candidate, objective: Objective, contest: Contest) -> ObjectiveTest:
@@ -315,28 +309,22 @@ def _test_objective(candidate: Candidate, objective: Objective, contest: Contest
     and what a tier that misses sets free goes to the claims of the others."""
     values = (candidate.measured or {}).get(objective, ())
     if not values:
-        return ObjectiveTest(objective, None, None, None, 1.0, False)
-    mean, low, high, p = _tested(values, objective, looks.confidence(SHOWN, contest.share))
+        return ObjectiveTest(objective)
+    confidence = looks.confidence(SHOWN, contest.share)
+    if objective.metric == FAILED.metric:  # the arithmetic mean, since shares may be zero
+        shares = stats.summarise(values, confidence)
+        mean, low, high = shares.mean, shares.ci_low and max(0.0, shares.ci_low), shares.ci_high
+        p = stats.chance_of_share_above(values, objective.limit)
+    else:
+        ratio = stats.geometric_mean(values, confidence)
+        mean, low, high = ratio.ratio, ratio.low, ratio.high
+        p = None if ratio.error is None else ratio.chance_beyond(objective.limit)
     if p is None:
-        return ObjectiveTest(objective, mean, None, None, 1.0, False)
+        return ObjectiveTest(objective, mean)
     failing = p if METRICS[objective.metric].direction == "lower" else 1 - p
     kept, missed = looks.at_look((failing, 1 - failing), contest.share)
     family = max(1, len(contest.slo)) * len(contest.candidates)
     return ObjectiveTest(objective, mean, low, high, kept, missed <= ONE_SIDED / family)
-
-
-def _tested(
-    values: Sequence[float], objective: Objective, confidence: float
-) -> tuple[float, float | None, float | None, float | None]:
-    """Mean, interval, and p-value of the hypothesis that it is at the limit or above. Of shares,
-    which may be zero, the arithmetic mean; of rates and times the geometric one."""
-    if objective.metric == FAILED.metric:
-        found = stats.summarise(values, confidence)
-        low = None if found.ci_low is None else max(0.0, found.ci_low)
-        return found.mean, low, found.ci_high, stats.chance_of_share_above(values, objective.limit)
-    mean = stats.geometric_mean(values, confidence)
-    p = None if mean.error is None else mean.chance_beyond(objective.limit)
-    return mean.ratio, mean.low, mean.high, p
 
 
 def others(candidate: Candidate, contest: Contest) -> list[Candidate]:

@@ -3,6 +3,13 @@
 Enough is what is proven to be within the margin of the best in throughput and latency; or, where
 the workload has an SLO, what is proven to meet it. What is open is never enough: then `tier` is
 None, or a dearer tier that is proven, and the reason says what is open.
+
+A cluster that is to serve several workloads has disks of one tier. It is enough for all if it is
+for each, so the worst p-value of its claims is that of the joint one (intersection-union test,
+Berger 1982), whatever the number of workloads. The claims of all tiers hold together at one level,
+as those of one workload do: a tier that is proven not to be enough for any workload makes none,
+which by chance leaves out 5 % of those at the margin in each, so the level of the others is as much
+lower.
 """
 
 from __future__ import annotations
@@ -11,8 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, overload, results
-from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision
-from orchestrator.analysis.decisions import cluster, load_sweeps, offers, reasons
+from orchestrator.analysis.conclusions import (
+    Bottleneck,
+    ClusterDecision,
+    Decision,
+    Standing,
+    WithoutWorkload,
+)
+from orchestrator.analysis.decisions import load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     LATENCIES,
@@ -23,55 +36,52 @@ from orchestrator.analysis.decisions.candidates import (
     comparable,
     each_once,
 )
-from orchestrator.analysis.decisions.contests import SHOWN, Contest, make_contest
+from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import looks
+from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import listed
+from orchestrator.units import counted, listed
 
 
 def decisions(
     campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[Decision, ...]:
-    """One per workload of the plan; the loads of a sweep have one together. `doubts`: all of the
-    campaign and its runs."""
+    """One per workload of the plan; the loads of a sweep have one. `doubts`: of the campaign."""
     return decide_all(campaign, bottlenecks, doubts)[0]
 
 
 def decide_all(
     campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt]
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
-    """`decisions`, and the one for all workloads together: None with a sweep, whose answers are by
-    load."""
-    causes = {(one.profile, one.workload): one.cause for one in bottlenecks}
+    """`decisions`, and that for all workloads together; None with a sweep, answered by load."""
+    causes = {(cell.profile, cell.workload): cell.cause for cell in bottlenecks}
     swept = load_sweeps.of_plan(campaign)
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
     alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
     contests += [_of_workload(campaign, w, causes) for w in alone]
     contests = [_doubted(contest, campaign, doubts) for contest in contests]
-    made = tuple(
+    of_workloads = tuple(
         load_sweeps.decide(loads, contest)
         if (loads := swept.get(contest.workload)) and loads.slo
         else decide(contest)
         for contest in contests
     )
-    claims = [cluster.WorkloadClaims(contest, _no_contest(contest)) for contest in contests]
-    return made, None if swept else cluster.decide(claims)
+    return of_workloads, None if swept else decide_cluster(contests)
 
 
 def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
     """With the doubts that reach it."""
     plan = campaign.plan
     loads = [load for load in plan.workloads if load_points.subject(load) == contest.workload]
-    found = kinds.of_tiers(plan, doubts, [load.name for load in loads])
+    of_tiers = kinds.of_tiers(plan, doubts, [load.name for load in loads])
     windows_s = {load.measure_s for load in loads}
     window_s = windows_s.pop() if len(windows_s) == 1 else 0.0
-    return replace(contest, doubts=found, scale=campaign.small_scale, window_s=window_s)
+    return replace(contest, doubts=of_tiers, scale=campaign.small_scale, window_s=window_s)
 
 
 def _of_workload(
@@ -92,10 +102,10 @@ def _of_workload(
     criteria = compared if at_ceiling or load.asked else both
     candidates = []
     clauses = (*workload.slo, FAILED)
-    for profile in (one for one in profiles if one.name not in load.tiers):
+    for profile in (profile for profile in profiles if profile.name not in load.tiers):
         own = runs[profile.name]
-        values = {one: v for one in (throughput, *latencies) if (v := results.whole(own, one.key))}
-        measured = {one: v for one in clauses if (v := results.objective_values(own, one))}
+        values = {of: v for of in (throughput, *latencies) if (v := results.whole(own, of.key))}
+        measured = {of: v for of in clauses if (v := results.objective_values(own, of))}
         if throughput in values:
             numbers = tuple(run.record.run.repetition for run in own)
             cause = causes.get((profile.name, workload.name), "")
@@ -121,25 +131,23 @@ def _of_workload(
 
 def decide(contest: Contest) -> Decision:
     """The cheapest tier that is proven to be enough."""
-    made = _made(contest)
+    if reason := _no_contest(contest):
+        decision = _undecided(contest, reason)
+    elif enough := contest.standing("enough"):
+        decision = _decided(offers.preferred(enough, contest), contest)
+    else:
+        open_ = contest.standing("open")
+        reason = reasons.why_open(open_[0], contest) if open_ else reasons.none_enough(contest)
+        every = offers.offers(contest)
+        margins = reasons.least_margins(every)
+        reason = f"{reason}. {margins}" if margins else reason
+        decision = replace(_undecided(contest, reason), offers=every)
     return replace(
-        made,
+        decision,
         is_open=is_open(contest),
         confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
-        basis=reasons.basis(contest) if made.offers else "",
+        basis=reasons.basis(contest) if decision.offers else "",
     )
-
-
-def _made(contest: Contest) -> Decision:
-    if reason := _no_contest(contest):
-        return _undecided(contest, reason)
-    if enough := contest.standing("enough"):
-        return _decided(offers.preferred(enough, contest), contest)
-    open_ = contest.standing("open")
-    reason = reasons.why_open(open_[0], contest) if open_ else reasons.none_enough(contest)
-    made = offers.offers(contest)
-    margins = reasons.least_margins(made)
-    return replace(_undecided(contest, f"{reason}. {margins}" if margins else reason), offers=made)
 
 
 def is_open(contest: Contest) -> bool:
@@ -171,10 +179,7 @@ def _no_contest(contest: Contest) -> str:
     single = _single(contest)
     if single and (not contest.slo or len(single) == len(names)):
         return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
-    if (
-        all(candidate.cause in HARNESS_CAUSES for candidate in contest.candidates)
-        and not contest.slo
-    ):
+    if not contest.slo and all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
         return (
             "the machine or its load generator was the limit on every tier, so what the disks "
             "could do was not measured"
@@ -192,35 +197,132 @@ def _single(contest: Contest) -> list[str]:
 
 
 def _undecided(contest: Contest, reason: str) -> Decision:
-    slo = tuple(format_objective(one) for one in contest.slo)
+    slo = tuple(map(format_objective, contest.slo))
     return Decision(contest.workload, None, reason, slo=slo)
 
 
 def _decided(candidate: Candidate, contest: Contest) -> Decision:
-    made = offers.offers(contest)
-    cheaper = made[: contest.candidates.index(candidate)]
+    every = offers.offers(contest)
+    cheaper = every[: contest.candidates.index(candidate)]
     said = (reasons.least_margins(cheaper), *reasons.remarks(candidate, contest))
     remarks = "".join(f". {remark}" for remark in said if remark)
     criterion, why = (
         reasons.why_slo(candidate, contest) if contest.slo else reasons.why(candidate, contest)
     )
     open_ = offers.cheaper_than(candidate, offers.passed_over(candidate, contest, "open"), contest)
-    cost, currency = None, None
-    if candidate.price:
-        cost, currency = candidate.monthly_cost, candidate.price.currency
+    price = candidate.price
     named = Decision(
         contest.workload,
         candidate.name,
         why + remarks,
-        cost,
-        currency,
+        candidate.monthly_cost if price else None,
+        price.currency if price else None,
         criterion=criterion,
-        slo=tuple(format_objective(one) for one in contest.slo),
-        offers=made,
+        slo=tuple(map(format_objective, contest.slo)),
+        offers=every,
         dearer=offers.step(candidate, +1, contest),
         cheaper=offers.step(candidate, -1, contest),
         with_vms=candidate.with_vms,
         without_prices=reasons.without_prices(candidate, contest),
-        cheaper_open=(*(one.name for one in open_), *contest.absent),
+        cheaper_open=(*(tier.name for tier in open_), *contest.absent),
     )
     return replace(named, request=reasons.request(candidate, named, contest))
+
+
+# ------------------------------------------------------------------ all workloads of a cluster
+
+
+def decide_cluster(contests: Sequence[Contest]) -> ClusterDecision | None:
+    """The cheapest tier that is proven enough for all; None with one workload, or one tier."""
+    tiers = _in_order(contests)
+    if len(contests) < 2 or len(tiers) < 2:
+        return None
+    standings = _standings(contests, tiers)
+    tier = _cheapest(contests, tiers, standings)
+    without = []
+    for given_up in contests:
+        rest = [contest for contest in contests if contest is not given_up]
+        other = _cheapest(rest, tiers, _standings(rest, tiers))
+        if other and (tier is None or tiers.index(other) < tiers.index(tier)):
+            currency = other.price.currency if other.price else None
+            without.append(
+                WithoutWorkload(given_up.workload, other.name, other.monthly_cost, currency)
+            )
+    return ClusterDecision(
+        tier=tier.name if tier else None,
+        reason=". ".join([_why_cluster(contests, tiers, standings, tier), *map(str, without)]),
+        workloads=tuple(contest.workload for contest in contests),
+        standings=standings,
+        monthly_cost=tier.monthly_cost if tier else None,
+        currency=tier.price.currency if tier and tier.price else None,
+        with_vms=tier.with_vms if tier else False,
+        without=tuple(without),
+    )
+
+
+def _in_order(contests: Sequence[Contest]) -> list[Candidate]:
+    """All tiers with figures, from cheap to dear, as the workload with most of them has them."""
+    most = max((contest.candidates for contest in contests), key=len, default=())
+    first = {tier.name: tier for tier in most}
+    rest = {tier.name: tier for contest in contests for tier in contest.candidates}
+    return list((first | rest | first).values())
+
+
+def _standing(tier: str, contest: Contest) -> Standing:
+    if tier in contest.overload.always:
+        return "not enough"
+    return "open" if _no_contest(contest) else contest.proof.standings.get(tier, "open")
+
+
+def _standings(contests: Sequence[Contest], tiers: Sequence[Candidate]) -> dict[str, Standing]:
+    p_values = {  # of the hypothesis that it is not enough for all
+        tier.name: max(
+            1.0 if _no_contest(contest) else contest.proof.claims.get(tier.name, 1.0)
+            for contest in contests
+        )
+        for tier in tiers
+    }
+    refused = {n for n in p_values if any(_standing(n, c) == "not enough" for c in contests)}
+    alpha = ONE_SIDED * max(0.0, 1 - len(contests) * ONE_SIDED)
+    level = stats.level_of_claims([p for n, p in p_values.items() if n not in refused], alpha)
+    return {
+        name: "not enough" if name in refused else "enough" if p <= level else "open"
+        for name, p in p_values.items()
+    }
+
+
+def _cheapest(
+    contests: Sequence[Contest], tiers: Sequence[Candidate], standings: Mapping[str, Standing]
+) -> Candidate | None:
+    enough = [tier for tier in tiers if standings[tier.name] == "enough"]
+    return offers.preferred(enough, contests[0]) if enough else None
+
+
+def _why_cluster(
+    contests: Sequence[Contest],
+    tiers: Sequence[Candidate],
+    standings: Mapping[str, Standing],
+    tier: Candidate | None,
+) -> str:
+    """Why that tier, or none, and not a cheaper one."""
+    every = f"all {counted(len(contests), 'workload')} together"
+    unanswered = [contest.workload for contest in contests if _no_contest(contest)]
+    if tier is None and unanswered:
+        names = listed(unanswered)
+        return f"no tier can be proven enough for {every}: {names} has no answer"
+    passed_over = tiers[: tiers.index(tier)] if tier else tiers
+    why = "; ".join(_why_not(other.name, contests) for other in passed_over)
+    if tier is None:
+        return f"no tier is proven enough for {every}: {why}"
+    limits = "tier with the lowest declared limits"
+    which = limits if contests[0].no_prices else "cheapest tier"
+    text = f"{tier.name} is the {which} proven enough for {every}"
+    return f"{text}: {why}" if why else text
+
+
+def _why_not(tier: str, contests: Sequence[Contest]) -> str:
+    if refused := [c.workload for c in contests if _standing(tier, c) == "not enough"]:
+        return f"{tier} is not enough for {listed(refused)}"
+    if unsure := [c.workload for c in contests if _standing(tier, c) == "open"]:
+        return f"whether {tier} is enough for {listed(unsure)} is open"
+    return f"{tier} is proven enough for each, and not yet for all at one level"

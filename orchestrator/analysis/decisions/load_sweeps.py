@@ -55,7 +55,7 @@ class Loads:
     @cached_property
     def latencies(self) -> tuple[Objective, ...]:
         """The clauses that a load may be too much for."""
-        return tuple(one for one in self.slo if METRICS[one.metric].direction == "lower")
+        return tuple(c for c in self.slo if METRICS[c.metric].direction == "lower")
 
     @cached_property
     def level(self) -> float:
@@ -65,8 +65,7 @@ class Loads:
 
     @cached_property
     def usable(self) -> Mapping[str, tuple[int | None, str]]:
-        """Tier → the place of the highest load at which it is proven to meet the SLO's latencies,
-        and why not a higher one."""
+        """Tier → place of the highest load proven to meet the latencies, and why no higher."""
         return {profile.name: _usable(self, profile.name) for profile in self.campaign.plan.tiers}
 
     def runs(self, tier: str, place: int) -> tuple[RunData, ...]:
@@ -74,24 +73,25 @@ class Loads:
 
     def measured(self, tier: str) -> dict[int, float]:
         """Place of each load with finished runs → its mean throughput."""
-        found: dict[int, float] = {}
-        for place in range(len(self.points)):
-            rates = [results.value_of(r.record, "throughput_per_s") for r in self.runs(tier, place)]
-            if known := [rate for rate in rates if rate is not None]:
-                found[place] = fmean(known)
-        return found
+        rates = gathered(
+            (place, rate)
+            for place in range(len(self.points))
+            for run in self.runs(tier, place)
+            if (rate := results.value_of(run.record, "throughput_per_s")) is not None
+        )
+        return {place: fmean(known) for place, known in rates.items()}
 
 
 def of_plan(campaign: Results) -> dict[str, Loads]:
     """Name of the workload swept → its loads."""
-    found = gathered(
+    points_of = gathered(
         ((point.of, point.axis), (point.value, workload))
         for workload in campaign.plan.workloads
         if (point := load_points.of_sweep(workload))
     )
     return {
-        name: Loads(campaign, name, axis, tuple(sorted(points, key=lambda one: one[0])))
-        for (name, axis), points in found.items()
+        name: Loads(campaign, name, axis, tuple(sorted(points, key=lambda point: point[0])))
+        for (name, axis), points in points_of.items()
     }
 
 
@@ -103,7 +103,7 @@ def sweeps(campaign: Results) -> tuple[Sweep, ...]:
             axis=loads.axis,
             values=loads.values,
             workloads=tuple(workload.name for _, workload in loads.points),
-            slo=tuple(format_objective(one) for one in loads.latencies),
+            slo=tuple(map(format_objective, loads.latencies)),
             tiers=tuple(_of_tier(loads, profile.name) for profile in campaign.plan.tiers),
         )
         for loads in of_plan(campaign).values()
@@ -145,11 +145,11 @@ def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
         if any(overload.overloaded(run.record) for run in runs):
             return proven, f"overloaded at {where}"
         kept = objective_tests(loads, tier, place, loads.latencies)
-        if any(one.value is None for one in kept):
+        if any(test.value is None for test in kept):
             stopped = f"at {where} not every run has the figures"
             continue
-        if unproven := [one for one in kept if one.p_value > loads.level]:
-            worst = next((one for one in unproven if one.missed), unproven[0])
+        if unproven := [test for test in kept if test.p_value > loads.level]:
+            worst = next((test for test in unproven if test.missed), unproven[0])
             word = "misses" if worst.missed else "is not proven to meet"
             return proven, f"at {where} it {word} {worst}"
         proven, stopped = place, ""
@@ -164,12 +164,11 @@ def objective_tests(
     candidates = []
     for profile in loads.campaign.plan.tiers:
         runs = loads.runs(profile.name, place)
-        measured = {one: v for one in objectives if (v := results.objective_values(runs, one))}
+        measured = {of: v for of in objectives if (v := results.objective_values(runs, of))}
         candidates.append(Candidate(profile, {}, "", measured))
-    margin_pct = loads.campaign.plan.margin_pct
-    slo = tuple(objectives)
-    made = contests.make_contest(workload.name, candidates, (), margin_pct, (), slo=slo)
-    return made.proof.objectives[tier]
+    margin_pct, slo = loads.campaign.plan.margin_pct, tuple(objectives)
+    compared = contests.make_contest(workload.name, candidates, (), margin_pct, (), slo=slo)
+    return compared.proof.objectives[tier]
 
 
 # ------------------------------------------------------------------ one decision for all loads
@@ -192,7 +191,7 @@ def contest(loads: Loads, causes: Mapping[tuple[str, str], str]) -> Contest:
     behind = any(overload.overloaded(run.record) for run in every[0])
     for profile in profiles:
         runs_first, runs_last = _whole_repetitions(campaign, profile, first, last)
-        values = {one: results.whole(runs_first, one.key) for one in latencies if not behind}
+        values = {of: results.whole(runs_first, of.key) for of in latencies if not behind}
         values = {throughput: results.whole(runs_last, throughput.key)} | values
         if values[throughput]:
             cause = causes.get((profile.name, last.name), "")
@@ -246,24 +245,20 @@ def decide(loads: Loads, contest: Contest) -> Decision:
     each is proven to take. Latencies say how much load a tier takes; a clause on a rate says how
     much is needed. Without such a clause a tier is enough only if it is proven at every load of the
     sweep; else the answer depends on the load, and is told load by load."""
-    slo = tuple(format_objective(one) for one in loads.slo)
-    if contest.obstacle:
-        return Decision(loads.name, None, contest.obstacle, slo=slo)
-    if not contest.candidates:
-        return Decision(loads.name, None, "no tier has figures", slo=slo)
+    slo = tuple(map(format_objective, loads.slo))
+    if contest.obstacle or not contest.candidates:
+        return Decision(loads.name, None, contest.obstacle or "no tier has figures", slo=slo)
     doubted = {tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates}
     enough = [t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)]
-    taken = listed([_taken(loads, tier) for tier in contest.candidates]) if loads.latencies else ""
-    how_far = f": {taken}" if taken else ""
-    how_far += "".join(
-        f". Of {tier} nothing is shown: {why}" for tier, why in doubted.items() if why
-    )
+    taken = listed([_taken(loads, tier) for tier in contest.candidates])
+    how_far = f": {taken}" if loads.latencies else ""
+    how_far += "".join(f". Of {t} nothing is shown: {why}" for t, why in doubted.items() if why)
     if not enough:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", slo=slo)
     tier = offers.preferred(enough, contest)
     priced = tier.price is not None and not contest.no_prices
     remark = "" if tier.profile.tier.disk.is_real else f". {reasons.NOT_ITS_DISK}"
-    if any(METRICS[one.metric].percent for one in loads.slo):
+    if any(METRICS[clause.metric].percent for clause in loads.slo):
         remark += (
             ". Percentiles are means of windows; whether single windows keep them is not proven"
         )
@@ -289,27 +284,26 @@ def _doubted(loads: Loads, tier: str, contest: Contest) -> str:
     if place is None:
         return ""
     runs = {run.record.run.number for run in loads.runs(tier, place)}
-    doubt = kinds.forbidding(one for one in contest.doubts.get(tier, ()) if one.run in runs)
+    doubt = kinds.forbidding(d for d in contest.doubts.get(tier, ()) if d.run in runs)
     return f"{doubt.text} ({doubt.kind})" if doubt else ""
 
 
 def _enough(loads: Loads, tier: str) -> bool:
     place, _ = loads.usable[tier]
-    needed = [one for one in loads.slo if one not in loads.latencies]
+    needed = [clause for clause in loads.slo if clause not in loads.latencies]
+    last = len(loads.values) - 1
     if not loads.latencies:
-        place = len(loads.values) - 1
-    if place is None:
-        return False
-    if not needed:
-        return place == len(loads.values) - 1
+        place = last
+    if place is None or not needed:
+        return place == last
     kept = objective_tests(loads, tier, place, needed)
     level = loads.level / len(loads.values)  # the load was chosen by what was measured
-    return all(one.p_value <= level for one in kept)
+    return all(test.p_value <= level for test in kept)
 
 
 def _none(loads: Loads, contest: Contest) -> str:
     if not loads.latencies:
-        clauses = listed([format_objective(one) for one in loads.slo])
+        clauses = listed([*map(format_objective, loads.slo)])
         return f"no tier is proven to meet {clauses}{_where(loads)}"
     if loads.latencies != loads.slo:
         return "no tier is proven to meet the whole SLO at one load; its latencies are met"

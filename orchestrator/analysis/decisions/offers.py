@@ -20,6 +20,7 @@ from orchestrator.analysis.decisions.candidates import NOPM, Candidate
 from orchestrator.analysis.decisions.contests import (
     ONE_SIDED,
     SHOWN,
+    Comparison,
     Contest,
     ObjectiveTest,
     others,
@@ -59,11 +60,11 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
         price_as_of=price.as_of if price else "",
         price_source=price.source if price else "",
         worst=tuple(
-            max(of_criterion, key=lambda one: one.p_value).change
+            max(of_criterion, key=lambda comparison: comparison.p_value).change
             for criterion in contest.criteria
-            if (of_criterion := [one for one in compared if one.criterion is criterion])
+            if (of_criterion := [c for c in compared if c.criterion is criterion])
         ),
-        slo=tuple(_result(one, contest) for one in contest.proof.objectives[candidate.name]),
+        slo=tuple(_result(test, contest) for test in contest.proof.objectives[candidate.name]),
         least_margin_pct=_least_margin(candidate, contest, of_tail=False),
         least_p99_margin_pct=_least_margin(candidate, contest, of_tail=True),
         cost_per_unit_low=cheap,
@@ -78,10 +79,10 @@ def _least_margin(candidate: Candidate, contest: Contest, *, of_tail: bool) -> f
         return None
     losses = [0.0]
     confidence = 1 - 2 * contest.proof.level * contest.share
-    for one in contest.proof.comparisons[candidate.name]:
-        if one.criterion.is_tail is of_tail:
-            low, high = one.ratio.at(confidence).interval_pct or (-math.inf, math.inf)
-            losses.append(high if one.criterion.is_latency else -low)
+    for comparison in contest.proof.comparisons[candidate.name]:
+        if comparison.criterion.is_tail is of_tail:
+            low, high = comparison.ratio.at(confidence).interval_pct or (-math.inf, math.inf)
+            losses.append(high if comparison.criterion.is_latency else -low)
     known = len(losses) > 1 and math.isfinite(max(losses))
     return math.ceil(100 * max(losses)) / 100 if known else None
 
@@ -89,50 +90,48 @@ def _least_margin(candidate: Candidate, contest: Contest, *, of_tail: bool) -> f
 def _on_front(candidate: Candidate, contest: Contest) -> bool | None:
     """As `Offer` says it."""
     cost = candidate.monthly_cost or 0.0
-    as_cheap = [one for one in others(candidate, contest) if (one.monthly_cost or 0.0) <= cost]
-    if any(_beats(one, candidate, contest) for one in as_cheap):
+    as_cheap = [tier for tier in others(candidate, contest) if (tier.monthly_cost or 0.0) <= cost]
+    if any(_beats(other, candidate, contest) for other in as_cheap):
         return False
-    behind = (_proven(one, candidate, contest, worse=True) for one in as_cheap)
+    behind = (_proven(other, candidate, contest, worse=True) for other in as_cheap)
     return True if all(behind) else None
+
+
+def _between(other: Candidate, candidate: Candidate, contest: Contest) -> list[Comparison]:
+    return [c for c in contest.proof.comparisons[other.name] if c.other is candidate]
 
 
 def _beats(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
     """Whether `other`, which is as cheap, is proven within the margin of `tier` in every criterion
     and worse in none, and is cheaper or proven better in one."""
-    made = [one for one in contest.proof.comparisons[other.name] if one.other is candidate]
-    if not made or contest.flattered(other) or candidate.cause in NOT_THE_TIER:
+    comparisons = _between(other, candidate, contest)
+    if not comparisons or contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         return False
     if _proven(other, candidate, contest, worse=True):
         return False
     cheaper = (other.monthly_cost or 0.0) < (candidate.monthly_cost or 0.0)
-    within = all(one.p_value <= ONE_SIDED for one in made)
+    within = all(comparison.p_value <= ONE_SIDED for comparison in comparisons)
     return within and (cheaper or _proven(other, candidate, contest, worse=False))
 
 
 def _proven(other: Candidate, candidate: Candidate, contest: Contest, worse: bool) -> bool:
     """Whether `other` is proven worse than `tier`, or better, in any criterion; the level is
     divided by all criteria of all pairs of tiers, as any of them would do."""
-    made = [one for one in contest.proof.comparisons[other.name] if one.other is candidate]
-    family = len(made) * len(contest.candidates) * (len(contest.candidates) - 1)
+    comparisons = _between(other, candidate, contest)
+    family = len(comparisons) * len(contest.candidates) * (len(contest.candidates) - 1)
     return any(
-        (one.ratio.ratio > 1) == (one.criterion.is_latency == worse)
-        and looks.at_look([one.ratio.p_value / 2], contest.share)[0] <= ONE_SIDED / family
-        for one in made
-        if one.ratio.p_value is not None
+        (c.ratio.ratio > 1) == (c.criterion.is_latency == worse)
+        and looks.at_look([c.ratio.p_value / 2], contest.share)[0] <= ONE_SIDED / family
+        for c in comparisons
+        if c.ratio.p_value is not None
     )
 
 
 def _result(test: ObjectiveTest, contest: Contest) -> ObjectiveResult:
     met = test.p_value <= contest.proof.level
     word: ObjectiveWord = "missed" if test.missed else "met" if met else "open"
-    return ObjectiveResult(
-        objective=format_objective(test.objective),
-        word=word,
-        measured=test.measured,
-        value=test.value,
-        ci_low=test.low,
-        ci_high=test.high,
-    )
+    clause = format_objective(test.objective)
+    return ObjectiveResult(clause, word, test.measured, test.value, test.low, test.high)
 
 
 # ------------------------------------------------------------------ one step up or down
@@ -144,37 +143,34 @@ def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | Non
     if not 0 <= place < len(contest.candidates):
         return None
     other = contest.candidates[place]
-    made = contest.proof.comparisons[other.name]
-    costs = other.monthly_cost, candidate.monthly_cost
-    known = not contest.no_prices and costs[0] is not None and costs[1] is not None
-    change = (costs[0] or 0.0) - (costs[1] or 0.0) if known else None
-    return NeighbourTier(
-        other.name, change, tuple(one.change for one in made if one.other is candidate)
-    )
+    change, cost, own_cost = None, other.monthly_cost, candidate.monthly_cost
+    if not contest.no_prices and cost is not None and own_cost is not None:
+        change = cost - own_cost
+    comparisons = _between(other, candidate, contest)
+    return NeighbourTier(other.name, change, tuple(c.change for c in comparisons))
 
 
 # ------------------------------------------------------------------ which is preferred
 
 
 def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
-    """The first; where declared limits order the tiers, the cheapest of those whose prices can be
-    held against its own."""
-    alike = [one for one in enough if contest.no_prices and _same_list(one, enough[0])]
-    return min(alike, key=lambda one: one.monthly_cost or 0.0, default=enough[0])
+    """The first; where declared limits order tiers, the cheapest whose price compares with it."""
+    alike = [tier for tier in enough if contest.no_prices and _same_list(tier, enough[0])]
+    return min(alike, key=lambda tier: tier.monthly_cost or 0.0, default=enough[0])
 
 
-def _same_list(one: Candidate, other: Candidate) -> bool:
+def _same_list(candidate: Candidate, other: Candidate) -> bool:
     """Whether both have prices of one currency, and machines of one kind."""
-    if one.price is None or other.price is None:
+    if candidate.price is None or other.price is None:
         return False
-    same_vm = one.profile.cluster.vm == other.profile.cluster.vm
-    return same_vm and one.price.currency == other.price.currency
+    same_vm = candidate.profile.cluster.vm == other.profile.cluster.vm
+    return same_vm and candidate.price.currency == other.price.currency
 
 
 def by_price(candidate: Candidate, contest: Contest) -> bool:
     """Whether a known price, and not declared limits, puts it before another."""
     before = contest.candidates[: contest.candidates.index(candidate)]
-    return any(preferred((one, candidate), contest) is candidate for one in before)
+    return any(preferred((other, candidate), contest) is candidate for other in before)
 
 
 def passed_over(candidate: Candidate, contest: Contest, standing: Standing) -> list[Candidate]:
@@ -189,7 +185,7 @@ def cheaper_than(
     cost = candidate.monthly_cost
     if contest.no_prices or cost is None:
         return of
-    return [one for one in of if (one.monthly_cost or 0.0) < cost]
+    return [tier for tier in of if (tier.monthly_cost or 0.0) < cost]
 
 
 def also_enough(candidate: Candidate, contest: Contest) -> list[Candidate]:

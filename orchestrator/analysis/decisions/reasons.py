@@ -11,13 +11,7 @@ from collections.abc import Sequence
 from orchestrator.analysis.conclusions import Decision, NeighbourTier, Offer
 from orchestrator.analysis.decisions import offers
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
-from orchestrator.analysis.decisions.contests import (
-    SHOWN,
-    Comparison,
-    Contest,
-    ObjectiveTest,
-    in_common,
-)
+from orchestrator.analysis.decisions.contests import SHOWN, Comparison, Contest, in_common
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.metrics import METRICS
@@ -50,7 +44,7 @@ def without_prices(candidate: Candidate, contest: Contest) -> str:
 
 
 def _are(tiers: Sequence[Candidate]) -> str:
-    return f"{'are' if len(tiers) > 1 else 'is'} {listed([one.name for one in tiers])}"
+    return f"{'are' if len(tiers) > 1 else 'is'} {listed([tier.name for tier in tiers])}"
 
 
 def _as_long_as(candidate: Candidate, contest: Contest) -> str:
@@ -58,7 +52,7 @@ def _as_long_as(candidate: Candidate, contest: Contest) -> str:
     enough = offers.also_enough(candidate, contest)
     if not enough or not candidate.price or not candidate.monthly_cost:
         return ""
-    next_ = min(enough, key=lambda one: one.monthly_cost or 0.0)
+    next_ = min(enough, key=lambda tier: tier.monthly_cost or 0.0)
     cost = f"{candidate.monthly_cost:,.2f} {candidate.price.currency} a month"
     return f": this holds unless {next_.name} costs less than the {cost} of {candidate.name}"
 
@@ -67,7 +61,7 @@ def why(candidate: Candidate, contest: Contest) -> tuple[str, str]:
     """The criterion that decided, and the reason."""
     losers = offers.passed_over(candidate, contest, "not enough")
     proofs = [_proof(loser, candidate, contest) for loser in losers]
-    worse = "; ".join(map(_told, losers, proofs))
+    worse = "; ".join(text for _, text in proofs)
     best = within_margins(contest, contest.criteria)
     text = f"{candidate.name} is the {which(candidate, contest)} proven {best}"
     alike = offers.also_enough(candidate, contest)
@@ -75,13 +69,10 @@ def why(candidate: Candidate, contest: Contest) -> tuple[str, str]:
     if equal:
         text = f"{candidate.name} is proven {best}, as {_are(equal)} at the same price"
     elif contest.no_prices and not offers.passed_over(candidate, contest, "open"):
-        lowest = (
-            f", as {_are(alike)}, and {_LEAST[offers.by_price(candidate, contest)]}"
-            if alike
-            else ""
-        )
-        text = f"{candidate.name} is {best}{lowest}"
-    criterion = _criterion(proofs[-1]) if proofs else ""
+        text = f"{candidate.name} is {best}"
+        if alike:
+            text += f", as {_are(alike)}, and {_LEAST[offers.by_price(candidate, contest)]}"
+    criterion = proofs[-1][0] if proofs else ""
     if contest.overload.always and not proofs:
         criterion = SERVED
         if len(contest.candidates) == 1:
@@ -91,51 +82,40 @@ def why(candidate: Candidate, contest: Contest) -> tuple[str, str]:
 
 def why_slo(candidate: Candidate, contest: Contest) -> tuple[str, str]:
     losers = offers.passed_over(candidate, contest, "not enough")
-    missed = [(loser, _missed(loser, contest)) for loser in losers]
-    worse = "; ".join(f"{loser.name} misses {test}" for loser, test in missed)
+    missed = [_missed(loser, contest) for loser in losers]
     kept = listed([str(test) for test in contest.proof.objectives[candidate.name]])
     text = f"{candidate.name} is the {which(candidate, contest)} proven to meet {kept}"
-    criterion = _criterion(missed[-1][1]) if missed else ""
-    return criterion, f"{text}; {worse}" if worse else text
+    criterion = missed[-1][0] if missed else ""
+    return criterion, "; ".join([text, *(miss for _, miss in missed)])
 
 
-def _proof(
-    loser: Candidate, winner: Candidate | None, contest: Contest
-) -> Comparison | ObjectiveTest:
-    """A comparison that proves a tier to be outside the margin, with the winner if there is one;
-    or that too many of its transactions fail."""
-    proofs = [one for one in contest.proof.comparisons[loser.name] if one.outside]
+def _proof(loser: Candidate, winner: Candidate | None, contest: Contest) -> tuple[str, str]:
+    """In what a tier is proven not to be enough, and how: a comparison outside the margin, with the
+    winner if there is one; or that too many of its transactions fail."""
+    proofs = [c for c in contest.proof.comparisons[loser.name] if c.outside]
     if not proofs:
-        return contest.proof.failing[loser.name]
-    return next((proof for proof in proofs if proof.other is winner), proofs[0])
+        return _missed(loser, contest)
+    proof = next((proof for proof in proofs if proof.other is winner), proofs[0])
+    return proof.criterion.title, str(proof)
 
 
-def _told(loser: Candidate, proof: Comparison | ObjectiveTest) -> str:
-    return str(proof) if isinstance(proof, Comparison) else f"{loser.name} misses {proof}"
-
-
-def _criterion(proof: Comparison | ObjectiveTest) -> str:
-    if isinstance(proof, Comparison):
-        return proof.criterion.title
-    return format_objective(proof.objective)
-
-
-def _missed(loser: Candidate, contest: Contest) -> ObjectiveTest:
+def _missed(loser: Candidate, contest: Contest) -> tuple[str, str]:
+    """The same of the first objective that it misses."""
     tests = (*contest.proof.objectives[loser.name], contest.proof.failing[loser.name])
-    return next(one for one in tests if one.missed)
+    missed = next(test for test in tests if test.missed)
+    return format_objective(missed.objective), f"{loser.name} misses {missed}"
 
 
 def remarks(candidate: Candidate, contest: Contest) -> list[str]:
     remarks = []
     open_ = offers.passed_over(candidate, contest, "open")
-    cheaper = {one.name for one in offers.cheaper_than(candidate, open_, contest)}
-    for order, of in (
+    cheaper = [tier.name for tier in offers.cheaper_than(candidate, open_, contest)]
+    for order, names in (
         ("which declares less" if contest.no_prices else "which is cheaper", cheaper),
-        ("which costs the same", {one.name for one in open_} - cheaper),
+        ("which costs the same", [tier.name for tier in open_ if tier.name not in cheaper]),
     ):
-        if of:
-            names = listed([other.name for other in open_ if other.name in of])
-            remarks.append(f"Whether {names}, {order}, is enough is open")
+        if names:
+            remarks.append(f"Whether {listed(names)}, {order}, is enough is open")
     remarks += _of_windows(candidate, contest)
     if contest.slo and not candidate.profile.tier.disk.is_real:
         remarks.append(NOT_ITS_DISK)
@@ -149,16 +129,16 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
     if candidate.cause in HARNESS_CAUSES:
         larger = "on a larger one dearer tiers may do more"
         remarks.append(f"With {candidate.name} this machine was the limit: {larger}")
-    if made := without_prices(candidate, contest):
-        remarks.append(f"C{made[1:]}")
+    if chosen := without_prices(candidate, contest):
+        remarks.append(f"C{chosen[1:]}")
     if contest.unlike_prices:
         remarks.append(f"{contest.unlike_prices}{_as_long_as(candidate, contest)}")
     if contest.left_out and not contest.slo:
         titles = listed([criterion.title for criterion in contest.left_out])
         remarks.append(f"Not compared, as not every run has it: {titles}")
     if contest.constant_latency and not contest.slo:
-        names = listed(contest.constant_latency)
-        remarks.append(f"p99 latency is not compared: the emulated latency of {names} is constant")
+        constant = f"the emulated latency of {listed(contest.constant_latency)} is constant"
+        remarks.append(f"p99 latency is not compared: {constant}")
     if contest.absent:
         remarks.append(f"Not considered, having no figures: {listed(contest.absent)}")
     if contest.limited_by:
@@ -186,7 +166,7 @@ def _of_windows(candidate: Candidate, contest: Contest) -> list[str]:
 def _no_disk_remark(contest: Contest) -> list[str]:
     """If CPU or think time was the limit on every tier: as much as the comparisons allow."""
     refused = [n for n, standing in contest.proof.standings.items() if standing == "not enough"]
-    every = [one for name in refused for one in contest.proof.comparisons[name]]
+    every = [c for name in refused for c in contest.proof.comparisons[name]]
     worse = [comparison.criterion for comparison in every if comparison.outside]
     if not all(criterion.is_latency for criterion in worse):
         return []
@@ -204,10 +184,10 @@ def why_open(candidate: Candidate, contest: Contest) -> str:
     if contest.slo:
         return _open_slo(candidate, contest)
     level = contest.proof.level
-    unsure = [one for one in contest.proof.comparisons[candidate.name] if one.p_value > level]
+    unsure = [c for c in contest.proof.comparisons[candidate.name] if c.p_value > level]
     unproven = list(dict.fromkeys(comparison.criterion for comparison in unsure))
     proven = [criterion for criterion in contest.criteria if criterion not in unproven]
-    of_first = [one for one in unsure if one.criterion is unproven[0]]
+    of_first = [c for c in unsure if c.criterion is unproven[0]]
     worst = max(of_first, key=lambda comparison: comparison.p_value)
     if proven:
         titles = listed([criterion.title for criterion in unproven])
@@ -221,25 +201,24 @@ def why_open(candidate: Candidate, contest: Contest) -> str:
 
 def _more(unsure: Comparison, contest: Contest) -> str:
     """About how many repetitions would prove it or the contrary, at the noise seen so far."""
-    ours, theirs = in_common(unsure.one, unsure.other, unsure.criterion)
+    own, of_other = in_common(unsure.candidate, unsure.other, unsure.criterion)
     sign = 1 if unsure.criterion.is_latency else -1
     bound = 1 + sign * contest.margin_of(unsure.criterion) / 100
     room = abs(math.log(unsure.ratio.ratio / bound))
     confidence = looks.confidence(SHOWN, contest.share)
-    wanted = stats.repetitions_to_reach(theirs, ours, room, confidence)
-    if wanted is None:
-        known = len(ours) > 1
-        most = f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
-        return most if known else "more repetitions are needed"
-    count = max(1, wanted - len(ours))
-    return f"it needs about {counted(count, 'more repetition')}"
+    wanted = stats.repetitions_to_reach(of_other, own, room, confidence)
+    if wanted is not None:
+        return f"it needs about {counted(max(1, wanted - len(own)), 'more repetition')}"
+    if len(own) < 2:
+        return "more repetitions are needed"
+    return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
 
 
 def _open_slo(candidate: Candidate, contest: Contest) -> str:
     tests = contest.proof.objectives[candidate.name]
-    unsure = [str(one) for one in tests if one.p_value > contest.proof.level]
-    missed = offers.passed_over(candidate, contest, "not enough")
-    before = "".join(f"{one.name} misses {_missed(one, contest)}; " for one in missed)
+    unsure = [str(test) for test in tests if test.p_value > contest.proof.level]
+    losers = offers.passed_over(candidate, contest, "not enough")
+    before = "".join(f"{_missed(loser, contest)[1]}; " for loser in losers)
     needed = "more repetitions are needed"
     if candidate.cause in HARNESS_CAUSES:
         needed = "this machine was the limit, so what the disk could do was not measured"
@@ -248,10 +227,10 @@ def _open_slo(candidate: Candidate, contest: Contest) -> str:
 
 def none_enough(contest: Contest) -> str:
     if contest.slo:
-        missed = (f"{one.name} misses {_missed(one, contest)}" for one in contest.candidates)
+        missed = (_missed(loser, contest)[1] for loser in contest.candidates)
         return f"no tier meets the SLO: {'; '.join(missed)}"
-    proofs = "; ".join(_told(one, _proof(one, None, contest)) for one in contest.candidates)
-    failing = any(one.missed for one in contest.proof.failing.values())
+    proofs = "; ".join(_proof(loser, None, contest)[1] for loser in contest.candidates)
+    failing = any(test.missed for test in contest.proof.failing.values())
     best = within_margins(contest, contest.criteria)
     why = "" if failing else f" {best}, each being worse than another"
     return f"no tier is{why or ' enough'}: {proofs}"
@@ -260,60 +239,61 @@ def none_enough(contest: Contest) -> str:
 # ------------------------------------------------------------------ beside the reason
 
 
-def least_margins(made: Sequence[Offer]) -> str:
+def least_margins(every: Sequence[Offer]) -> str:
     """`premium is enough if 7.2 % may be lost (p99: 31 %) and ultra if 2.1 % (p99: 12 %)`."""
     parts: list[str] = []
-    for offer in made:
+    for offer in every:
         if offer.least_margin_pct is not None and offer.least_margin_pct <= MOST_LOST_PCT:
             tail = offer.least_p99_margin_pct
             beside = "" if tail is None else f" (p99: {format_quantity(tail, '%')})"
             words = ("", "") if parts else (" is enough", " may be lost")
             margin = format_quantity(offer.least_margin_pct, "%")
             parts.append(f"{offer.tier}{words[0]} if {margin}{words[1]}{beside}")
-    return listed(parts) if parts else ""
+    return listed(parts)
 
 
 def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
     """`within 5 % of the best throughput and within 20 % of the best p99 latency`."""
-    titles = gathered((contest.margin_of(one), one.title) for one in criteria)
+    titles = gathered((contest.margin_of(criterion), criterion.title) for criterion in criteria)
     return " and ".join(
         f"within {format_quantity(margin_pct, '%')} of the best {listed(each)}"
         for margin_pct, each in titles.items()
     )
 
 
-def request(candidate: Candidate, made: Decision, contest: Contest) -> str:
+def request(candidate: Candidate, decision: Decision, contest: Contest) -> str:
     """What to buy and why, to be pasted into a purchase request."""
     tier, disks = candidate.profile.tier, costs.bought_disks(candidate.profile)
     logs = len(node_disks.log_disks(tier)) if tier.wal else 0
-    text = f"{made.workload}: {counted(disks - logs, 'disk')} of {tier.title}"
+    text = f"{decision.workload}: {counted(disks - logs, 'disk')} of {tier.title}"
     text += f" and {logs} for WAL of {tier.wal.title}" if tier.wal else ""
-    if made.monthly_cost is not None and candidate.price:
+    if decision.monthly_cost is not None and candidate.price:
         price = candidate.price
         text += (
-            f" for {made.monthly_cost:,.2f} {made.currency} a month at list price ({price.region}, "
-            f"as of {price.as_of}; VM {'included' if candidate.with_vms else 'not included'})"
+            f" for {decision.monthly_cost:,.2f} {decision.currency} a month at list price "
+            f"({price.region}, as of {price.as_of}; "
+            f"VM {'included' if candidate.with_vms else 'not included'})"
         )
-    as_cheap = [one for one in contest.candidates if one.monthly_cost == candidate.monthly_cost]
+    as_cheap = [tier for tier in contest.candidates if tier.monthly_cost == candidate.monthly_cost]
     which = "one" if contest.no_prices or len(as_cheap) > 1 else "the cheapest"
-    mean = any(METRICS[one.metric].percent for one in contest.slo)
-    kept = f"{listed(made.slo)}{' in the mean of windows' if mean else ''}"
-    aim = f"to meet {kept}" if made.slo else within_margins(contest, contest.criteria)
-    if contest.overload.always and len(contest.candidates) == 1 and not made.slo:
-        aim = (
-            f"to serve the rate asked for, under which {listed(contest.overload.always)} fell back"
-        )
+    aim = within_margins(contest, contest.criteria)
+    if decision.slo:
+        mean = any(METRICS[clause.metric].percent for clause in contest.slo)
+        aim = f"to meet {listed(decision.slo)}{' in the mean of windows' if mean else ''}"
+    elif contest.overload.always and len(contest.candidates) == 1:
+        fell_back = listed(contest.overload.always)
+        aim = f"to serve the rate asked for, under which {fell_back} fell back"
     names = listed([candidate.name for candidate in contest.candidates])
     limited = " (on emulated or otherwise limited disks, not on these)"
     where = "" if candidate.profile.tier.disk.is_real else limited
     text += f": {which} of {names} that is measured{where} and proven {aim}"
-    if made.without_prices:
-        text += f"; {made.without_prices}"
-    if made.cheaper_open:
-        text += f"; not excluded: {listed(made.cheaper_open)}"
-    for name, neighbour in (("dearer", made.dearer), ("cheaper", made.cheaper)):
+    if decision.without_prices:
+        text += f"; {decision.without_prices}"
+    if decision.cheaper_open:
+        text += f"; not excluded: {listed(decision.cheaper_open)}"
+    for name, neighbour in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
         if neighbour is not None and neighbour.changes:
-            text += f"; {_step(name, neighbour, made.currency)}"
+            text += f"; {_step(name, neighbour, decision.currency)}"
     text += f"; {basis(contest)}"
     if contest.limited_by:
         text += f"; what limits this: {', '.join(contest.limited_by)}"
@@ -324,12 +304,12 @@ def basis(contest: Contest) -> str:
     """What every figure of an answer rests on: level, repetitions by number, windows."""
     level = format_quantity(100 * looks.confidence(stats.CONFIDENCE, contest.share), "%")
     tiers: dict[str, list[str]] = {}
-    for one in contest.candidates:
-        numbers = one.repetitions or tuple(range(1, 1 + max(map(len, one.values.values()))))
+    for tier in contest.candidates:
+        numbers = tier.repetitions or tuple(range(1, 1 + max(map(len, tier.values.values()))))
         in_a_row = len(numbers) > 2 and numbers == tuple(range(numbers[0], numbers[-1] + 1))
         named = f"{numbers[0]} to {numbers[-1]}" if in_a_row else listed(list(map(str, numbers)))
         which = f" (repetitions {named})" if len(numbers) > 1 else ""
-        tiers.setdefault(f"n = {len(numbers)}{which}", []).append(one.name)
+        tiers.setdefault(f"n = {len(numbers)}{which}", []).append(tier.name)
     runs = [f"{n} of {listed(names)}" if len(tiers) > 1 else n for n, names in tiers.items()]
     windows = f", windows of {format_seconds(contest.window_s)}" if contest.window_s else ""
     return f"each bound in brackets holds at {level}; {', '.join(runs)}{windows}"

@@ -70,7 +70,7 @@ def published(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def one_repetition(campaign: Results) -> Iterator[Doubt]:
+def single_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
@@ -112,7 +112,7 @@ def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
 
 def _latency_words(profiles: Iterable[Profile]) -> str:
     """Whether emulated latencies have a tail: `; latency of premium, ultra: constant …`."""
-    names_of = gathered((latency_quantiles.described(one.tier), one.name) for one in profiles)
+    names_of = gathered((latency_quantiles.described(p.tier), p.name) for p in profiles)
     names_of.pop("", None)
     return "".join(f"; latency of {', '.join(names)}: {w}" for w, names in names_of.items())
 
@@ -197,8 +197,7 @@ def not_compared(campaign: Results) -> Iterator[Doubt]:
 
 
 def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:
-    """Where one tier was measured under two names (`--aa`). `floor`: the twin against the baseline,
-    wherever both have figures."""
+    """Of one tier under two names (`--aa`). `floor`: the twin against the baseline."""
     for equal in floor:
         if equal.verdict in ("better", "worse"):
             yield Doubt(
@@ -244,19 +243,18 @@ def _words(delta: Delta) -> str:
 
 
 def gate_drift(campaign: Results) -> Iterator[Doubt]:
-    """Each disk and quantity once, with the two gates that are furthest apart. What a disk does on
-    burst credit is not compared: that is its credit, not the disk. Before the first gate that
-    passed nothing was measured."""
+    """Each disk and quantity once, with the two gates furthest apart, from the first that passed:
+    before it nothing was measured. What a disk does on burst credit is its credit, not the disk."""
     for tier, gates in _by_tier(campaign).items():
         seen = gathered(
             ((check.disk, check.limit), (gate.taken_s, check))
-            for gate in dropwhile(lambda one: not one.passed, gates)
+            for gate in dropwhile(lambda gate: not gate.passed, gates)
             for check in gate.checks
             if check.quantity in _ALLOWED_PCT and check.verdict != "bursting"
         )
         for (disk, limit), checks in seen.items():
-            low, high = (pick(checks, key=lambda one: one[1].measured) for pick in (min, max))
-            (first_s, first), (then_s, then) = sorted((low, high), key=lambda one: one[0])
+            low, high = (pick(checks, key=lambda timed: timed[1].measured) for pick in (min, max))
+            (first_s, first), (then_s, then) = sorted((low, high), key=lambda timed: timed[0])
             most_pct = _ALLOWED_PCT[first.quantity or ""]
             if first.measured <= 0 or high[1].measured <= (1 + most_pct / 100) * low[1].measured:
                 continue

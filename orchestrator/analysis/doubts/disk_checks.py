@@ -134,14 +134,14 @@ def credit_unknown(run: RunData, _: Values) -> Reasons:
 
 
 def shared(run: RunData, _: Values) -> Reasons:
-    found = [
+    shares = [
         (", ".join(node.name for node in nodes), disk, "each node")
         for disk, nodes in results.by_disk(run.record.nodes).items()
         if len(nodes) > 1
     ]
     uses_of = _wal_uses(run).items()
-    found += [(listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1]
-    for names, disk, whom in found:
+    shares += [(listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1]
+    for names, disk, whom in shares:
         yield (
             f"{names} share the disk {disk[-1]}: the figures of each are the whole disk's",
             f"give {whom} a disk of its own (`disks`, docs/TIERS.md)",

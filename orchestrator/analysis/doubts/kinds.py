@@ -101,7 +101,7 @@ KINDS: Mapping[DoubtKind, Kind] = {
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     campaign_checks.rehearsed,
     campaign_checks.published,
-    campaign_checks.one_repetition,
+    campaign_checks.single_repetition,
     campaign_checks.missing_cells,
     campaign_checks.not_the_real_disk,
     campaign_checks.vm_caps,
@@ -127,8 +127,7 @@ def find(campaign: Results) -> tuple[Doubt, ...]:
 
 
 def of_run(run: RunData, values: Values) -> Iterator[Doubt]:
-    """Every doubt about one finished run, besides those in its record. `values`: of all its nodes
-    together and the machine."""
+    """Those of a finished run besides its record's. `values`: of its nodes and the machine."""
     yield from (doubt for doubt in validity.excluding(run.record) if doubt.kind in validity.CHECKS)
     for name, kind in KINDS.items():
         for text, advice in kind.check(run, values) if kind.check else ():
@@ -144,7 +143,7 @@ def of_tiers(
     """Tier → the doubts about its runs of `workloads`; "" → those about the whole campaign."""
     names, tier_of = set(workloads), dict[int | None, str]({None: ""})
     tier_of |= {run.number: run.profile for run in plan.runs if run.workload in names}
-    return gathered((tier_of[one.run], one) for one in doubts if one.run in tier_of)
+    return gathered((tier_of[doubt.run], doubt) for doubt in doubts if doubt.run in tier_of)
 
 
 def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:

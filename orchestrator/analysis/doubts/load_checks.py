@@ -147,8 +147,7 @@ def _advice(record: Record) -> str:
 
 def not_checked(run: RunData, _: Values) -> Reasons:
     checked = run.record.facts.get("checked") or {}
-    unknown = [one for one in checked.get("consistency", ()) if one.get("problem")]
-    if unknown:
+    if unknown := [c for c in checked.get("consistency", ()) if c.get("problem")]:
         names = ", ".join(condition["name"] for condition in unknown)
         problems = "; ".join(dict.fromkeys(condition["problem"] for condition in unknown))
         yield (
@@ -177,12 +176,10 @@ def few_checkpoints(run: RunData, values: Values) -> Reasons:
             )
         return
     if text := _too_short(run, checkpoints, window):
-        theirs = results.of_others(run.record)
-        yield (
-            f"{text}: writes put off until a checkpoint may be outside the window",
-            "measure for longer, or give every profile the same shorter checkpoint_timeout"
-            + ("" if theirs else "; `--windows checkpoints` then measures whole intervals"),
-        )
+        advice = "measure for longer, or give every profile the same shorter checkpoint_timeout"
+        if not results.of_others(run.record):
+            advice += "; `--windows checkpoints` then measures whole intervals"
+        yield f"{text}: writes put off until a checkpoint may be outside the window", advice
 
 
 def _too_short(run: RunData, checkpoints: int | None, window: str) -> str:
@@ -213,8 +210,7 @@ def _interval_s(run: RunData) -> float | None:
 
 
 def _flushes(run: RunData) -> int | None:
-    """Stretches of the window in which a node flushed, of the node that has most; None if flushes
-    were not sampled."""
+    """Of the node with most, stretches of the window in which it flushed; None if not sampled."""
     rows = run.sampled.of_metrics({FLUSHED})
     rates = counters.rates(rows[rows["phase"] == "measure"])
     if rates.empty:

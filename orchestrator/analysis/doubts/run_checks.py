@@ -76,9 +76,9 @@ def cached(run: RunData, _: Values) -> Reasons:
 def host_saturated(run: RunData, values: Values) -> Reasons:
     busy = values.get("host_cpu_pct", 0.0)
     if busy >= HOST_PCT:
-        theirs = results.of_others(run.record)
-        load = "the load generator" if theirs else "database, load generator and disks all"
-        fewer = "" if theirs else "fewer NODES "
+        load, fewer = "database, load generator and disks all", "fewer NODES "
+        if results.of_others(run.record):
+            load, fewer = "the load generator", ""
         several = sum(node.role == "host" for node in run.record.nodes) > 1
         yield (
             f"the CPU of one of the machines was {busy:.0f} % busy"
@@ -164,10 +164,10 @@ def old_gate(run: RunData, values: Values) -> Reasons:
 def burst_credit(run: RunData, _: Values) -> Reasons:
     if run.record.profile.tier.limits.burst is None:
         return
-    drawn = [one for one in run.against_caps.values() if one.get("time_above_base_pct", 0.0) > 0]
-    left_pct = max((one["burst_credit_left_pct"] for one in drawn), default=0.0)
+    drawn = [own for own in run.against_caps.values() if own.get("time_above_base_pct", 0.0) > 0]
+    left_pct = max((own["burst_credit_left_pct"] for own in drawn), default=0.0)
     if left_pct > 0:
-        above_pct = max(one["time_above_base_pct"] for one in drawn)
+        above_pct = max(own["time_above_base_pct"] for own in drawn)
         yield (
             f"the disk was above its base rate in {above_pct:.0f} % of the window, and "
             f"{left_pct:.0f} % of the burst credit was left at the end: the figures are the "
@@ -279,15 +279,16 @@ def pooler(run: RunData, _: Values) -> Reasons:
 
 
 def others_at_work(run: RunData, _: Values) -> Reasons:
-    facts, found = results.database(run.record), list[str]()
+    facts, shares = results.database(run.record), list[str]()
     for name in facts.since_reset:
-        theirs, what = facts.counter(name), name.removeprefix(OTHERS)
+        of_others, what = facts.counter(name), name.removeprefix(OTHERS)
         of_all = facts.counter(what)
-        if name != what and theirs and of_all and 100 * theirs >= OTHERS_WORK_PCT * of_all:
-            share = f"{format_number(theirs)} of {format_number(of_all)} {what.replace('_', ' ')}"
-            found.append(f"{share} ({100 * theirs / of_all:.0f} %)")
-    if found:
+        if name != what and of_others and of_all and 100 * of_others >= OTHERS_WORK_PCT * of_all:
+            counts = f"{format_number(of_others)} of {format_number(of_all)}"
+            pct = 100 * of_others / of_all
+            shares.append(f"{counts} {what.replace('_', ' ')} ({pct:.0f} %)")
+    if shares:
         yield (
-            f"other databases of the cluster were at work meanwhile: {', '.join(found)}",
+            f"other databases of the cluster were at work meanwhile: {', '.join(shares)}",
             "measure while nobody else uses the cluster, or repeat until chance evens it out",
         )

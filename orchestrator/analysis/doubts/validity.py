@@ -21,13 +21,14 @@ Reasons = Iterator[tuple[str, str]]  # text, advice
 
 def excluding(record: Record) -> tuple[Doubt, ...]:
     """The doubts for which a finished run does not count; mostly none."""
-    noted = [doubt for doubt in record.doubts if doubt.kind in NOTED]
-    found = [
-        Doubt(kind, text, advice, record.run.number)
-        for kind, check in CHECKS.items()
-        for text, advice in check(record)
-    ]
-    return (*noted, *found)
+    return (
+        *(doubt for doubt in record.doubts if doubt.kind in NOTED),
+        *(
+            Doubt(kind, text, advice, record.run.number)
+            for kind, check in CHECKS.items()
+            for text, advice in check(record)
+        ),
+    )
 
 
 def _failed_gate(record: Record) -> Reasons:

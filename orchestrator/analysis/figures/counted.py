@@ -17,8 +17,7 @@ _LOOSE = 2**20  # distinct values that may wait to be put in order with the othe
 
 
 class Counted:
-    """Values with their counts. `total`: of all values. `sum`: differs from that of all values in
-    a row by rounding alone."""
+    """Values with their counts. `total`: how many; `sum`: but for rounding that of the values."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -54,8 +53,8 @@ class Counted:
     def at_ranks(self, ranks: np.ndarray) -> np.ndarray:
         """The values that stand at these places in order, counted from 1."""
         values, counts = self._ordered()
-        found: np.ndarray = values[np.searchsorted(np.cumsum(counts), ranks)]
-        return found
+        at: np.ndarray = values[np.searchsorted(np.cumsum(counts), ranks)]
+        return at
 
     def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
         """All distinct values in order, with their counts; kept as the one piece."""
@@ -72,8 +71,8 @@ class Counted:
 def together(several: Iterable[Counted]) -> Counted:
     """All values of these."""
     whole = Counted()
-    for one in several:
-        whole.total += one.total
-        whole._sums += one._sums
-        whole._pieces += one._pieces
+    for part in several:
+        whole.total += part.total
+        whole._sums += part._sums
+        whole._pieces += part._pieces
     return whole

@@ -152,10 +152,9 @@ class Window:
                 yield measured(metric, in_order.percentile(percent), scope)
 
     def flow(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
-        """What fell due in the window and what ended in it. `unstarted`: transactions that were due
-        and had not begun at the end of the run. Where these are too many to have come in the
-        window, the first of them came before it; then the rate asked for stands for what was
-        offered."""
+        """What fell due in the window and what ended in it. `unstarted`: what was due and had not
+        begun at the end of the run. Where these are too many to have come in the window, the first
+        of them came before it; then the rate asked for stands for what was offered."""
         duration_s = self._end_s - self._start_s
         every, asked = self._due + unstarted, rate_per_s * duration_s
         offered = every if every <= asked + CHANCE * math.sqrt(asked) else asked
@@ -235,18 +234,18 @@ class Seconds:
 
     def _close(self, until_s: float) -> None:
         """Makes the rows of all seconds that end by `until_s`, before which nothing more ends."""
-        found = self._open[np.argsort(self._open["ended_s"], kind="stable")]
+        ended = self._open[np.argsort(self._open["ended_s"], kind="stable")]
         needed_s = until_s
         for phase, edges in self._edges.items():
             rows = self._rows[phase]
             left = edges[len(rows) :]
             over = left[: 1 + np.count_nonzero(left[1:] <= until_s)]
-            cuts = np.searchsorted(found["ended_s"], over)
+            cuts = np.searchsorted(ended["ended_s"], over)
             for begin_s, low, high in zip(over[:-1], cuts[:-1], cuts[1:], strict=True):
-                rows.append(_interval(begin_s, phase, found[low:high]))
+                rows.append(_interval(begin_s, phase, ended[low:high]))
             if 0 < len(over) < len(left):
                 needed_s = min(needed_s, float(over[-1]))
-        self._open = found[found["ended_s"] >= needed_s]
+        self._open = ended[ended["ended_s"] >= needed_s]
 
 
 def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object]:
@@ -261,10 +260,7 @@ def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object
     if len(latency_s):
         row["latency_avg_s"] = float(latency_s.mean())
     if len(ranked_s):
-        p50, p95, p99 = np.percentile(ranked_s, (50, 95, 99), method="inverted_cdf")
-        row |= {
-            "latency_p50_s": float(p50),
-            "latency_p95_s": float(p95),
-            "latency_p99_s": float(p99),
-        }
+        percents = (50, 95, 99)
+        values_s = np.percentile(ranked_s, percents, method="inverted_cdf").tolist()
+        row |= {f"latency_p{p}_s": value_s for p, value_s in zip(percents, values_s, strict=True)}
     return row

@@ -58,8 +58,7 @@ def ratio_across_days(
     `history`: the values of other campaigns, at least two. Their means spread as those of both
     sides do, so the difference of two such means has Student's prediction interval with k - 1
     degrees of freedom (Hahn and Meeker 1991). As many values of each are used as the smaller side
-    has, for the mean of more is steadier. Of that interval and Welch's the wider holds. ValueError
-    as `ratio`."""
+    has, for the mean of more is steadier. The wider of both intervals holds. Raises as `ratio`."""
     alone = ratio(before, after, confidence)
     if alone.low is None:
         return alone
@@ -67,7 +66,7 @@ def ratio_across_days(
     means = np.asarray([stats.logs_for_ratio(values[:count]).mean() for values in history])
     error = math.sqrt(2) * stats.spread_of_logs(means)
     days = stats.ratio_by_t(math.log(alone.ratio), error, means.size - 1, confidence)
-    wider = min(alone, days, key=lambda one: one.low or 0.0)
+    wider = min(alone, days, key=lambda ratio: ratio.low or 0.0)
     return replace(wider, p_value=max(alone.p_value or 0.0, days.p_value or 0.0))
 
 
@@ -88,8 +87,7 @@ def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
 
 
 def change_points(values: Sequence[float] | np.ndarray) -> tuple[int, ...]:
-    """Places at which a new level begins, in order; empty if none is proven or `values` are fewer
-    than FEWEST. Values must be finite."""
+    """Places where a new level is proven to begin, of finite values; none of fewer than FEWEST."""
     data = np.asarray(values, dtype=float)
     if not np.isfinite(data).all():
         raise ValueError("a series of finite values is expected")
@@ -112,12 +110,12 @@ def _stretches(borders: Sequence[int]) -> list[slice]:
 
 def _best_split(distances: np.ndarray, borders: Sequence[int]) -> tuple[float, int | None]:
     """The largest energy of any split of any stretch, and its place."""
-    found: list[tuple[float, int]] = []
-    for one in _stretches(borders):
-        energies = _energies(distances[one, one])
+    splits: list[tuple[float, int]] = []
+    for stretch in _stretches(borders):
+        energies = _energies(distances[stretch, stretch])
         index = int(energies.argmax())
-        found.append((float(energies[index]), one.start + SMALLEST + index))
-    return max(found, default=(0.0, None))
+        splits.append((float(energies[index]), stretch.start + SMALLEST + index))
+    return max(splits, default=(0.0, None))
 
 
 def _energies(distances: np.ndarray) -> np.ndarray:
@@ -147,8 +145,8 @@ def _is_rare(
     while done < PERMUTATIONS and as_good <= allowed:
         count = min(at_once, PERMUTATIONS - done)
         best = np.zeros(count)
-        for one in _stretches(borders):
-            places = np.tile(np.arange(one.start, one.stop), (count, 1))
+        for stretch in _stretches(borders):
+            places = np.tile(np.arange(stretch.start, stretch.stop), (count, 1))
             order = draw.permuted(places, axis=1)
             shuffled = distances[order[:, :, None], order[:, None, :]]
             best = np.maximum(best, _energies(shuffled).max(axis=-1))

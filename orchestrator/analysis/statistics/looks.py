@@ -38,16 +38,16 @@ def shares(first: int, most: int) -> dict[int, float]:
     step = sums[1] - sums[0]
     going_on = np.zeros_like(sums)  # density of the sum where no look has answered yet
     going_on[sums.size // 2] = 1 / step
-    found: dict[int, float] = {}
+    of_looks: dict[int, float] = {}
     for before, n in pairwise((0, *looks)):
         added = np.exp(-(sums**2) / (2 * (n - before)))
         going_on = np.convolve(going_on, added / added.sum(), mode="same")
         beyond = (np.cumsum(going_on[::-1])[::-1] - going_on / 2) * step
         spent = _CHANCE * ((n / most) ** _POWER - (before / most) ** _POWER)
         bound = float(np.interp(-spent, -beyond, sums))
-        found[n] = float(special.ndtr(-bound / np.sqrt(n))) / _CHANCE
+        of_looks[n] = float(special.ndtr(-bound / np.sqrt(n))) / _CHANCE
         going_on = np.where(sums < bound, going_on, 0.0)
-    return found
+    return of_looks
 
 
 def repetitions(plan: Plan, workload: str) -> int:
@@ -56,8 +56,7 @@ def repetitions(plan: Plan, workload: str) -> int:
 
 
 def share(plan: Plan, workload: str) -> float:
-    """The share of the look at which a workload stands, by its planned repetitions; 1 if the plan
-    was to look once."""
+    """That of the look at which a workload stands, by planned repetitions; 1 with a single look."""
     if not plan.looks:
         return 1.0
     return plan.looks.get(repetitions(plan, workload), min(plan.looks.values()))

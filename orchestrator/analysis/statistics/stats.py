@@ -225,9 +225,8 @@ def any_of(p_values: Sequence[float], family: int) -> float:
 
 def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) -> float:
     """The level at which claims of one family hold, by Hochberg's step-up procedure (1988). Those
-    with p at most this are made. That any of them is false has a chance of at most `alpha`. With m
-    claims: alpha if all reach it, else alpha ÷ 2 for the m − 1 best if these reach that, and so
-    on."""
+    with p at most this are made. That any of them is false has a chance of at most `alpha`. Of m:
+    alpha if all reach it, else alpha ÷ 2 for the m − 1 best if these reach that, and so on."""
     count = len(p_values)
     if not count:
         return alpha
@@ -246,9 +245,8 @@ def repetitions_to_reach(
     half_width: float,
     confidence: float = CONFIDENCE,
 ) -> int | None:
-    """Blocks with which the interval's half width, of logarithms, would be `half_width`. Rough,
-    since it takes the noise seen so far for the true noise. None above 50, or with fewer than two
-    blocks."""
+    """Blocks with which the interval's half width, of logarithms, would be `half_width`, if the
+    noise seen so far is the true noise. None above 50, or with fewer than two blocks."""
     if len(baseline) < 2 or half_width <= 0:
         return None
     spread = _spread_of_changes(_changes(baseline, contender))
@@ -263,9 +261,8 @@ def repetitions_to_reach(
 
 @dataclass(frozen=True)
 class Steadiness:
-    """The movement of a series over its window, in % of its mean. drift_pct: the fitted line's
-    change from start to end; noise_pct: what such a change could be by chance (95 %). halves_pct:
-    second half against first."""
+    """The movement of a series, in % of its mean. drift_pct: the fitted line's change from start to
+    end; noise_pct: what that could be by chance (95 %). halves_pct: second half against first."""
 
     drift_pct: float
     halves_pct: float

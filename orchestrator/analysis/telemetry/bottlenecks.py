@@ -25,7 +25,7 @@ def bottlenecks(campaign: Results) -> tuple[Bottleneck, ...]:
     """One per cell with finished runs, in the plan's order."""
     cpus = results.machine_cpus(campaign)
     of_cells = (bottleneck(cell.finished, cpus) for cell in results.cells(campaign))
-    return tuple(one for one in of_cells if one is not None)
+    return tuple(filter(None, of_cells))
 
 
 def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None:

@@ -74,9 +74,8 @@ def wide_rates(samples: pd.DataFrame, node: str) -> pd.DataFrame:
 
 
 class Growth:
-    """Growth per second of each counter of each node between the window's first and last sample. It
-    is not the mean of rates, which uneven sampling would bend. Counters sampled over less than half
-    of the window are left out."""
+    """Growth per second of each node's counters between the window's first and last sample: no mean
+    of rates, which uneven sampling would bend. None if less than half of the window was sampled."""
 
     def __init__(self, samples: pd.DataFrame, start_s: float, end_s: float) -> None:
         self._start_s, self._end_s = start_s, end_s

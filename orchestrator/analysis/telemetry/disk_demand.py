@@ -34,8 +34,7 @@ BINDING = 1.25
 
 @dataclass(frozen=True)
 class CreditReading:
-    """What the server of an emulated disk said of its burst credit at one moment, in % of a full
-    bucket; None without that burst."""
+    """Burst credit as an emulated disk's server told it, in % of a full bucket, if there is one."""
 
     time_s: float
     iops_pct: float | None
@@ -107,8 +106,7 @@ def _cap(
     it. With less credit than some seconds of the peak take, the cap is the base and what the credit
     adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md), so the
     base holds. `known`: from that second on the credit was what the disk's own server said. No
-    provider tells how full a real disk's bucket is: it has credit, of unknown size, in each second
-    in which it is above its base."""
+    provider tells how full a real disk's bucket is: above its base it has credit, of some size."""
     if base is None:
         return None, None
     burst = tier.limits.burst
@@ -135,14 +133,11 @@ def against_caps(
 ) -> Iterator[tuple[str, float]]:
     """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
     tier = record.profile.tier
+    yield from wal_against_caps(tier.wal, samples, node, window)
     if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
         return  # the sum of several disks, and each has the tier's limits to itself
     begin, end = (served_credit(record, node.name, side) for side in ("begin", "end"))
-    whole = demand(tier, samples, node.name, begin)
-    if whole is None:
-        return
-    start_s, end_s = window
-    disk = whole[(whole["time_s"] > start_s) & (whole["time_s"] <= end_s)]
+    disk = _within(window, demand(tier, samples, node.name, begin))
     if disk.empty:
         return
     for name, share in _of_caps(disk):
@@ -164,18 +159,21 @@ def wal_against_caps(
 ) -> Iterator[tuple[str, float]]:
     """The same of the disk of its WAL, whose tier is `tier`."""
     whole = demand(tier, samples, node.name, which="wal_") if tier and node.wal_device else None
-    if whole is None:
-        return
-    disk = whole[(whole["time_s"] > window[0]) & (whole["time_s"] <= window[1])]
-    for name, share in _of_caps(disk) if not disk.empty else ():
+    for name, share in _of_caps(_within(window, whole)):
         yield f"wal_{name}_of_cap_pct", 100 * float(np.median(share))
+
+
+def _within(window: tuple[float, float], disk: pd.DataFrame | None) -> pd.DataFrame:
+    if disk is None:
+        return pd.DataFrame()
+    return disk[(disk["time_s"] > window[0]) & (disk["time_s"] <= window[1])]
 
 
 def _of_caps(disk: pd.DataFrame) -> Iterator[tuple[str, Array]]:
     """Each cap in force, and what share of it was used each second."""
     caps = ("iops", "iops", "iops_cap"), ("bandwidth", "bytes_per_s", "bytes_cap")
     for name, rate, cap in caps:
-        if cap in disk:
+        if cap in disk and not disk.empty:
             yield name, disk[rate].to_numpy() / disk[cap].to_numpy()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator.analysis.telemetry import counters
 from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.model import NODE_EXPORTER, Node
+from orchestrator.units import gathered
 
 
 class Machines:
@@ -23,26 +24,24 @@ class Machines:
     def around(self, node: Node) -> dict[str, float]:
         """The values of the machine of `node`, and of the load generators' if that is another."""
         own = _host_of(self._nodes, node)
-        clients = [one for one in self._nodes if one.role == "client"]
-        others = {_name(host): host for host in (_host_of(self._nodes, one) for one in clients)}
-        found = dict(self._of(own))
+        clients = [client for client in self._nodes if client.role == "client"]
+        others = {_name(host): host for host in (_host_of(self._nodes, c) for c in clients)}
+        values = dict(self._of(own))
         apart = [dict(self._of(host)) for name, host in others.items() if name != _name(own)]
         for name, of_client in (
             ("client_cpu_pct", "client_cpu_pct"),
             ("client_machine_cpu_pct", "host_cpu_pct"),
         ):
-            known = [values[of_client] for values in apart if of_client in values]
+            known = [elsewhere[of_client] for elsewhere in apart if of_client in elsewhere]
             if known:
-                found[name] = max(*known, found.get(name, 0.0))
-        return found
+                values[name] = max(*known, values.get(name, 0.0))
+        return values
 
     def busiest(self) -> dict[str, float]:
         """Of each value the highest of all machines."""
-        found: dict[str, float] = {}
-        for values in map(self._of, self._hosts) if self._hosts else (self._of(None),):
-            for name, value in values:
-                found[name] = max(value, found.get(name, value))
-        return found
+        hosts: Sequence[Node | None] = self._hosts or [None]
+        every = gathered(pair for host in hosts for pair in self._of(host))
+        return {name: max(values) for name, values in every.items()}
 
     def _of(self, host: Node | None) -> Iterator[tuple[str, float]]:
         """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
@@ -80,7 +79,7 @@ class Machines:
 def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:
     """Cores of the machine of `node`, as it says itself, else `cpus` if there is only one."""
     host = _host_of(nodes, node)
-    alone = sum(one.role == "host" for one in nodes) < 2
+    alone = sum(other.role == "host" for other in nodes) < 2
     return (host.cpus if host else None) or (cpus if alone else None)
 
 
@@ -91,7 +90,7 @@ def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
 
 
 def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
-    hosts = [one for one in nodes if one.role == "host"]
+    hosts = [host for host in nodes if host.role == "host"]
     if len(hosts) == 1 and "" in (node.machine, hosts[0].machine):
         return hosts[0]
     return next((host for host in hosts if node.machine and host.machine == node.machine), None)

@@ -62,9 +62,8 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 
 
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
-    """Database node → its values and those of its machine, by their names in `VALUES`. Without
-    samples those that the record itself states, if any. `cpus`: cores of the machine, for nodes
-    that do not say theirs."""
+    """Database node → its values and its machine's, named as in `VALUES`; without samples as the
+    record states them, if it does. `cpus`: of the machine, for nodes that do not say theirs."""
     growth, nodes = run.growth, run.record.nodes
     if growth is None:
         return _stated(run.record)
@@ -196,7 +195,7 @@ def telemetry(
         ),
         *_measured(_all_disks(values, database)),
         *_wal_disks(database, growth),
-        *(one for name, own in server.items() for one in _measured(_with_quotients(own), name)),
+        *(m for name, own in server.items() for m in _measured(_with_quotients(own), name)),
         *_measured(_with_quotients(counters.summed(list(server.values())), len(database))),
         *_measured(on_machines.busiest()),
     )
@@ -208,8 +207,7 @@ def _measured(values: Values, scope: str = "all") -> Iterator[Measurement]:
 
 
 def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[str, float]:
-    """Over all nodes, if every one has the value. Each node has the counters of its whole disk; a
-    sum counts each disk once."""
+    """Over all nodes, if each has the value: of its whole disk, which a sum counts once."""
     shared = counters.summed(list(values.values()))
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
     each_once = counters.summed([values[first] for first in firsts])
@@ -315,9 +313,8 @@ def paced(record: Record) -> bool:
 
 
 def ceiling_nopm(record: Record) -> float | None:
-    """New-Orders a minute that think time allows at most: committed ones, unless the workload says
-    that its generator counts those rolled back too (`rollbacks: counted`). None without think time,
-    or with another mix."""
+    """New-Orders a minute that think time allows at most: committed, or rolled back too where the
+    generator counts these (`rollbacks: counted`). None without think time, or with another mix."""
     workload = record.workload
     warehouses = workload.dataset.parameters.get("warehouses")
     usual = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "") == _USUAL_MIX

@@ -253,19 +253,19 @@ class BenchBase:
         if not facts.more["outcomes_known"]:
             figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)
         # BenchBase records nothing of the warm-up, so it has no intervals, rather than empty ones.
-        found = {**facts.recorded(), **_facts(workload, max(1, len(facts.clients)), figures)}
+        every_fact = {**facts.recorded(), **_facts(workload, max(1, len(facts.clients)), figures)}
         return Result(
             measurements=figures,
             intervals=transactions.intervals(table, {"measure": (start_s, end_s)}),
             latencies=(table,),
-            facts=GeneratorFacts.read(found),
+            facts=GeneratorFacts.read(every_fact),
         )
 
 
 def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> Mapping[str, Any]:
     of_clients = [
-        config.settings(one, part, clients)
-        for part, one in enumerate(several.shares(workload, clients), start=1)
+        config.settings(load, part, clients)
+        for part, load in enumerate(several.shares(workload, clients), start=1)
     ]
     throughputs = (m.value for m in figures if (m.metric, m.scope) == ("throughput_per_s", "all"))
     rate = sum(settings.arrival_rate for settings in of_clients)

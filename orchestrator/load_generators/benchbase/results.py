@@ -56,10 +56,9 @@ def final_state(out: Path) -> str | None:
 
 
 def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Returns the table of transactions.py in order of start, and facts about how it was read. If
-    outcomes cannot be known, the fact `outcomes_known` is False, all rows count as committed, and
-    `new_orders_committed` holds the certain range. LoadError if there is nothing to read, or if a
-    connection was lost."""
+    """The table of transactions.py in order of start, and facts about how it was read. If outcomes
+    are unknown, `outcomes_known` is False, all rows count as committed, and `new_orders_committed`
+    has the certain range. LoadError if there is nothing to read, or if a connection was lost."""
     rows = _read_raw(_only(out, "raw.csv"))
     attempts = _read_attempts(out / ATTEMPTS)
     histograms = _json(out / HISTOGRAMS)
@@ -253,10 +252,10 @@ def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     outcome[row[final & (kind != "rolled back")]] = FAILED
     retries = np.bincount(row[refused & ~final], minlength=len(rows))
     failed = attempts[kind != "rolled back"]
-    found = failed["sqlstate"].astype(str).to_numpy()
-    names = np.unique([*found, ""])
+    of_rows = failed["sqlstate"].astype(str).to_numpy()
+    names = np.unique([*of_rows, ""])
     codes = np.zeros(len(rows), dtype=np.int16)  # of "", which comes first
-    codes[failed["row"].to_numpy()] = np.searchsorted(names, found)
+    codes[failed["row"].to_numpy()] = np.searchsorted(names, of_rows)
     states = pd.Categorical.from_codes(codes, pd.Index(names.tolist(), dtype=str))
     return rows.assign(outcome=outcome, retries=retries, sqlstate=states)
 
@@ -302,8 +301,7 @@ def _count_errors(attempts: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _new_orders_between(rows: pd.DataFrame, histograms: Mapping[str, Any]) -> list[int | None]:
-    """The fewest and most New-Orders that can have committed in the window, from counts over all
-    phases; None if not known."""
+    """The fewest, if known, and most that can have committed, by counts over all phases."""
     name = "new_order"
     count = int((rows["type"] == name).sum())
     if not histograms:

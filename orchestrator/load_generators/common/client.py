@@ -227,8 +227,8 @@ def compare_clocks(client: Node, world: World) -> Offset | None:
         suppress(TierbenchError),
         world.platform.container(client.container or "").conversation(_ANSWER) as conversation,
     ):
-        found = list(_asked(conversation, world.clock))
-        return min(found, key=lambda one: one.uncertainty_s, default=None)
+        offsets = list(_asked(conversation, world.clock))
+        return min(offsets, key=lambda offset: offset.uncertainty_s, default=None)
     return None
 
 

@@ -38,9 +38,8 @@ _AT_ONCE = 4  # conditions: each is one session, and reads whole tables
 
 @dataclass(frozen=True)
 class Condition:
-    """`when`: "always", or "loaded" if it holds only before the first transaction. One that was
-    checked has `violations`, the number of rows that break it, or a `problem`, for which it could
-    not be evaluated."""
+    """`when`: "always", or "loaded" if it holds only before the first transaction. Once checked it
+    has `violations`, the rows that break it, or a `problem`, why it could not be evaluated."""
 
     name: str
     when: str

@@ -57,8 +57,7 @@ def one_of(
     facts: Mapping[str, GeneratorFacts], notes: Mapping[str, Mapping[str, Any]]
 ) -> GeneratorFacts:
     """Counts and rates are summed; the warm-up, which all had at once, and what all say alike are
-    kept; the rest is said by client. `notes`: what is known of each, with `shifted_s`, by which its
-    clock is ahead."""
+    kept; the rest is said by client. `notes`: of each, with `shifted_s`, its clock's lead."""
     clients: dict[str, dict[str, Any]] = {}
     flat: list[dict[str, Any]] = []
     for name, own in facts.items():
@@ -109,8 +108,7 @@ def sum_errors(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def nearest_rank(histogram: Mapping[Value, int], share: float) -> Value:
-    """The smallest value (or class of values) that at least this share of all counted does not
-    exceed."""
+    """The smallest value, or class, that at least this share of all counted does not exceed."""
     values = sorted(histogram)
     ranks = list(itertools.accumulate(histogram[value] for value in values))
     return values[bisect.bisect_left(ranks, math.ceil(share * ranks[-1]))]

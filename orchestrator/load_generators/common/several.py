@@ -108,8 +108,7 @@ def read(
     start_s: float,
     end_s: float,
 ) -> Result:
-    """As the generator's own `read`: of all clients each transaction once. LoadError if what they
-    left cannot be read."""
+    """As the generator's own `read`, each transaction once. LoadError if that is impossible."""
     with merging.reading(generator.name):
         if not (out / _NOTES).is_file():  # the only one was here
             return generator.read(workload, out, start_s, end_s)
@@ -121,7 +120,7 @@ def read(
         folders = {name: out / name if len(clients) > 1 else out for name in notes}
         left = {name: generator.records(folder) for name, folder in folders.items()}
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
-        records = generator.merged([one for one, _ in left.values()], shifts_s)
+        records = generator.merged([own for own, _ in left.values()], shifts_s)
         facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
         return generator.result(workload, records, facts, start_s, end_s)
 
@@ -183,8 +182,7 @@ def _by_its_clock(
     world: World,
     shifts: bool = True,
 ) -> _Ran:
-    """`run` gets a world with the client's clock, and by how much that is later. `shifts`: whether
-    it is to be seen at all."""
+    """`run` gets a world with the client's clock, if that `shifts`, and by how much it is later."""
     before = compare_clocks(client, world)
     shift_s = before.shift_s if before and shifts else 0.0
     own = replace(

@@ -35,7 +35,7 @@ from orchestrator.load_generators.sysbench.command_lines import (
     run_command,
 )
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
-from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
+from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, longest_s, steady_facts
 from orchestrator.model import (
     CLIENT,
     TLS_IF_OFFERED,
@@ -197,7 +197,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         for entry in thread.get(kind, ())
     ]
     mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
-    warming = found(out)
+    warming = steady_facts(out)
     warmup_s, steady = warming.pop("warmup_s", None), warming.pop("steady", None)
     drift = {"warmup_drift": warming} if warming else {}
     return GeneratorFacts(
@@ -248,13 +248,13 @@ def content_hash(workloads: Path, script: str) -> str:
 
 
 def _required_files(scripts: list[Path], lib: Path) -> set[Path]:
-    found: set[Path] = set()
+    required: set[Path] = set()
     folder, open_ends = scripts[0].parent, list(scripts)
     while open_ends:
         file = open_ends.pop()
-        if file in found or not file.is_file():
+        if file in required or not file.is_file():
             continue
-        found.add(file)
+        required.add(file)
         names = _REQUIRE.findall(file.read_text())
         open_ends += [place / f"{name}.lua" for name in names for place in (folder, lib)]
-    return found
+    return required

@@ -38,8 +38,7 @@ _SECOND_NS = 10**9
 
 @dataclass(frozen=True)
 class _File:
-    """`first_ns`, `last_ns`: of each block, the first and the last start in it, by the clock of the
-    file, which is ahead by `shift_ns`."""
+    """`first_ns`, `last_ns`: starts in each block, by the file's clock, ahead by `shift_ns`."""
 
     path: Path
     count: int
@@ -58,16 +57,15 @@ class _File:
         last = min(int(blocks[-1] + 1) * self.block, self.count)
         rows = _read(self.path, first, last - first)
         started_ns = rows["start_ns"]
-        found: np.ndarray = rows[(started_ns >= start_ns) & (started_ns < end_ns)]
-        found["start_ns"] -= self.shift_ns
-        return found
+        started: np.ndarray = rows[(started_ns >= start_ns) & (started_ns < end_ns)]
+        started["start_ns"] -= self.shift_ns
+        return started
 
 
 class Records:
     """The tables of transactions.py of these files, in order of start; read anew at each iteration.
     At least one, which may be empty. `count`, `failures`: of all records. `unstarted_s`: type → how
-    long each of those was due that never began. Bytes beyond the last whole record (of a killed
-    client) are dropped."""
+    long those were due that never began. Bytes beyond a killed client's last record are dropped."""
 
     block = 4096  # records: small beside a part, even of many hundred files
     read = 256 * block
@@ -86,16 +84,16 @@ class Records:
         """Those of several clients, each once. `shifts_s`: by how much the clock of each is ahead
         of ours. LoadError if their types differ."""
         whole = cls((), several[0].types)
-        for one, shift_s in zip(several, shifts_s, strict=True):
-            if one.types != whole.types:
-                raise LoadError(f"clients ran other transactions: {one.types}, {whole.types}")
-            whole.count += one.count
-            whole.failures += one.failures
-            whole._codes |= one._codes
-            whole._never_began(one.unstarted_s)
+        for records, shift_s in zip(several, shifts_s, strict=True):
+            if records.types != whole.types:
+                raise LoadError(f"clients ran other transactions: {records.types}, {whole.types}")
+            whole.count += records.count
+            whole.failures += records.failures
+            whole._codes |= records._codes
+            whole._never_began(records.unstarted_s)
             shift_ns = round(shift_s * 1e9)
-            whole._files += [replace(file, shift_ns=shift_ns) for file in one._files]
-            for second, count in one._seconds.items():
+            whole._files += [replace(file, shift_ns=shift_ns) for file in records._files]
+            for second, count in records._seconds.items():
                 start_ns = second * _SECOND_NS - shift_ns
                 whole._seconds[start_ns // _SECOND_NS] += count
                 # Where these seconds are not whole by our clock, some are of the next.
@@ -177,8 +175,7 @@ def threads(out: Path) -> list[dict[str, Any]]:
 
 
 def began_s(out: Path) -> float | None:
-    """When the last thread of a run that is over began, by the client's clock in Unix seconds; None
-    if none noted it."""
+    """When the last thread of a run began, by the client's clock (Unix); None if none noted it."""
     begun_ms = [thread["begun_ms"] for thread in threads(out) if "begun_ms" in thread]
     return max(begun_ms) / 1e3 if begun_ms else None
 

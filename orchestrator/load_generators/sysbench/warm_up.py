@@ -139,7 +139,7 @@ def longest_s(workload: Workload) -> float:
     return workload.warmup_most_s + workload.measure_s + LATE_S
 
 
-def found(out: Path) -> dict[str, Any]:
+def steady_facts(out: Path) -> dict[str, Any]:
     """What was found of a warm-up without a fixed time; empty with one."""
     file = out / _FACTS_FILE
     return dict(json.loads(file.read_text())) if file.is_file() else {}

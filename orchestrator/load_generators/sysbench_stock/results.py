@@ -86,7 +86,7 @@ def total(reports: Sequence[Report], name: str) -> float:
 def measurements(reports: Sequence[Report], statements: int | None) -> Iterator[Measurement]:
     """The figures of the measured window, which is each process' whole life."""
     count = int(total(reports, "transactions"))
-    rate = sum(one.totals["transactions"] / one.totals["time_s"] for one in reports)
+    rate = sum(report.totals["transactions"] / report.totals["time_s"] for report in reports)
     yield measured("transactions", count)
     yield measured("throughput_per_s", rate)
     yield measured("failures", 0)  # sysbench ends at an error that it does not repeat
@@ -95,12 +95,12 @@ def measurements(reports: Sequence[Report], statements: int | None) -> Iterator[
         return
     average_s = total(reports, "sum_ms") / count * 1e-3
     yield measured("latency_avg_s", average_s)
-    yield measured("latency_max_s", max(one.totals["max_ms"] for one in reports) * 1e-3)
+    yield measured("latency_max_s", max(report.totals["max_ms"] for report in reports) * 1e-3)
     if statements:
         yield measured("statement_latency_avg_s", average_s / statements)
     histogram: Counter[float] = Counter()
-    for one in reports:
-        histogram.update(one.histogram)
+    for report in reports:
+        histogram.update(report.histogram)
     for metric, percent in PERCENTILES.items():
         if count >= stats.percentile_min_count(percent):
             yield measured(metric, nearest_rank(histogram, percent / 100) * 1e-3)

@@ -65,8 +65,7 @@ def figure(
     """A chart of the report. name: of its file, unlike those of others. title: what is drawn, with
     unit. spec: a Vega-Lite drawing (altair's `to_dict()`) whose `NamedData` are in `tables`; its
     marks may have tooltips, and rows with a field `tier` can be hidden by the page's legend. hover:
-    layers and selections for the page alone (see `readings`). remark: what a reader of this chart
-    must know."""
+    layers and selections for the page alone (`readings`). remark: what a reader must know."""
     short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
     svg = with_own_ids(rendered(dict(spec), **short), name)
     return Chart(name, title, svg, remark, _live(spec, short, hover, title))
@@ -173,24 +172,22 @@ def _with_layers(spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> 
 
 
 def _for_page(part: Any, with_tiers: set[str]) -> Any:
-    """The drawing with a filter wherever data that know their tier come in, and without legends:
-    the page has one that works."""
+    """With a filter wherever data know their tier, and no legend: the page has one that works."""
     if isinstance(part, list):
-        return [_for_page(one, with_tiers) for one in part]
+        return [_for_page(piece, with_tiers) for piece in part]
     if not isinstance(part, Mapping):
         return part
-    made = {key: _for_page(value, with_tiers) for key, value in part.items()}
+    shown = {key: _for_page(value, with_tiers) for key, value in part.items()}
     if "legend" in part:
-        made["legend"] = None
+        shown["legend"] = None
     data = part.get("data")
     if isinstance(data, Mapping) and data.get("name") in with_tiers:
-        made["transform"] = [_ONLY_SHOWN, *made.get("transform", ())]
-    return made
+        shown["transform"] = [_ONLY_SHOWN, *shown.get("transform", ())]
+    return shown
 
 
 def zoom(*axes: str) -> dict[str, Any]:
-    """A selection for a layer's `params`: drag to move, wheel with Ctrl or ⌘ to come closer,
-    double click to see all again."""
+    """A selection: drag to move, Ctrl or ⌘ and wheel to come closer, double click to see all."""
     select = {"type": "interval", "encodings": list(axes), "zoom": _WHEEL}
     return {"name": "zoom", "select": select, "bind": "scales"}
 

@@ -104,9 +104,9 @@ def _xml(words: str) -> str:
 
 
 def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterator[_Case]:
-    for one in every:
-        if one.run.workload == workload:
-            yield _run(index, one)
+    for run in every:
+        if run.run.workload == workload:
+            yield _run(index, run)
     for delta in index.verdict.deltas:
         if delta.workload == workload:
             yield _comparison(delta)
@@ -117,18 +117,18 @@ def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterat
             yield _decision(decision)
 
 
-def _run(index: ReportIndex, one: RunFigures) -> _Case:
-    name = f"run {one.run.number:02d}: {one.run.profile}, repetition {one.run.repetition}"
-    loss = index.loss(one.run)
-    begin_s, end_s = results.span_s([one.data] if one.data else []) or (0.0, 0.0)
+def _run(index: ReportIndex, run: RunFigures) -> _Case:
+    name = f"run {run.run.number:02d}: {run.run.profile}, repetition {run.run.repetition}"
+    loss = index.loss(run.run)
+    begin_s, end_s = results.span_s([run.data] if run.data else []) or (0.0, 0.0)
     time_s = end_s - begin_s
-    if one.data is None:
+    if run.data is None:
         return _Case("runs", name, "skipped", "missing", loss or "not carried out")
     if loss is not None:
-        return _Case("runs", name, "error", one.outcome, loss, time_s)
-    if one.excluded:
+        return _Case("runs", name, "error", run.outcome, loss, time_s)
+    if run.excluded:
         return _Case("runs", name, "skipped", "excluded", "does not enter results", time_s)
-    return _Case("runs", name, "passed", "", f"{len(one.figures)} figures", time_s)
+    return _Case("runs", name, "passed", "", f"{len(run.figures)} figures", time_s)
 
 
 _OF_WORD: dict[str, _Outcome] = {

@@ -39,7 +39,7 @@ def text(campaign: Results, verdict: Verdict) -> str:
     """Metric families in the order of METRICS, then outcomes, changes, verdicts, decisions and
     the doubts about the whole campaign."""
     every = tuple(runs(campaign))
-    last_s = max((s for one in every if (s := one.ended_s) is not None), default=None)
+    last_s = max((s for run in every if (s := run.ended_s) is not None), default=None)
     families = (
         *_figures(campaign, every),
         _outcomes(campaign, every, last_s),
@@ -61,33 +61,33 @@ def _family(name: str, documentation: str) -> tuple[Metric, int]:
     return Metric(f"{_PREFIX}{name}", documentation, "gauge"), 1
 
 
-def _of_run(campaign: Results, one: RunFigures) -> dict[str, str]:
+def _of_run(campaign: Results, run: RunFigures) -> dict[str, str]:
     return {
         "campaign": campaign.name,
-        "profile": one.run.profile,
-        "workload": one.run.workload,
-        "run": str(one.run.number),
-        "repetition": str(one.run.repetition),
+        "profile": run.run.profile,
+        "workload": run.run.workload,
+        "run": str(run.run.number),
+        "repetition": str(run.run.repetition),
     }
 
 
 def _figures(campaign: Results, every: tuple[RunFigures, ...]) -> Iterator[Metric]:
-    used = [(one, results.sound(one.figures).values()) for one in every if not one.excluded]
+    used = [(run, results.sound(run.figures).values()) for run in every if not run.excluded]
     for metric in METRICS.values():
         family, divisor = _family(metric.name, metric.title)
-        for one, figures in used:
+        for run, figures in used:
             for m in figures:
                 if m.metric == metric.name:
-                    labels = {**_of_run(campaign, one), "scope": m.scope}
-                    family.add_sample(family.name, labels, m.value / divisor, one.ended_s)
+                    labels = {**_of_run(campaign, run), "scope": m.scope}
+                    family.add_sample(family.name, labels, m.value / divisor, run.ended_s)
         yield family
 
 
 def _outcomes(campaign: Results, every: tuple[RunFigures, ...], last_s: float | None) -> Metric:
     family = Metric(f"{_PREFIX}run_outcome", "What became of a run", "stateset")
-    for one in every:
-        ended_s = one.ended_s or last_s
-        _add_states(family, _of_run(campaign, one), _OUTCOMES, one.outcome, ended_s)
+    for run in every:
+        ended_s = run.ended_s or last_s
+        _add_states(family, _of_run(campaign, run), _OUTCOMES, run.outcome, ended_s)
     return family
 
 
@@ -130,7 +130,7 @@ def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Itera
 
 
 def _infos(campaign: Results, verdict: Verdict, last_s: float | None) -> Iterator[Metric]:
-    tiers = [{"workload": one.workload, "tier": one.tier or ""} for one in verdict.decisions]
+    tiers = [{"workload": d.workload, "tier": d.tier or ""} for d in verdict.decisions]
     kinds = dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None)
     for name, text, every in (
         ("decision", "The tier to buy; empty if none could be named", tiers),

@@ -18,8 +18,7 @@ MISSING = "missing"  # in the place of an outcome: the run left no record
 
 @dataclass(frozen=True)
 class RunFigures:
-    """`excluded`: it does not enter results. `figures`: as its record has them, then those of
-    telemetry over its window."""
+    """`excluded`: it does not enter results. `figures`: its record's, then those of telemetry."""
 
     run: Run
     outcome: str
@@ -48,9 +47,9 @@ def runs(campaign: Results) -> Iterator[RunFigures]:
 
 def _figures(data: RunData, cpus: float | None) -> tuple[Measurement, ...]:
     stored = data.record.measurements
-    known = {(one.metric, one.scope) for one in stored}
+    known = {(figure.metric, figure.scope) for figure in stored}
     sampled = resources.telemetry_of(data, cpus)
-    return (*stored, *(one for one in sampled if (one.metric, one.scope) not in known))
+    return (*stored, *(figure for figure in sampled if (figure.metric, figure.scope) not in known))
 
 
 # ------------------------------------------------------------------ CSV
@@ -62,9 +61,8 @@ COLUMNS = (*_OF_RUN, *_OF_FIGURE)
 
 
 def as_csv(campaign: Results, _: Verdict) -> str:
-    """A row for each figure of each run; a run without figures has one row without a metric, so
-    that it is not overlooked. `disk` is the kind of the tier's disks, `excluded` is yes or no;
-    numbers have all their digits."""
+    """A row for each figure of each run, or one without a metric, so that no run is overlooked.
+    `disk`: the kind of the tier's disks; `excluded`: yes or no; numbers have all their digits."""
     disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from orchestrator.analysis.conclusions import ClusterDecision
-from orchestrator.analysis.decisions import cluster
+from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.verdicts import judge
@@ -25,15 +25,15 @@ def decide(
     rates: Mapping[str, Mapping[str, Sequence[float]]], obstacles: Mapping[str, str] | None = None
 ) -> ClusterDecision | None:
     """`rates`: workload → tier → a rate of each repetition."""
-    claims = []
+    contests = []
     for workload, of_tiers in rates.items():
         candidates = [
             Candidate(build_profile(name), {THROUGHPUT: tuple(values)}, "unattributed")
             for name, values in of_tiers.items()
         ]
-        contest = make_contest(workload, candidates, TIERS[-len(candidates) :], 5.0)
-        claims.append(cluster.WorkloadClaims(contest, (obstacles or {}).get(workload, "")))
-    return cluster.decide(claims)
+        obstacle, tiers = (obstacles or {}).get(workload, ""), TIERS[-len(candidates) :]
+        contests.append(make_contest(workload, candidates, tiers, 5.0, obstacle=obstacle))
+    return decision.decide_cluster(contests)
 
 
 def answer(

@@ -15,7 +15,7 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UsageError
 from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.sysbench import command_lines
-from orchestrator.load_generators.sysbench.warm_up import IN_A_ROW, SHORTEST_S, WarmUp, found
+from orchestrator.load_generators.sysbench.warm_up import IN_A_ROW, SHORTEST_S, WarmUp, steady_facts
 from orchestrator.model import Cluster, Endpoint, Workload
 from tests.fakes import FakeClock, fake_world
 from tests.plans import a_workload
@@ -53,7 +53,7 @@ def test_a_fixed_warm_up_lasts_as_long_as_the_scale_says(tmp_path: Path) -> None
     phases = warming.phases()
     assert phases is not None
     assert [(p.start_s - start_s, p.end_s - start_s) for p in phases] == [(0, 1), (1, 5)]
-    assert not found(tmp_path) and not told
+    assert not steady_facts(tmp_path) and not told
 
 
 def test_what_is_steady_from_the_begin_warms_up_no_longer_than_it_takes_to_judge(
@@ -64,7 +64,7 @@ def test_what_is_steady_from_the_begin_warms_up_no_longer_than_it_takes_to_judge
     phases = warming.phases()
     assert phases is not None and phases[0].duration_s == SHORTEST_S + IN_A_ROW - 1
     assert phases[1].duration_s == STEADY.measure_s
-    assert found(tmp_path)["steady"] is True
+    assert steady_facts(tmp_path)["steady"] is True
     assert told == [phases[1].end_s]
     assert phases[0].start_s == start_s
 
@@ -95,7 +95,7 @@ def test_what_never_becomes_steady_is_measured_after_the_longest_warm_up(tmp_pat
     forever = 100 * 1.01 ** np.arange(300)
     phases = heard(forever, tmp_path)[0].phases()
     assert phases is not None and phases[0].duration_s == STEADY.warmup_most_s == 120
-    assert found(tmp_path)["steady"] is False
+    assert steady_facts(tmp_path)["steady"] is False
 
 
 def test_the_warm_up_is_never_shorter_than_the_scale_says(tmp_path: Path) -> None:

@@ -29,12 +29,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 def test_a_disk_stays_until_it_is_taken_down(place: Place) -> None:
     disk = place.up()
-    (one,) = standing.found(place.world)
+    (one,) = standing.standing_disks(place.world)
     assert (one.disk, one.state) == (disk, "up")
     assert place.state() == (True, True, True)
     assert "`tierbench disk down p15`" in standing.reminders(place.world.platform)[0]
     assert place.down() is None
-    assert place.is_clean() and standing.found(place.world) == ()
+    assert place.is_clean() and standing.standing_disks(place.world) == ()
 
 
 @pytest.mark.parametrize("refuses", ["create", "stand", "mount", "the block"])
@@ -111,7 +111,7 @@ def test_a_disk_that_does_not_run_comes_up_with_its_data(place: Place, mounted: 
     place.backing.write_text("/\n")  # as Linux 6.18 was seen to say it
     if not mounted:
         place.shell.run(("umount", disk.at), timeout_s=1)
-    assert [one.state for one in standing.found(place.world)] == ["not running"]
+    assert [one.state for one in standing.standing_disks(place.world)] == ["not running"]
     assert standing.reminders(place.world.platform) == ()
     again = place.up()
     assert (again.image, again.own_image, again.own_folder) == (disk.image, True, True)
@@ -123,7 +123,7 @@ def test_a_disk_that_does_not_run_comes_up_with_its_data(place: Place, mounted: 
 def test_what_others_have_mounted_there_since_is_left_alone(place: Place) -> None:
     place.up()
     place.backing.write_text("/home/somebody/disk.img\n")
-    assert [one.state for one in standing.found(place.world)] == ["not mounted"]
+    assert [one.state for one in standing.standing_disks(place.world)] == ["not mounted"]
     with pytest.raises(UsageError, match="something is mounted at"):
         place.up()
     place.down()

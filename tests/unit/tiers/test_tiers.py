@@ -245,13 +245,13 @@ def test_each_limit_gets_its_verdict() -> None:
     jobs = [job("iops-read", 1100 * 4096), job("iops-write", 900 * 4096)]
     jobs.append(job("iops-mixed", 2200 * 4096))
     faster = "faster than declared (cache or burst)"
-    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32)) == [
+    assert verdicts(truth_gate._rates(PREMIUM, jobs, 32)) == [
         (1100, "ok"),
         (1100, "slow"),
         (1100, faster),
     ]
     apart = changed(PREMIUM, enforcement="cgroup")
-    assert verdicts(truth_gate._iops(apart, jobs, 32))[2] == (None, "not declared")
+    assert verdicts(truth_gate._rates(apart, jobs, 32))[2] == (None, "not declared")
 
 
 def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
@@ -262,7 +262,7 @@ def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
 
 def test_bandwidth_is_held_against_what_the_iops_let_through() -> None:
     small = changed(PREMIUM, iops=100, bytes_per_s=60_000_000)
-    (check,) = truth_gate._bytes(small, [job("bytes-read", 26_214_400)], 16)
+    (check,) = truth_gate._rates(small, [job("bytes-read", 26_214_400)], 16)
     assert (check.declared, check.verdict) == (26_214_400, "ok")  # 100 × 256 KiB
     units = changed(small, io_unit_bytes=131_072)
     assert expected.cap_per_s(units, 262_144) == 50

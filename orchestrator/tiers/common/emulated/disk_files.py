@@ -109,36 +109,35 @@ def are_far(paths: Sequence[Path], world: World) -> bool:
 
 
 def exist(paths: Sequence[Path], world: World) -> bool:
-    """Whether each node's snapshot is on the machine that runs the node now. Only for those that
-    `are_far`."""
+    """Whether each node's snapshot, which `are_far`, is on the machine that runs the node now."""
 
-    def exists(number: int) -> bool:
-        file = inside(paths[number - 1], world)
-        return _there(number, "exist", _EXIST, [file], _ASK_S, world).exit_code == 0
+    def exists(path: Path) -> bool:
+        words = [inside(path, world)]
+        return _there(path.stem, "exist", _EXIST, words, _ASK_S, world).exit_code == 0
 
-    return all(at_once.each(exists, range(1, len(paths) + 1)))
+    return all(at_once.each(exists, paths))
 
 
 def discard(paths: Sequence[Path], world: World) -> None:
     """Removes snapshots that `are_far` as far as they are ours, and as far as it can: what stays is
     overwritten by the next load, or removed by `forget`."""
     program = removal.program("remove", world, [inside(paths[0].parent, world)])
-    for number in range(1, len(paths) + 1):
+    for path in paths:
         with suppress(TierbenchError):
-            _there(number, "discard", _RUN, program, _REMOVE_S, world)
+            _there(path.stem, "discard", _RUN, program, _REMOVE_S, world)
 
 
 def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFolder]:
-    """Removes files of disks from machines other than this computer, as far as the mark of their
-    folder is ours, or only lists them."""
+    """Removes, or only lists, files of disks on other machines whose folder has our mark."""
     if is_here(world):
         return
     knows_some = (world.cache / _DATASETS).is_dir()
     if not knows_some and not world.platform.images.present(own_images.tag(world.root, "disk")):
         return  # nothing can have been put there
     folder, program = str(_folder(world)), removal.program("list" if only_list else "remove", world)
-    for number, machine in enumerate(of_nodes(world.platform), start=1):
-        done = _there(number, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
+    machines = of_nodes(world.platform)
+    for node, machine in zip(node_names(len(machines)), machines, strict=True):
+        done = _there(node, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
         if done.exit_code == 0:
             yield from removal.read(done.out, str(INSIDE), folder, machine.name)
         else:
@@ -149,25 +148,25 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
 def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
     """The machine that runs each node, in their order: that of a container in its place."""
 
-    def machine_of(number: int) -> Machine:
-        spec = _container(number, "place", ("sleep", "infinity"), world)
+    def machine_of(node: str) -> Machine:
+        spec = _container(node, "place", ("sleep", "infinity"), world)
         with world.platform.running(replace(spec, init=True, stop_timeout_s=1)) as container:
             return container.find_machine()
 
-    return at_once.each(machine_of, range(1, nodes + 1))
+    return at_once.each(machine_of, node_names(nodes))
 
 
 def _there(
-    number: int, name: str, script: str, words: Sequence[str], timeout_s: float, world: World
+    node: str, name: str, script: str, words: Sequence[str], timeout_s: float, world: World
 ) -> Completed:
-    """Runs a shell's script, with `words` as arguments, on the machine that runs node `number`."""
-    spec = _container(number, name, ("sh", "-c", script, name, *words), world)
+    """Runs a shell's script, with `words` as arguments, on the machine that runs the node."""
+    spec = _container(node, name, ("sh", "-c", script, name, *words), world)
     return world.platform.once(replace(spec, mounts=(mounted(world),)), timeout_s)
 
 
-def _container(number: int, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
-    name, node = f"{world.scope}-{name}-node-{number}", f"node-{number}"
+def _container(node: str, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
     more = {"placement": node, "capabilities": removal.CAPABILITIES}
+    name = f"{world.scope}-{name}-{node}"
     return own_images.container("disk", name, argv, world, role="disk-files", **more)
 
 

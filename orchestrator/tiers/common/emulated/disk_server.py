@@ -47,8 +47,7 @@ _NODE_DISK = re.compile(r"-disk-node-(\d+)$")
 
 
 def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> None:
-    """UnavailableError if a machine lacks one of `devices`; each is given with its kernel
-    module."""
+    """UnavailableError if a machine lacks one of `devices`, given with their kernel modules."""
 
     def look(machine: Machine) -> None:
         for device, module in devices:  # one after the other: its agent may just be starting
@@ -129,24 +128,23 @@ def devices(
 def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
     """What FUSE and the loop device add to a "read" and a "write" at the latency that is enforced,
     as the server reckons it; empty if it was not measured."""
-    found: dict[str, float] = {}
+    added_us: dict[str, float] = {}
     for way in ("read", "write"):
         if f"{way}_overhead_us" in limits:
             slept_us = min(float(limits.get(f"{way}_latency_us", 0.0)), _DEEPEST_SLEEP_US)
             slope = float(limits.get(f"{way}_overhead_slope", 0.0))
-            found[way] = round(float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1)
-    return found
+            added_us[way] = round(float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1)
+    return added_us
 
 
 @contextmanager
 def _served(
     verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
 ) -> Iterator[tuple[Volume, dict[str, Any]]]:
-    """The volume on the device of `file`, which a container makes and serves, and what that
-    reported when its device was ready."""
+    """The volume on the device that a container serves `file` as, and what that reported."""
     disk = file.path.stem
     name, volume = f"{world.scope}-disk-{disk}", f"{world.scope}-{disk}"
-    command = (verb, "--image", disk_files.inside(file.path, world), *_made(file, world))
+    command = (verb, "--image", disk_files.inside(file.path, world), *_comes_and_goes(file, world))
     spec = _spec(name, command, disk_files.mounted(world), world)
     limits, spec = _limited(replace(spec, placement=file.placement), disk, limits, latency, world)
     with world.platform.running(spec) as container:
@@ -159,8 +157,8 @@ def _served(
             yield Volume(volume, device, False, server=node, placement=file.placement), facts
 
 
-def _made(file: DiskFile, world: World) -> Iterator[str]:
-    """Options of how the file comes and goes."""
+def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
+    """Options of how the file does."""
     yield from ("--owner", removal.owner(world))
     if file.copy_of is not None:
         yield from ("--copy-of", disk_files.inside(file.copy_of, world))
@@ -173,9 +171,8 @@ def _made(file: DiskFile, world: World) -> Iterator[str]:
 def stand(
     name: str, file: Path, limits: Limits, latency: LatencyModel | None, note: str, world: World
 ) -> tuple[Node, dict[str, Any]]:
-    """Serves `file` of this computer by a container `name` that stays when this program ends, with
-    the tier's limits; returns the same as a disk of a run has. Nothing stays of one that does not
-    come up."""
+    """Serves `file` of this computer by a container that stays when this program ends; returns the
+    same as a disk of a run has. Nothing stays of one that does not come up."""
     command = ("serve", "--image", f"{INSIDE}/{file.name}")
     spec = replace(_spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note)
     limits, spec = _limited(spec, file.stem, limits, latency, world)
@@ -211,22 +208,23 @@ def table_text(table: Quantiles) -> bytes:
 
 def _await(line: str, container: Container, deadline_s: float, late: str, clock: Clock) -> str:
     """The first line of its log that begins so. RunError if it ends before, or with `late`."""
-    found = ""
+
+    said = ""
 
     def is_there() -> bool:
-        nonlocal found
-        found = next((one for one in container.logs().splitlines() if one.startswith(line)), "")
-        if not found and container.state() != "running":
+        nonlocal said
+        said = next((text for text in container.logs().splitlines() if text.startswith(line)), "")
+        if not said and container.state() != "running":
             raise RunError(
                 f"the disk {container.name} could not start",
                 evidence=container.logs(tail=20),
                 advice="`tierbench doctor` says what the kernel lacks",
             )
-        return bool(found)
+        return bool(said)
 
     if not wait_until(is_there, deadline_s=deadline_s, clock=clock, every_s=0.05):
         raise RunError(late)
-    return found
+    return said
 
 
 def _ready(
@@ -254,8 +252,9 @@ def _ready(
 
 def running_disks(world: World) -> tuple[str, ...]:
     """The containers that serve the nodes' disks of the run that is going on, in their order."""
-    found = world.platform.find_containers("disk")
-    names = [(_NODE_DISK.search(one.name), one.name) for one in found if one.state == "running"]
+    servers = world.platform.find_containers("disk")
+    running = [server.name for server in servers if server.state == "running"]
+    names = [(_NODE_DISK.search(name), name) for name in running]
     return tuple(name for _, name in sorted((int(node[1]), name) for node, name in names if node))
 
 

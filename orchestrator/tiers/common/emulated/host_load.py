@@ -115,8 +115,7 @@ class Counts:
 def counted_apart(before: Reading, after: Reading) -> dict[str, Counts]:
     """The counts of "read" and "write"; empty if the server or the kernel was not read. The kernel
     was read before and after the server's answer, so its count at that moment lies between; it
-    counts a request when it ends, and the server when it comes, so those under way may be
-    missing."""
+    counts a request when it ends, the server when it comes, so those under way may be missing."""
     if not (len(before.kernel) == len(after.kernel) == 2 and before.disk and after.disk):
         return {}
     in_flight = max(side["disk_in_flight"] for side in (*before.kernel, *after.kernel))
@@ -141,7 +140,7 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
     if not (before.kernel and after.kernel and before.disk and after.disk):
         return {}
     first, last = before.kernel[-1], after.kernel[-1]
-    spent_s, found = 0.0, dict[str, Any]()
+    spent_s, of_way = 0.0, dict[str, Any]()
     for way in _WAYS:
         ios = last[f"disk_{way}s_total"] - first[f"disk_{way}s_total"]
         device_s = last[f"disk_{way}_seconds_total"] - first[f"disk_{way}_seconds_total"]
@@ -151,14 +150,14 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
         )
         if min(ios, answered) >= _LEAST_IOS:
             device_us, served_us = 1e6 * device_s / ios, 1e6 * took_s / answered
-            found[way] = {
+            of_way[way] = {
                 "ios": int(ios),
                 "device_us": round(device_us, 1),
                 "served_us": round(served_us, 1),
                 "overhead_us": round(device_us - served_us, 1),
             }
     time_s = float(after.disk["time_s"] - before.disk["time_s"])
-    return {"queue_depth": round(spent_s / time_s, 2), **found} if found else {}
+    return {"queue_depth": round(spent_s / time_s, 2), **of_way} if of_way else {}
 
 
 def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:
@@ -170,8 +169,8 @@ def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> fl
 def worst(devices: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """The highest of each figure of `since`, of several gates."""
     known = list(devices)
-    found = {name: [one[name] for one in known if name in one] for name in _LOAD}
-    return {name: max(values) for name, values in found.items() if values}
+    figures = {name: [device[name] for device in known if name in device] for name in _LOAD}
+    return {name: max(values) for name, values in figures.items() if values}
 
 
 def reasons(gate: Gate) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class KnownDisk:
         return "up" if self.mount else "not mounted"
 
 
-def found(world: World) -> tuple[KnownDisk, ...]:
+def standing_disks(world: World) -> tuple[KnownDisk, ...]:
     """All standing disks of this machine, by name."""
     disks = _noted(world.platform)
     mounted = _mounted(world) if disks else {}
@@ -96,19 +96,19 @@ def reminders(platform: Platform) -> tuple[str, ...]:
 def _noted(platform: Platform) -> list[tuple[StandingDisk, bool]]:
     """Each disk, and whether its container runs."""
     return [
-        (StandingDisk(**json.loads(one.note)), one.state == "running")
-        for one in platform.find_containers(disk_server.STANDING_ROLE)
-        if one.note and one.name.startswith(_CONTAINER)
+        (StandingDisk(**json.loads(container.note)), container.state == "running")
+        for container in platform.find_containers(disk_server.STANDING_ROLE)
+        if container.note and container.name.startswith(_CONTAINER)
     ]
 
 
 def named(name: str, world: World) -> KnownDisk:
     """The disk of this name, or at this path. UsageError if there is none."""
-    disks = {one.disk.name: one for one in found(world)}
-    if one := {**disks, **{one.disk.at: one for one in disks.values()}}.get(name):
-        return one
-    known = f"there are {', '.join(disks)}" if disks else "there is none"
-    raise UsageError(f"no disk named {name!r}; {known}", advice="tierbench disk list")
+    disks = {known.disk.name: known for known in standing_disks(world)}
+    if known := {**disks, **{known.disk.at: known for known in disks.values()}}.get(name):
+        return known
+    names = f"there are {', '.join(disks)}" if disks else "there is none"
+    raise UsageError(f"no disk named {name!r}; {names}", advice="tierbench disk list")
 
 
 # ------------------------------------------------------------------ up
@@ -132,7 +132,7 @@ def prepared(
             f"{name!r} is no name for a disk",
             advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
         )
-    others = {one.disk.name: one for one in found(world)}
+    others = {known.disk.name: known for known in standing_disks(world)}
     left = others.pop(name, None)
     if left and left.state == "up":
         raise UsageError(
@@ -266,20 +266,19 @@ def _drop_folder(at: str) -> None:
 # ------------------------------------------------------------------ down
 
 
-def take_down(one: KnownDisk, world: World, keep_data: bool = False) -> Path | None:
-    """Takes the disk down; returns the file of its data if that stays. RunError if something uses
-    the disk: then all of it stays up."""
-    disk = one.disk
-    if one.mount:
+def take_down(known: KnownDisk, world: World, keep_data: bool = False) -> Path | None:
+    """Takes the disk down; returns its data's file if that stays. RunError if it is in use."""
+    disk = known.disk
+    if known.mount:
         world.progress.step(f"unmounting {disk.at}: what is not written yet is written first")
         _unmount(disk.at, world)
-        if one.runs and (users := _users_of_device(one.mount.device, world)):
-            _mount(one.mount.source, disk.at, world)
+        if known.runs and (users := _users_of_device(known.mount.device, world)):
+            _mount(known.mount.source, disk.at, world)
             raise RunError(
                 f"the disk {disk.name} is in use: it is also mounted for {users}",
                 advice="stop what uses it (a container that was given its path?), then again",
             )
-    _clear(replace(one, mount=None), world)
+    _clear(replace(known, mount=None), world)
     if keep_data or not disk.own_image:
         return Path(disk.image)
     Path(disk.image).unlink(missing_ok=True)

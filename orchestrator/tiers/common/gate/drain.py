@@ -39,9 +39,8 @@ class Drained:
 
 
 class Credit:
-    """The burst credit of one real disk, which is used up before its base limits are measured.
-    `base`: the tier without its burst. `ramp_s`: the time in which the disk uses up at its peak
-    what it earned between two jobs."""
+    """The burst credit of one real disk, used up before its base limits are measured. `base`: the
+    tier without burst. `ramp_s`: in which the peak uses up what was earned between two jobs."""
 
     def __init__(self, tier: Tier, world: World) -> None:
         self._tier, self._world = tier, world
@@ -59,7 +58,7 @@ class Credit:
 
     def _rates(self, block_bytes: int) -> tuple[float, float]:
         """Base and peak in blocks a second; alike if the tier cannot burst with such blocks."""
-        base, peak = (expected.cap_per_s(one, block_bytes) for one in (self.base, self._peak))
+        base, peak = (expected.cap_per_s(tier, block_bytes) for tier in (self.base, self._peak))
         return base or 0.0, peak or 0.0
 
     def use_up(self, blocks_bytes: Sequence[int], measure: Measure) -> None:
@@ -67,7 +66,7 @@ class Credit:
         that did not come down once is not loaded again."""
         for block in blocks_bytes:
             base_per_s, peak_per_s = self._rates(block)
-            if peak_per_s > _MOST * base_per_s and all(one.fell for one in self._done):
+            if peak_per_s > _MOST * base_per_s and all(drained.fell for drained in self._done):
                 self._done.append(self._until_base(block, base_per_s, measure))
 
     def _until_base(self, block_bytes: int, base_per_s: float, measure: Measure) -> Drained:
@@ -85,21 +84,20 @@ class Credit:
 
     def never_fell(self) -> Iterator[GateCheck]:
         """A failed check for the block size at which the disk never came down to its base."""
-        for one in self._done:
-            if not one.fell:
-                limit = (
-                    f"rate after {format_seconds(one.took_s)} of load that should have used up the "
-                    f"burst credit, {one.block_bytes // 1024} KiB random read"
-                )
+        for drained in self._done:
+            if not drained.fell:
+                took, size = format_seconds(drained.took_s), drained.block_bytes // 1024
+                limit = f"rate after {took} of load that should have used up the burst credit"
+                limit += f", {size} KiB random read"
                 word: GateWord = "faster than declared (cache or burst)"
                 tolerance_pct = 100 * (_MOST - 1)
                 yield GateCheck(
-                    limit, "1/s", one.base_per_s, one.per_s, tolerance_pct, word, "drained"
+                    limit, "1/s", drained.base_per_s, drained.per_s, tolerance_pct, word, "drained"
                 )
 
     def recorded(self) -> list[dict[str, Any]]:
         """As the gate's `device` keeps it."""
-        return [asdict(one) for one in self._done]
+        return [asdict(drained) for drained in self._done]
 
 
 def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:

@@ -109,7 +109,7 @@ def of_disks(
         for check in gate.checks
     )
     disks = {key: dict(gate.device) for key, _, _, gate in taken}
-    busy_pct = max(float(one.get("host_cpu_pct", 0.0)) for one in disks.values())
+    busy_pct = max(float(device.get("host_cpu_pct", 0.0)) for device in disks.values())
     device = {**mechanism, "disks": disks, "host_cpu_pct": busy_pct}
     return Gate(tier.name, world.clock.now(), checks, device)
 
@@ -137,10 +137,10 @@ def _checks(
     job("prepare")
     deep, large = expected.depth(tier), expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
     empty(*drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
-    yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep)
+    yield from _rates(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep)
     empty(_LARGE_BYTES)
     window_s = _window_s(tier, _LARGE_BYTES)
-    yield from _bytes(tier, job("bytes", window_s, IODEPTH=str(large)), large)
+    yield from _rates(tier, job("bytes", window_s, IODEPTH=str(large)), large)
     if credit:
         yield from credit.never_fell()
     pause_s = expected.pause_s(tier)
@@ -185,30 +185,26 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
 # ------------------------------------------------------------------ checks
 
 
-_IOPS: Mapping[str, tuple[GateQuantity, float]] = {  # way → what is measured, share of reads
-    "read": ("iops_read", 1.0),
-    "write": ("iops_write", 0.0),
-    "mixed": ("iops_mixed", 0.5),
+_OF_JOB: Mapping[str, tuple[GateQuantity, str, float]] = {  # quantity, its title, share of reads
+    "iops-read": ("iops_read", "IOPS, 4 KiB random read", 1.0),
+    "iops-write": ("iops_write", "IOPS, 4 KiB random write", 0.0),
+    "iops-mixed": ("iops_mixed", "IOPS, 4 KiB random mixed", 0.5),
+    "bytes-read": ("bandwidth_read", "bandwidth, 256 KiB sequential read", 1.0),
+    "bytes-write": ("bandwidth_write", "bandwidth, 256 KiB sequential write", 0.0),
 }
 
 
-def _iops(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
+def _rates(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
-        way = job["jobname"].removeprefix("iops-")
-        quantity, share = _IOPS[way]
-        limit, rate = f"IOPS, 4 KiB random {way}", fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES
-        if way == "mixed" and isinstance(tier.disk, Cgroup):  # no cap holds for both together
-            yield GateCheck(limit, "1/s", None, rate, None, "not declared", quantity)
+        (quantity, limit, share), rate = _OF_JOB[job["jobname"]], fio_jobs.bytes_per_s(job)
+        if quantity.startswith("bandwidth"):
+            yield _rate(tier, quantity, limit, rate, _LARGE_BYTES, depth, share)
+            continue
+        iops = rate / IOPS_BLOCK_BYTES
+        if quantity == "iops_mixed" and isinstance(tier.disk, Cgroup):  # no cap holds for both
+            yield GateCheck(limit, "1/s", None, iops, None, "not declared", quantity)
         else:
-            yield _rate(tier, quantity, limit, rate, IOPS_BLOCK_BYTES, depth, share)
-
-
-def _bytes(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
-    for job in jobs:
-        way = job["jobname"].removeprefix("bytes-")
-        limit, share = f"bandwidth, 256 KiB sequential {way}", float(way == "read")
-        quantity: GateQuantity = "bandwidth_read" if share else "bandwidth_write"
-        yield _rate(tier, quantity, limit, fio_jobs.bytes_per_s(job), _LARGE_BYTES, depth, share)
+            yield _rate(tier, quantity, limit, iops, IOPS_BLOCK_BYTES, depth, share)
 
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:

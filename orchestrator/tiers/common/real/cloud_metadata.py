@@ -72,8 +72,7 @@ _NOT_TOLD = {
 @dataclass(frozen=True)
 class MetadataAnswer:
     """`disks`: path → what was told of each device under it. `differences`: from the profile.
-    `warnings`: those that make it another disk than the one that is meant, and why nothing was
-    told, if so."""
+    `warnings`: those that make it another disk than is meant, or why nothing was told."""
 
     cloud: str = ""
     machine: str = ""
@@ -101,11 +100,11 @@ def together(answers: Sequence[MetadataAnswer]) -> MetadataAnswer:
         return first
     return MetadataAnswer(
         first.cloud,
-        ", ".join(dict.fromkeys(one.machine for one in answers if one.machine)),
-        {path: told for one in answers for path, told in one.disks.items()},
-        tuple(text for one in answers for text in one.differences),
-        tuple(text for one in answers for text in one.warnings),
-        "; ".join(dict.fromkeys(one.failure for one in answers if one.failure)),
+        ", ".join(dict.fromkeys(answer.machine for answer in answers if answer.machine)),
+        {path: told for answer in answers for path, told in answer.disks.items()},
+        tuple(text for answer in answers for text in answer.differences),
+        tuple(text for answer in answers for text in answer.warnings),
+        "; ".join(dict.fromkeys(answer.failure for answer in answers if answer.failure)),
     )
 
 
@@ -115,8 +114,7 @@ def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
 
 
 def asked_there(world: World) -> Ask:
-    """`ask` from a container in the network of a machine that is elsewhere: the service tells each
-    machine of its own disks alone."""
+    """`ask` from a container of a machine elsewhere: each is told of its own disks alone."""
 
     def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
         argv = ("python3", "-c", _ASKING, method, url)
@@ -139,7 +137,7 @@ def asked_there(world: World) -> Ask:
     return asking
 
 
-def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> MetadataAnswer:
+def about(tier: Tier, disks_at: Found, machine: Machine, asking: Ask = ask) -> MetadataAnswer:
     """What the cloud that the tier names says of its disks; nothing if it names none."""
     cloud = tier.disk.cloud if isinstance(tier.disk, RealDisks) else None
     if cloud is None:
@@ -153,7 +151,7 @@ def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> Meta
     disks: dict[str, Told] = {}
     differences: list[str] = []
     contradictions: list[str] = []
-    for place, disk in found.items():
+    for place, disk in disks_at.items():
         devices = sorted(block_devices.physical(disk.device, machine))
         told = {device: _told(cloud, device, told_of, machine) for device in devices}
         disks[place.key] = {device: facts for device, facts in told.items() if facts}
@@ -199,9 +197,9 @@ def _otherwise(tier: Tier, told: Told, alone: bool) -> Iterator[str]:
         ("iops", tier.limits.iops, "IOPS"),
         ("bytes_per_s", tier.limits.bytes_per_s, "bytes/s"),
     ):
-        theirs = told.get(name)
-        if theirs and mine and abs(theirs / mine - 1) * 100 > _SAME_PCT:
-            yield f"provisioned with {theirs:,} {word}; the profile says {mine:,}"
+        provisioned = told.get(name)
+        if provisioned and mine and abs(provisioned / mine - 1) * 100 > _SAME_PCT:
+            yield f"provisioned with {provisioned:,} {word}; the profile says {mine:,}"
 
 
 # ------------------------------------------------------------------ the clouds

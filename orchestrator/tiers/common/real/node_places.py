@@ -36,12 +36,11 @@ class Use:
 
 @dataclass(frozen=True)
 class DiskPath:
-    """A path of the profile, with what is kept there; no `uses`: the data of all nodes. `machine`:
-    which of several has it."""
+    """A path of the profile and what is kept there, the data of all nodes if `uses` is empty."""
 
     path: str
     uses: tuple[Use, ...] = ()
-    machine: str = ""
+    machine: str = ""  # which of several has it
 
     @property
     def key(self) -> str:
@@ -79,14 +78,9 @@ def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
 
 
 def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
-    """The paths of the nodes' disks. UsageError if a node has none."""
+    """The paths of the nodes' disks, of which a plan has named one for each."""
     uses: dict[tuple[str, str], list[Use]] = {}
     for node in nodes:
-        if tier.disk.of_nodes and node not in tier.disk.of_nodes:
-            raise UsageError(
-                f"{tier.name}: `disks` has no disk for {node}",
-                advice=f"add it to `disks`, or take NODES={len(tier.disk.of_nodes)}",
-            )
         place = tier.disk.of_nodes.get(node, NodeDisks(tier.disk.path or ""))
         uses.setdefault((place.machine, place.data), []).append(Use(node))
         if place.wal:
@@ -103,7 +97,7 @@ def holding(tier: Tier, nodes: Sequence[str]) -> dict[Path, int]:
 
 def directories(tier: Tier, nodes: Sequence[str]) -> dict[Path, Path]:
     """Each directory in which these nodes work → the path of its disk: those of their data, in
-    their order, and then those of their WAL. UsageError if a node has none."""
+    their order, and then those of their WAL."""
     path_of = {use: Path(place.path) for place in places_of(tier, nodes) for use in place.uses}
     ordered = sorted(path_of, key=lambda use: (use.wal, nodes.index(use.node)))
     return {path_of[use] / FOLDER / use.folder: path_of[use] for use in ordered}
@@ -131,8 +125,7 @@ def require_here(what: str, world: World) -> None:
 
 
 def require_one_machine(tier: Tier, world: World) -> None:
-    """UnavailableError for real disks if nodes are spread over several machines: they are looked
-    for and made ready on one."""
+    """UnavailableError if nodes are spread over machines: real disks are looked for on one."""
     names = [machine.name for machine in world.platform.machines()]
     if len(names) > 1:
         raise UnavailableError(
@@ -183,9 +176,8 @@ class MachineShare:
 
 
 def shares(tier: Tier, nodes: Sequence[str], world: World) -> tuple[MachineShare, ...]:
-    """The machines that have the disks of these nodes: all of them the only one, or each node its
-    own. UnavailableError as `require_one_machine`, if the tier does not say on which machines its
-    disks are."""
+    """The machines with the disks of these nodes: one for all, or each its own. UnavailableError as
+    `require_one_machine`, if the tier does not say on which machines its disks are."""
     machines = {
         node: tier.disk.of_nodes[node].machine for node in nodes if node in tier.disk.of_nodes
     }

@@ -34,7 +34,7 @@ MECHANISM = {"mechanism": "a real disk, not throttled"}
 _MARK = snapshots.MARK
 
 
-def found(
+def disks_at(
     tier: Tier, at: Sequence[DiskPath], needed_bytes: Callable[[DiskPath], int], machine: Machine
 ) -> dict[DiskPath, mounts.RealDisk]:
     """The disk at each of these paths of the tier, which are all on the machine. Raises as
@@ -65,26 +65,25 @@ def attached(
     filled: bool = False,
     stays: bool = False,
 ) -> Iterator[Disks]:
-    """A directory for each node on the disk of its data, and one on that of its WAL, all of them on
-    the machine. `filled`: they are there already, and somebody else's to remove. `stays`: see
-    `folders`."""
+    """A directory for each node on the disk of its data, and one on that of its WAL. `filled`: they
+    are there already, and somebody else's to remove. `stays`: see `folders`."""
     at = places_of(tier, list(sizes_bytes))
 
     def needed_bytes(place: DiskPath) -> int:
         return sum(sizes_bytes[use.node] for use in place.uses if not use.wal)
 
-    disks = found(tier, at, needed_bytes, world.machine)
+    disks = disks_at(tier, at, needed_bytes, world.machine)
     kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
     with ExitStack() as up:
         for place, disk in disks.items():
             up.enter_context(watched(disk, world.machine))
             names = [use.folder for use in place.uses]
-            made = (
+            kept_in = (
                 _filled(disk.path, names, world.machine)
                 if filled
                 else up.enter_context(folders(disk.path, names, world, disk if stays else None))
             )
-            kept |= {use: (folder, disk) for use, folder in zip(place.uses, made, strict=True)}
+            kept |= {use: (folder, disk) for use, folder in zip(place.uses, kept_in, strict=True)}
         shown = {place.key: facts(place, disk, world.machine) for place, disk in disks.items()}
         volumes = tuple(_volume(node, kept) for node in sizes_bytes)
         yield Disks(volumes, {**MECHANISM, "disks": shown})
@@ -105,8 +104,8 @@ def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str,
     if place.machine:
         used["machine"] = place.machine
     parts = block_devices.made_of(disk.facts)
-    made = {"made_of": parts} if parts else {}
-    return {**used, **disk.facts, **made, "free_bytes": machine.free_bytes(str(disk.path))}
+    composed = {"made_of": parts} if parts else {}
+    return {**used, **disk.facts, **composed, "free_bytes": machine.free_bytes(str(disk.path))}
 
 
 @contextmanager
@@ -148,8 +147,7 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
 
 
 def free_bytes(path: Path, machine: Machine) -> int:
-    """What is free at `path`, and what restored directories there take: they are filled again, or
-    removed."""
+    """Of `path`, with what restored directories take: those are filled again, or removed."""
     ours, free = path / FOLDER, machine.free_bytes(str(path))
     names = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
     return free + sum(snapshots.held_bytes(ours / name, machine) for name in names)
@@ -198,13 +196,13 @@ def folders(
     not raise; if just these were restored and stayed before, they are not empty."""
     ours, machine = path / FOLDER, world.machine
     content = snapshots.content_of_ours(ours, machine)
-    made = tuple(ours / name for name in names)
-    restored = {_MARK, *names, *(snapshots.note_of(folder).name for folder in made)}
+    directories = tuple(ours / name for name in names)
+    restored = {_MARK, *names, *(snapshots.note_of(folder).name for folder in directories)}
     remains = False
     try:
         if stay is None or set(content) != restored or not removal.is_ours(ours, world):
             removal.anew(ours, names, world)
-        yield made
+        yield directories
         remains = stay is not None and mounts.is_there(stay, machine)
     finally:
         if not remains and machine.is_folder(str(path)):

@@ -126,9 +126,9 @@ def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> Recorde
         for job in fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
     ]
     ways = ("iops_read", "iops_write", "iops_mixed")
-    found = {name: round(rate, 1) for name, rate in zip(ways, iops, strict=True)}
+    rounded = {name: round(rate, 1) for name, rate in zip(ways, iops, strict=True)}
     read_bytes, write_bytes = (round(rate) for rate in rates)
-    return RecordedLimits(**found, bytes_per_s_read=read_bytes, bytes_per_s_write=write_bytes)
+    return RecordedLimits(**rounded, bytes_per_s_read=read_bytes, bytes_per_s_write=write_bytes)
 
 
 def _latencies(

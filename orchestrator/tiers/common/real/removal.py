@@ -15,6 +15,7 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
+from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
@@ -85,10 +86,8 @@ def is_ours(folder: Path, world: World) -> bool:
 def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iterator[MarkedFolder]:
     """Removes folders of this computer, or only lists what would go."""
     for folder in folders:
-        if found := marked.remove(str(folder), owner(world), only_list):
-            yield MarkedFolder(
-                found["place"], found["bytes"], found["foreign"], tuple(found["kept"])
-            )
+        if said := marked.remove(str(folder), owner(world), only_list):
+            yield MarkedFolder(said["place"], said["bytes"], said["foreign"], tuple(said["kept"]))
 
 
 def there(
@@ -97,32 +96,31 @@ def there(
     """The same for folders of the machine with the disks, by a container. RunError if it fails."""
     if not folders:
         return ()
-    verb, roots = "list" if only_list else "remove", [root_of(folder) for folder in folders]
-    done = in_container(program(verb, world, [f"{HOST}{one}" for one in folders]), roots, world)
+    verb, places = "list" if only_list else "remove", [f"{HOST}{folder}" for folder in folders]
+    done = in_container(program(verb, world, places), map(root_of, folders), world)
     if done.exit_code != 0:
         raise RunError(f"{folders[0]} could not be removed", evidence=done.out)
     return read(done.out, HOST)
 
 
 def forget(
-    found: Collection[Path], world: World, only_list: bool = False
+    data: Collection[Path], world: World, only_list: bool = False
 ) -> tuple[MarkedFolder, ...]:
-    """Removes folders of data in `found` and wherever a disk is mounted on the machines of nodes,
+    """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
     as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
     if not isinstance(world.platform, HasEngines):
-        return _forgotten(found, world, only_list)
-    numbers = range(1, len(of_nodes(world.platform)) + 1)
-    worlds = [on(f"node-{number}", world) for number in numbers]
+        return _forgotten(data, world, only_list)
+    worlds = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
     return tuple(
-        replace(one, machine=its.machine.name)
+        replace(folder, machine=its.machine.name)
         for its in worlds
-        for one in _forgotten(found, its, only_list)
+        for folder in _forgotten(data, its, only_list)
     )
 
 
-def _forgotten(found: Collection[Path], world: World, only_list: bool) -> tuple[MarkedFolder, ...]:
+def _forgotten(data: Collection[Path], world: World, only_list: bool) -> tuple[MarkedFolder, ...]:
     machine = world.machine
-    roots = {one.parent for one in found}
+    roots = {path.parent for path in data}
     with suppress(OSError):
         roots |= {Path(point.path) for point in mounts.mount_points(machine)}
     folders = [root / node_places.FOLDER for root in sorted(roots)]
@@ -130,7 +128,7 @@ def _forgotten(found: Collection[Path], world: World, only_list: bool) -> tuple[
         with suppress(OSError):
             names = machine.listing(str(shelf)) if machine.is_folder(str(shelf)) else ()
             folders += [shelf / name for name in names if name != marked.MARK]
-    ours = [one for one in folders if machine.is_folder(str(one))]
+    ours = [folder for folder in folders if machine.is_folder(str(folder))]
     return there(ours, world, only_list)
 
 
@@ -154,12 +152,13 @@ def root_of(folder: Path) -> Path:
 def read(said: str, root: str, at: str = "", machine: str = "") -> tuple[MarkedFolder, ...]:
     """What our program printed in a container that has the path `at` of the machine as `root`."""
 
-    def found(line: str) -> MarkedFolder:
-        one = json.loads(line)
-        place, *kept = (f"{at}{path.removeprefix(root)}" for path in (one["place"], *one["kept"]))
-        return MarkedFolder(place, one["bytes"], one["foreign"], tuple(kept), machine)
+    def folder(line: str) -> MarkedFolder:
+        content = json.loads(line)
+        paths = content["place"], *content["kept"]
+        place, *kept = (f"{at}{path.removeprefix(root)}" for path in paths)
+        return MarkedFolder(place, content["bytes"], content["foreign"], tuple(kept), machine)
 
-    return tuple(map(found, filter(str.strip, said.splitlines())))
+    return tuple(map(folder, filter(str.strip, said.splitlines())))
 
 
 def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str, ...]:

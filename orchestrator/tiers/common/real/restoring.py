@@ -34,7 +34,7 @@ def snapshots_of(
     of their own its name has theirs, since what is known of a data set is in the one cache here."""
     names = node_names(len(sizes_bytes))
     if machines := " ".join(
-        filter(None, (tier.disk.of_nodes[one].machine for one in names if tier.disk.of_nodes))
+        filter(None, (tier.disk.of_nodes[node].machine for node in names if tier.disk.of_nodes))
     ):
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
@@ -46,19 +46,17 @@ def snapshots_of(
 
 def are_there(taken: Sequence[Path], world: World) -> bool:
     """Whether each snapshot is on the machine of its node."""
-    return all(on(node_places.node_of(one), world).machine.exists(str(one)) for one in taken)
+    return all(on(node_places.node_of(path), world).machine.exists(str(path)) for path in taken)
 
 
 def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-    """Folder → how many times it holds the data of a node, snapshots among them. All nodes are on
-    one machine."""
+    """Folder → how often it holds a node's data, with snapshots. All nodes are on one machine."""
     return snapshots.places(tier, node_places.holding(tier, node_names(nodes)), world.machine)
 
 
 @contextmanager
 def attached(tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
-    """The nodes' directories, empty or restored from snapshots; then the caches are empty and the
-    disks quiet."""
+    """The nodes' directories, empty or restored; then caches are empty and the disks quiet."""
     each = _each(tier, data, world)
     brackets = [share.entered(_attached(tier, share, own)) for share, own in each]
     with at_once.entered(brackets, _in_turn(each)) as disks:
@@ -82,7 +80,7 @@ def _each(tier: Tier, data: NodesData, world: World) -> _Each:
     sizes = dict(zip(node_names(len(data.sizes_bytes)), data.sizes_bytes, strict=True))
 
     def own(share: MachineShare) -> NodesData:
-        taken = [one for one in data.snapshots if node_places.node_of(one) in share.nodes]
+        taken = [path for path in data.snapshots if node_places.node_of(path) in share.nodes]
         return NodesData([sizes[node] for node in share.nodes], taken, data.resumed)
 
     return [(share, own(share)) for share in shares(tier, list(sizes), world)]
@@ -97,23 +95,22 @@ def _together(of: Sequence[MachineShare], disks: Sequence[Disks]) -> Disks:
     """The disks of all machines as those of one: what was done on each is under its name."""
     if len(disks) == 1:
         return disks[0]
-    volumes = tuple(volume for one in disks for volume in one.volumes)
-    shown = {key: facts for one in disks for key, facts in one.facts["disks"].items()}
-    restored = {share.machine: one.facts["restored"] for share, one in zip(of, disks, strict=True)}
+    volumes = tuple(volume for own in disks for volume in own.volumes)
+    shown = {key: facts for own in disks for key, facts in own.facts["disks"].items()}
+    restored = {share.machine: own.facts["restored"] for share, own in zip(of, disks, strict=True)}
     return Disks(volumes, {**disks[0].facts, "disks": shown, "restored": _slowest(restored)})
 
 
 def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """How data came to the disks of several machines: the longest times, and whether all rest."""
     each = list(restored.values())
-    found: dict[str, Any] = {"way": each[0]["way"]}
+    slowest: dict[str, Any] = {"way": each[0]["way"]}
     for key in ("took_s", "quiet_wait_s"):
-        if all(key in one for one in each):
-            found[key] = max(one[key] for one in each)
-    rests = [one["quiet"] for one in each if "quiet" in one]
-    if rests:
-        found["quiet"] = False if False in rests else None if None in rests else True
-    return {**found, "machines": dict(restored)}
+        if all(key in own for own in each):
+            slowest[key] = max(own[key] for own in each)
+    if rests := [own["quiet"] for own in each if "quiet" in own]:
+        slowest["quiet"] = False if False in rests else None if None in rests else True
+    return {**slowest, "machines": dict(restored)}
 
 
 # ------------------------------------------------------------------ one machine
@@ -122,7 +119,7 @@ def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
     """Whether the snapshots are there, or fit beside the data; else says so."""
     machine = share.world.machine
-    if all(machine.exists(str(one)) for one in data.snapshots):
+    if all(machine.exists(str(snapshot)) for snapshot in data.snapshots):
         return True
     for path, count in node_places.holding(tier, share.nodes).items():
         free_bytes = real_disk.free_bytes(path, machine)

@@ -67,16 +67,15 @@ def paths(
 
 
 def places(tier: Tier, directories: Mapping[Path, int], machine: Machine) -> dict[Path, int]:
-    """Folder → how many directories of nodes it holds at most, snapshots among them. One that is
-    there already is not counted again."""
-    way, found = chosen(tier), dict(directories)
+    """Folder → how many directories of nodes it holds at most, with snapshots not yet there."""
+    way, counts = chosen(tier), dict(directories)
     if tier.disk.snapshots is None or way.way not in COPIES:
-        return found
+        return counts
     for path, count in directories.items():
         root = Path(way.path or path)
         if not machine.exists(str(root / FOLDER)):
-            found[root] = found.get(root, 0) + count
-    return found
+            counts[root] = counts.get(root, 0) + count
+    return counts
 
 
 def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
@@ -164,15 +163,15 @@ def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
     return done
 
 
-def discard(found: Iterable[Path], world: World) -> None:
+def discard(taken: Iterable[Path], world: World) -> None:
     """Removes snapshots, or what a killed program left of them, before others take their place.
     Those of the profile's own commands are the profile's."""
-    folders = dict.fromkeys(one.parent for one in found if one.suffix != _SAVED)
+    folders = dict.fromkeys(path.parent for path in taken if path.suffix != _SAVED)
     there = [folder for folder in folders if world.machine.exists(str(folder))]
-    for one in removal.there(there, world):
-        if one.foreign or one.kept:
+    for left in removal.there(there, world):
+        if left.foreign or left.kept:
             raise RunError(
-                f"another data set cannot take this place: {one}",
+                f"another data set cannot take this place: {left}",
                 advice="look at what is there; remove or unmount it by hand if nobody needs it",
             )
 
@@ -188,9 +187,8 @@ def by_command(
     taken: Sequence[Path],
     world: World,
 ) -> dict[str, Any]:
-    """Runs the profile's `save` or `restore` for one disk, in a shell on this machine; what it said
-    is for the record. RunError if it fails. Values reach it in its environment alone, so that none
-    of them is read as a command."""
+    """Runs the profile's `save` or `restore` for one disk, here; returns what it said. RunError if
+    it fails. Values are in its environment alone, so that none is read as a command."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
     world.progress.step(f"`{verb}` of the profile, for {disk}")
@@ -200,7 +198,9 @@ def by_command(
         env={
             "TIERBENCH_PATH": str(disk),
             "TIERBENCH_DATA": str(disk / node_places.FOLDER),
-            "TIERBENCH_NODES": " ".join(one.name for one, at in directories.items() if at == disk),
+            "TIERBENCH_NODES": " ".join(
+                path.name for path, at in directories.items() if at == disk
+            ),
             "TIERBENCH_SNAPSHOT": taken[0].parent.name,
         },
     )
