@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,14 @@ from orchestrator.model import Placing
 from orchestrator.parts import Parts
 from tests import ROOT
 from tests.fakes import QuietProgress
+
+
+class Terminal(io.StringIO):
+    """A person who gives these answers."""
+
+    def isatty(self) -> bool:
+        return True
+
 
 Connect = Callable[[Any, Placing], Any]
 

@@ -35,7 +35,8 @@ def spec(name: str = "runs", **more: Any) -> ContainerSpec:
 class FakeCluster:
     """`things`: address → object. `refusals`: (method, end of the address) → status and message.
     `started`: is called with each new pod, and may change it. `allows`: whether a right that is
-    asked for (SelfSubjectAccessReview) is given. `calls`: all that was asked."""
+    asked for (SelfSubjectAccessReview) is given. `removing`: answers instead of a removal, if not
+    by None. `calls`: all that was asked."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,6 +45,7 @@ class FakeCluster:
         self.calls: list[tuple[str, str]] = []
         self.started: Callable[[Thing], None] = lambda _pod: None
         self.allows: Callable[[Thing], bool] = lambda _asked: True
+        self.removing: Callable[[str], tuple[int, Thing] | None] = lambda _path: None
         self.lock = threading.RLock()
         self._version = 0
         for number in range(2):
@@ -170,6 +172,8 @@ class FakeCluster:
         return 200, self.things[path]
 
     def removed(self, path: str, version: str | None = None) -> tuple[int, Thing]:
+        if answer := self.removing(path):
+            return answer
         if path not in self.things:
             return 404, _status(404, "NotFound", f"{path} not found")
         if version not in (None, there := self.things[path]["metadata"].get("resourceVersion")):
@@ -343,7 +347,7 @@ def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
                 return cluster.changed(path, given)
             if self.command == "DELETE":
                 version = (given.get("preconditions") or {}).get("resourceVersion")
-                return cluster.removed(path, version) if version else cluster.removed(path)
+                return cluster.removed(path, version or None)
             if path in cluster.things:
                 return 200, cluster.things[path]
             if _is_folder(path):

@@ -5,13 +5,16 @@ raises what docker-py was seen to raise. Names, errors and wording are docker-py
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import requests
 from docker.errors import APIError, ImageNotFound, NotFound
 
+from docker import DockerClient
+from orchestrator.platforms.docker.engine import DockerPlatform
 from tests.fakes import FakeClock
 
+ADDRESS = "tcp://127.0.0.1:2375"
 RESET = requests.exceptions.ConnectionError(
     "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
 )
@@ -177,6 +180,12 @@ class Engine:
 
     def info(self) -> dict[str, Any]:
         return {"SystemTime": self.now().replace("Z", ".123456789Z"), **self.facts}
+
+    def platform(self, address: str = ADDRESS, known_as: str = "") -> DockerPlatform:
+        """The platform on it; nothing is asked at the address."""
+        return DockerPlatform(
+            self.clock, address, known_as=known_as, client_of=lambda **_: cast(DockerClient, self)
+        )
 
     def ping(self) -> bool:
         self.called("ping")

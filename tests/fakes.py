@@ -121,6 +121,9 @@ class FakeImages:
         self.here |= {tag: self._registry[tag]} if tag in self._registry else {}
         return tag in self.here
 
+    def push(self, tag: str, registry: str) -> None:
+        self._asked.append(("push", tag, registry))
+
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         files = sorted(file.name for file in Path(folder).iterdir())
         self._asked.append(("build", tag, *files))
@@ -213,13 +216,14 @@ class FakePlatform:
         *,
         images: Collection[str] = (),
         registry: Collection[str] = (),
+        machine: Machine | None = None,
         answer: Answer = lambda _container, _argv: "",
     ) -> None:
         self._log, self.answer = log or Log(), answer
         self.asked: list[tuple[Any, ...]] = []
         self.images = FakeImages(images, registry, self.asked)
         self.guard = FakeGuard()
-        self._here = LocalMachine()
+        self._here = machine or LocalMachine()
         self.specs: dict[str, ContainerSpec] = {}
         self.environments: list[dict[str, str]] = []  # one for each `exec`
         self.stood: dict[str, ContainerEntry] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,18 @@ from pathlib import Path
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
 from tests import ROOT
+
+
+@contextmanager
+def no_file_grows() -> Iterator[None]:
+    """As on a full disk: whatever this process writes to a file is refused, though in other words
+    (EFBIG)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @contextmanager

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
-from unittest.mock import patch
 
 from orchestrator.errors import EXIT_INTERNAL
-from orchestrator.kernel import mounts
 from orchestrator.platforms.common import archives
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import World
 from orchestrator.run import datasets
-from tests.fakes import fake_world
+from tests.fakes import FakePlatform, fake_world
 
 
-@patch.object(mounts, "mount_points", lambda _machine: ())  # this machine's own are not asked
 def main(*places: str) -> None:
     for place in map(Path, places):
         said, code = list[str](), 0
@@ -30,12 +30,24 @@ def main(*places: str) -> None:
             if verb == "take":
                 _take(Path(folder), words[0])
             else:
-                said += map(str, datasets.forget(fake_world(cache=Path(folder))))
+                said += map(str, datasets.forget(unmounted(fake_world(cache=Path(folder)))))
         except Exception as error:
             said.append(str(error))
             code = getattr(error, "exit_code", EXIT_INTERNAL)
         (place / "said").write_text("\n".join(said))
         (place / "code").write_text(str(code))
+
+
+class NothingMounted(LocalMachine):
+    """This computer, whose own mounts are not asked."""
+
+    def read(self, path: str) -> str:
+        return "" if path == "/proc/self/mountinfo" else super().read(path)
+
+
+def unmounted(world: World) -> World:
+    """The same where nothing is mounted."""
+    return replace(world, platform=FakePlatform(machine=NothingMounted()))
 
 
 def _take(folder: Path, name: str) -> None:

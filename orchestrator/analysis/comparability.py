@@ -8,7 +8,7 @@ allowed and said. What one of them did not record is a doubt, because it cannot 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -211,21 +211,19 @@ def _unlike(title: str, left: Any, right: Any) -> Iterator[str]:
 
 
 def obstacle_over_time(
-    before: Results, after: Results, profile: str, workload: str, across_machines: bool = False
+    before: Results, after: Results, profile: str, workload: str, across: Collection[str] = ()
 ) -> str:
     """Why a profile × workload, of which both have finished runs, must not be compared, or an empty
-    text. `across_machines`: machines of other names count as one if they are of the same kind."""
+    text. `across`: "machines": those of other names count as one if they are of the same kind;
+    "tiers": the profile's disk may have been changed."""
     if before.published or after.published:
         return "published figures: what they were measured on is not known well enough"
     runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
     tiers = [of_campaign[0].record.profile.tier for of_campaign in runs]
     every = [*runs[0], *runs[1]]
-    unlike = [
-        *unlike_machines(before, after, across_machines),
-        *_tiers(*tiers),
-        *_file_systems(*runs),
-        *among(every),
-    ]
+    unlike = [*unlike_machines(before, after, "machines" in across)]
+    unlike += [] if "tiers" in across else changes_of_tier(*tiers)
+    unlike += [*_file_systems(*runs), *among(every)]
     return f"unlike {'; '.join(unlike)}" if unlike else obstacle(every)
 
 
@@ -253,7 +251,8 @@ def unlike_machines(before: Results, after: Results, across: bool = False) -> It
             yield f"{title} {' against '.join(texts)}"
 
 
-def _tiers(one: Tier, two: Tier) -> Iterator[str]:
+def changes_of_tier(one: Tier, two: Tier) -> Iterator[str]:
+    """What differs between two disks as declared."""
     left, right = (asdict(tier, dict_factory=in_layout) for tier in (one, two))
     for key in (key for key in {**left, **right} if key not in _NOT_THE_DISK):
         values = left.get(key), right.get(key)

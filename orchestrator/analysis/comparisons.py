@@ -136,10 +136,8 @@ def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: 
 
 
 def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[VerdictWord, str]:
-    """The word for one comparison, and why.
-
-    `chance`: its p-value after adjusting for the `family` of comparisons it was made in.
-    """
+    """The word for one comparison, and why. `chance`: its p-value after adjusting for the `family`
+    of comparisons it was made in."""
     interval = pair.ratio.interval_pct
     if pair.obstacle:
         return "inconclusive", pair.obstacle
@@ -183,11 +181,9 @@ def _too_few(pair: Pair) -> str:
 
 
 def _more(pair: Pair, margin_pct: float) -> str:
-    """Says how many repetitions would settle it at the noise seen so far, where that is known.
-
-    A change within the margin is settled when its narrower interval fits into the margin; any
-    change is settled when the interval no longer reaches no change.
-    """
+    """Says how many repetitions would settle it at the noise seen so far, where that is known. A
+    change within the margin is settled when its narrower interval fits into the margin; any change
+    is settled when the interval no longer reaches no change."""
     if not pair.in_blocks:
         return "more repetitions are needed, or days that differ less"
     change = abs(math.log(pair.ratio.ratio))

@@ -99,10 +99,8 @@ class Change:
 
 @dataclass(frozen=True)
 class ObjectiveResult:
-    """One clause of the SLO as one tier was measured: geometric mean with its interval.
-
-    `measured`: these in words.
-    """
+    """One clause of the SLO as one tier was measured: geometric mean with its interval. `measured`:
+    these in words."""
 
     objective: str
     word: ObjectiveWord

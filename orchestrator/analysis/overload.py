@@ -195,11 +195,8 @@ def _words(tier: str, runs: Sequence[RunData]) -> str:
 def plan_at_same_rate(campaign: Results) -> Plan | None:
     """What follows once the capacity of each tier is measured: the plan with each workload once
     more, at its share of the slowest tier's capacity; None if none was asked for, or it is there
-    already.
-
-    Capacity is the median throughput of a tier's finished closed-loop runs. A tier without one is
-    left out, which a note says.
-    """
+    already. Capacity is the median throughput of a tier's finished closed-loop runs. A tier without
+    one is left out, which a note says."""
     made = campaign.plan
     share_pct = made.latency_at_pct
     if share_pct is None or any(one.point is not None for one in made.workloads):

@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
+import typer
 from rich.console import Console
 
 from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     from orchestrator.analysis.conclusions import Verdict
     from orchestrator.analysis.results import Results
     from orchestrator.cli.options import Request
-    from orchestrator.model import Plan
+    from orchestrator.databases.yugabytedb.checklist import CheckedFact
+    from orchestrator.model import ClusterSpec, Plan
     from orchestrator.parts import Parts
     from orchestrator.tier import DiskKind
 
@@ -69,13 +72,14 @@ class App:
     """The command line of one call."""
 
     root: Path = field(default_factory=root)
-    cache: Path = field(default_factory=lambda: host.part_of(CACHE))
+    cache: Path = field(default_factory=lambda: host.part_of(CACHE, host.name()))
     results: Path = RESULTS  # where campaigns stay if the command has no --results
     out: Console = field(default_factory=LastingConsole)
     err: Console = field(default_factory=lambda: LastingConsole(stderr=True))
     progress: EndingProgress = field(
         default_factory=lambda: ConsoleProgress(LastingConsole(stderr=True))
     )
+    stdin: TextIO = field(default_factory=lambda: sys.stdin)  # of a person, if it is a terminal
     clock: Clock = field(default_factory=SystemClock)
     shell: Shell = field(default_factory=SystemShell)
     platforms: Callable[[], Platforms] = _all_platforms  # name → what connects
@@ -83,6 +87,9 @@ class App:
     parts: Callable[[Platform | None], Parts] = _all_parts
     lock: Path = field(default_factory=_lock)  # held by the one campaign on this machine
     user: int = field(default_factory=os.geteuid)
+    machine: str = field(default_factory=host.name)
+    # Provider → where its prices are asked for, if elsewhere than at its own address.
+    price_services: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()  # the command as given, without the program's name
     # What is called with the exit code before the program ends.
     at_end: list[Callable[[int], None]] = field(default_factory=list)
@@ -137,13 +144,25 @@ class App:
         """The powers, alone on this machine; everything of ours is removed at the end, which comes
         by `TimeIsUp` after `most_s`."""
         require_writable(self.cache)
-        host.sign(self.cache)
+        host.sign(self.cache, self.machine)
         if self.cache.parent.name == host.PARTS:
             owner, own = host.owner_of(self.cache.parent.parent), self.cache
             self.progress.note(f"the cache belongs to {owner}: this machine has {own} of it")
         world = self.world(name, placing)
         with sweeping(world, self.alone(world.platform), most_s):
             yield world
+
+    def confirm(self, question: str) -> None:
+        """Ends the command unless the person at the terminal agrees."""
+        self.out.print(f"{question} [y/N]: ", end="", markup=False, highlight=False)
+        if self.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise typer.Abort
+
+    def first_run(self, spec: ClusterSpec, world: World) -> Iterator[CheckedFact]:
+        """Goes through YugabyteDB's checklist."""
+        from orchestrator.databases.yugabytedb import checklist
+
+        return checklist.first_run(spec, world)
 
     def plan(self, request: Request) -> Plan:
         """The plan of what was asked for; nothing is started."""

@@ -27,13 +27,13 @@ from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
-from orchestrator.parts import AUTO, Parts
+from orchestrator.parts import AUTO
 from orchestrator.planning import costs, machines, notes, slo
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
-from orchestrator.run import cache_limit, checks, experiment, schedule
+from orchestrator.run import checks, datasets, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
@@ -65,29 +65,27 @@ def _reported(app: App, begun: Callable[[], Path | None], asked: Measuring) -> I
     try:
         yield
     except TimeIsUp as end:
-        if (folder := begun()) is None:
-            raise _ended(asked, "no run was begun") from end
-        ended = _ended(asked, f"the report of what finished is in {folder}")
+        folder = begun()
+        what = "the campaign was ended because renting longer would cost more than"
+        text = f"the report of what finished is in {folder}" if folder else "no run was begun"
+        ended = UnavailableError(f"{what} {asked.max_cost}", advice=text)
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:
-        _report_left_behind(left, begun(), app)
+        if isinstance(left.__context__, TierbenchError):
+            app.progress.warn(left.__context__.what)
+        if folder := begun():
+            store.save_left_behind(folder, left.what, left.look)
+        _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
         raise
 
 
-def _report_left_behind(left: LeftBehindError, folder: Path | None, app: App) -> None:
-    if isinstance(left.__context__, TierbenchError):
-        app.progress.warn(left.__context__.what)
+def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
+    """Writes the report of what finished, with a note of how it ended; none if no run was begun."""
     if folder is not None:
-        store.save_left_behind(folder, left.what, left.look)
-        _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
-
-
-def _conclude_with(note: Note, folder: Path, app: App) -> None:
-    """Writes the report of what finished, with a note of how it ended."""
-    plan = store.load(folder).plan
-    store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
-    conclude(folder, None, app.cache)
+        plan = store.load(folder).plan
+        store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
+        conclude(folder, None, app.cache)
 
 
 def begun_since_now(results: Path) -> Callable[[], Path | None]:
@@ -118,32 +116,37 @@ def ending_with(app: App, command: str, begun: Callable[[], Path | None]) -> Cal
     return run
 
 
-def _ended(asked: Measuring, advice: str) -> UnavailableError:
-    what = f"the campaign was ended because renting longer would cost more than {asked.max_cost}"
-    return UnavailableError(what, advice=advice)
-
-
 def _at_work(app: App, plan: Plan, request: Request) -> Path:
     most_s = costs.affordable_s(plan, request.max_cost)
     with app.at_work(plan.platform, plan.placing, most_s) as world:
-        facts = _facts(app, world)
-        parts = app.parts(world.platform)
-        plan = _that_starts(app, plan, request, parts, world)
+        plan = _that_starts(app, plan, request, world)
         costs.check(plan, request.max_cost)  # of another database
         plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
-        with _cache_held(request, plan, parts, world):
-            return experiment.execute(plan, parts, world, request.results, facts, _following(app))
+        return _execute(app, plan, request, world, request.results)
 
 
-@contextmanager
-def _cache_held(asked: Measuring, plan: Plan, parts: Parts, world: World) -> Iterator[None]:
-    """The cache is as small as was asked before the block, which then has room, and after it."""
-    most_bytes = parse_bytes(asked.cache_max) if asked.cache_max is not None else None
-    if most_bytes is not None:
-        cache_limit.hold_to(most_bytes, plan, parts, world)
-    yield
-    if most_bytes is not None:
-        cache_limit.hold_to(most_bytes, plan, parts, world)
+def _execute(
+    app: App,
+    plan: Plan,
+    asked: Measuring,
+    world: World,
+    results: Path,
+    begun: Resumption | None = None,
+) -> Path:
+    """Makes the runs; the cache is as small as was asked before them, and after them."""
+    host = {**asdict(world.machine.facts()), "python": python_version()}
+    facts = fingerprint(app, host, world.platform.facts(), world)
+    parts = app.parts(world.platform)
+    following = schedule.first_of(schedule.retried, schedule.decided(app.progress), _at_rate)
+
+    def limit_cache() -> None:
+        if asked.cache_max is not None:
+            datasets.hold_to(parse_bytes(asked.cache_max), plan, parts, world)
+
+    limit_cache()
+    folder = experiment.execute(plan, parts, world, results, facts, following, begun)
+    limit_cache()
+    return folder
 
 
 def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
@@ -169,19 +172,7 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
         _reported(app, lambda: begun.folder, asked),
         app.at_work(plan.platform or None, plan.placing, most_s) as world,
     ):
-        facts = _facts(app, world)
-        parts, results = app.parts(world.platform), begun.folder.parent
-        with _cache_held(asked, plan, parts, world):
-            return experiment.execute(plan, parts, world, results, facts, _following(app), begun)
-
-
-def _facts(app: App, world: World) -> dict[str, Any]:
-    host = {**asdict(world.machine.facts()), "python": python_version()}
-    return fingerprint(app, host, world.platform.facts(), world)
-
-
-def _following(app: App) -> schedule.Following:
-    return schedule.first_of(schedule.retried, schedule.decided(app.progress), _at_rate)
+        return _execute(app, plan, asked, world, begun.folder.parent, begun)
 
 
 def _at_rate(folder: Path) -> Plan | None:
@@ -193,7 +184,8 @@ def require_room(*folders: Path) -> None:
     """UnavailableError if one of them, or the folder of temporary files, is nearly full: results
     that cannot be written end a campaign, after hours."""
     for folder in (*folders, Path(gettempdir())):
-        there = next(one for one in (folder.resolve(), *folder.resolve().parents) if one.exists())
+        whole = folder.resolve()
+        there = next(parent for parent in (whole, *whole.parents) if parent.exists())
         if (free_bytes := LocalMachine().free_bytes(str(there))) < ROOM_BYTES:
             raise UnavailableError(
                 f"{folder} has {format_bytes(free_bytes)} free; a campaign needs "
@@ -206,7 +198,7 @@ def _told_at_start(plan: Plan, world: World) -> Iterator[Note]:
     """A note for each disk that is up beside the campaign and for memory that is short, which is
     also said."""
     use = "while something uses it, it takes CPU and disk from here"
-    loads = (f"other load: {one}; {use}" for one in standing.reminders(world.platform))
+    loads = (f"other load: {disk}; {use}" for disk in standing.reminders(world.platform))
     for text in (*loads, *checks.short_memory(plan, world)):
         world.progress.warn(text)
         yield Note("other", text)
@@ -230,12 +222,14 @@ def command_given(app: App) -> dict[str, str]:
     return {"command": shlex.join(("tierbench", *app.words)), "directory": str(Path.cwd())}
 
 
-def _that_starts(app: App, plan: Plan, request: Request, parts: Parts, world: World) -> Plan:
+def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
     """Returns the plan, or the same with PostgreSQL if the database that `auto` took does not come
     up here: the plan that is written is the one that runs."""
     if not any(note.kind == "preferred database" for note in plan.notes):
         return plan  # `auto` was not asked, or took PostgreSQL
-    preferred = [one.cluster for one in plan.profiles if one.cluster.database == PREFERRED]
+    clusters = [profile.cluster for profile in plan.profiles]
+    preferred = [cluster for cluster in clusters if cluster.database == PREFERRED]
+    parts = app.parts(world.platform)
     try:
         checks.check(plan, parts, world)
         checks.prove_start(preferred, parts, world)
@@ -262,7 +256,7 @@ def conclude(
 
 
 def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
-    """The same without writing anything."""
+    """Results and verdict, of which nothing is written."""
     campaign = store.load(folder)
     workloads = slo.applied(campaign.plan.workloads, objectives, plans.SLO)
     campaign = replace(campaign, plan=replace(campaign.plan, workloads=workloads))
@@ -302,7 +296,7 @@ def first_run(
         spec, platform, placing = _of_profile(profile, version), profile.platform, profile.placing
     with app.at_work(platform, placing) as world:
         image.obtain(spec, world.platform)
-        findings = checklist.first_run(spec, world)
+        findings = app.first_run(spec, world)
         yield from checklist.kept(findings, spec, world.platform, world, results)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 
 from rich.console import Console
-from typer import confirm
 
 from orchestrator.cli.app import App
 from orchestrator.cli.options import OnlyShowOption, PlacingOption, PlatformOption, YesOption, takes
@@ -27,7 +25,7 @@ def clean(
     from orchestrator.cli import plans
     from orchestrator.tiers.common.emulated import standing
 
-    if not (yes or dry_run or sys.stdin.isatty()):
+    if not (yes or dry_run or app.stdin.isatty()):
         raise UsageError(
             "`clean` removes kept data sets and what campaigns left, and nobody can be asked",
             advice="see them with --dry-run, then say --yes",
@@ -39,7 +37,7 @@ def clean(
             is_there, failed = _each(world, app.out, only_list=True)
         if is_there and not dry_run:
             if not yes:
-                confirm("These will be removed. Go on?", abort=True)
+                app.confirm("These will be removed. Go on?")
             _, failed = _each(world, app.out, only_list=False)
     for line in standing.reminders(world.platform):
         app.out.print(line, highlight=False)

@@ -20,17 +20,6 @@ class LazyCommand:
     place: str  # `module.name` in this folder: of the command's function, or of the group's app
     help: str  # as the command's own
 
-    def load(self, name: str) -> Any:
-        """Imports the module and returns the command."""
-        module, _, attribute = self.place.partition(".")
-        command = getattr(import_module(f"orchestrator.cli.{module}"), attribute)
-        parent = typer.Typer()
-        if isinstance(command, typer.Typer):
-            parent.add_typer(command, name=name)
-        else:
-            parent.command(name=name)(command)
-        return typer.main.get_group(parent).commands[name]
-
 
 COMMANDS = {  # beside those below: each of a module that is imported when it is named
     "check": LazyCommand(
@@ -97,9 +86,17 @@ class LazyGroup(TyperGroup):
             self.commands[name] = TyperCommand(name, help=row.help)
 
     def loaded(self, name: str) -> Any:
-        """The command of this name. KeyError if there is none."""
-        row = COMMANDS.get(name)
-        return row.load(name) if row else self.commands[name]
+        """The command of this name, whose module is imported now. KeyError if there is none."""
+        if (row := COMMANDS.get(name)) is None:
+            return self.commands[name]
+        module, _, attribute = row.place.partition(".")
+        command = getattr(import_module(f"orchestrator.cli.{module}"), attribute)
+        parent = typer.Typer()
+        if isinstance(command, typer.Typer):
+            parent.add_typer(command, name=name)
+        else:
+            parent.command(name=name)(command)
+        return typer.main.get_group(parent).commands[name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -73,7 +72,7 @@ def up(
     with app.alone(world.platform):  # it would disturb a campaign
         node_places.require_here("`disk up` mounts a disk", world)
         emulated.EmulatedTier().check(limits, world)
-        host.sign(app.cache)
+        host.sign(app.cache, app.machine)
         wanted = standing.prepared(
             name or at.name, at, limits.title, size_bytes, default_bytes, data, world
         )
@@ -116,7 +115,7 @@ def down(
             app.out.print(line, highlight=False, soft_wrap=True)
         return
     if not keep_data and not yes:
-        _confirm([standing_disks.with_size(one.disk) for one in disks if one.disk.own_image])
+        _confirm(app, [standing_disks.with_size(up.disk) for up in disks if up.disk.own_image])
     stayed: list[TierbenchError] = []
     for known in disks:
         try:
@@ -192,24 +191,23 @@ def change(
 
     changes = limits_in(limits)
     world = app.world()
-    found = standing.named(name, world)
-    if not found.runs:
+    known = standing.named(name, world)
+    if not known.runs:
         raise UsageError(f"the disk {name} is not running: see `tierbench disk list`")
-    print_limits(changes, emulated.change(found.disk.container, changes, world), app)
+    print_limits(changes, emulated.change(known.disk.container, changes, world), app)
 
 
 def limits_in(words: Sequence[str]) -> dict[str, float]:
     """`name=number` words → limits. UsageError for a word that is not one."""
-    return dict(_limit(text) for text in words)
-
-
-def _limit(text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    try:
-        return name, float(value)
-    except ValueError as error:
-        what = f"{text!r} is not name=number" if equals else f"{text!r} has no value"
-        raise UsageError(what, advice="for example `iops=4000 bytes_per_s=1e8`") from error
+    limits: dict[str, float] = {}
+    for text in words:
+        name, equals, value = text.partition("=")
+        try:
+            limits[name] = float(value)
+        except ValueError as error:
+            what = f"{text!r} is not name=number" if equals else f"{text!r} has no value"
+            raise UsageError(what, advice="for example `iops=4000 bytes_per_s=1e8`") from error
+    return limits
 
 
 def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], app: App) -> None:
@@ -233,16 +231,17 @@ def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
     return size_bytes
 
 
-def _confirm(lost: list[str]) -> None:
+def _confirm(app: App, lost: list[str]) -> None:
     """Asks before the data of these disks are removed. UsageError if nobody can be asked."""
-    if lost and not sys.stdin.isatty():
+    if lost and not app.stdin.isatty():
         raise UsageError(
             f"the data of {', '.join(lost)} would be removed, and nobody can be asked here",
             advice="say --yes, or --keep-data",
         )
     if lost:
-        text = f"The data of {', '.join(lost)} will be removed (--keep-data keeps them). Go on?"
-        typer.confirm(text, abort=True)
+        app.confirm(
+            f"The data of {', '.join(lost)} will be removed (--keep-data keeps them). Go on?"
+        )
 
 
 def _require_root(verb: str, app: App) -> None:

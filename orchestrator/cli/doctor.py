@@ -57,8 +57,17 @@ def show_first_run(
 
 def examine_platform(platform: Platform, root: Path) -> tuple[Finding, ...]:
     """Looks at a platform elsewhere, and for our images there; starts and changes nothing."""
-    found = platform.examine() if isinstance(platform, _Examines) else ()
-    return (*found, *_images(platform, root))
+    findings = list(platform.examine()) if isinstance(platform, _Examines) else []
+    brought = isinstance(platform, DockerMachines)
+    for name in own_images.OURS:
+        tag = own_images.tag(root, name)
+        exists = platform.images.present(tag) or (None if brought else False)
+        more = "a campaign brings it"
+        if not brought:
+            more = f"elsewhere: {platform.images.ways_to_get(tag)}"
+        text = "there" if exists else f"`tierbench setup` builds it; {more}"
+        findings.append(Finding(f"image {tag}", exists, text))
+    return tuple(findings)
 
 
 def examine(
@@ -71,55 +80,33 @@ def examine(
     platform = profile.platform if profile else platform
     if platform not in (None, PLATFORM) or (placing and placing.machines):
         return examine_platform(app.connect(platform, placing), app.root)
-    engine = _engine(app)
-    if not isinstance(engine, Finding) and not isinstance(engine.machines()[0], LocalMachine):
-        return examine_platform(engine, app.root)
+    try:
+        engine = app.connect()
+    except UnavailableError as error:
+        docker = [Finding("Docker engine", False, f"{error.what}; {error.advice}")]
+    else:
+        docker = list(examine_platform(engine, app.root))
+        if not isinstance(engine.machines()[0], LocalMachine):
+            return tuple(docker)
+        home = os.environ.get(distribution.HOME_VARIABLE)
+        benchbase = distribution.whereabouts(Path(home) if home else None, engine)
+        docker.append(Finding("BenchBase", True, benchbase))
     machine = LocalMachine()
     facts, free = machine.facts(), machine.free_bytes(str(app.cache))
+    pressure = "sampled"
+    if not machine.exists("/proc/pressure/io"):
+        pressure = "not in this kernel (psi=1 turns it on): runs do without"
     return (
         Finding("processors", True, f"{facts.cpus} (all nodes and the client share them)"),
         Finding("memory", True, format_bytes(facts.memory_bytes)),
         Finding("free space for disks", True, f"{format_bytes(free)} at {app.cache}"),
         _device("/dev/fuse", machine, "emulated disks need FUSE: `modprobe fuse`"),
         _device("/dev/loop-control", machine, "emulated disks need loop devices: `modprobe loop`"),
-        _pressure(machine),
-        *([engine] if isinstance(engine, Finding) else _docker(engine, app.root)),
+        Finding("pressure stall information", True, pressure),
+        *docker,
     )
 
 
 def _device(path: str, machine: Machine, remedy: str) -> Finding:
     exists = machine.exists(path)
     return Finding(path, exists, "there" if exists else remedy)
-
-
-def _pressure(machine: Machine) -> Finding:
-    exists = machine.exists("/proc/pressure/io")
-    text = "sampled" if exists else "not in this kernel (psi=1 turns it on): runs do without"
-    return Finding("pressure stall information", True, text)
-
-
-def _engine(app: App) -> Platform | Finding:
-    """The engine of the environment, or that none answers."""
-    try:
-        return app.connect()
-    except UnavailableError as error:
-        return Finding("Docker engine", False, f"{error.what}; {error.advice}")
-
-
-def _docker(engine: Platform, root: Path) -> tuple[Finding, ...]:
-    home = os.environ.get(distribution.HOME_VARIABLE)
-    benchbase = distribution.whereabouts(Path(home) if home else None, engine)
-    return (*examine_platform(engine, root), Finding("BenchBase", True, benchbase))
-
-
-def _images(platform: Platform, root: Path) -> list[Finding]:
-    found, brought = [], isinstance(platform, DockerMachines)
-    for name in own_images.OURS:
-        tag = own_images.tag(root, name)
-        exists = platform.images.present(tag) or (None if brought else False)
-        more = (
-            "a campaign brings it" if brought else f"elsewhere: {platform.images.ways_to_get(tag)}"
-        )
-        text = "there" if exists else f"`tierbench setup` builds it; {more}"
-        found.append(Finding(f"image {tag}", exists, text))
-    return found

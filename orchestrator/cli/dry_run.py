@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from orchestrator import units
 from orchestrator.cli.app import App
@@ -31,140 +32,126 @@ NEVER_CHECKED = (
 def show(app: App, plan: Plan, as_json: bool, max_cost: str | None = None) -> int:
     """Prints what lies ahead, also if it costs more than it may; returns the exit code that
     starting would end with, as far as that can be told: 0, 64 or 69."""
-    found = look_ahead(plan, *app.unasked())
+    ahead = look_ahead(plan, *app.unasked())
     try:
         costs.check(plan, max_cost)
     except UsageError as error:
-        found = replace(found, problems=(*found.problems, error))
+        ahead = replace(ahead, problems=(*ahead.problems, error))
     if as_json:
         planned = asdict(plan, dict_factory=in_layout)
-        content = {"plan": planned, **vars(found), "never_checked": NEVER_CHECKED}
-        content["campaign_cost"] = costs.total(found.rented)  # currency → amount
+        content = {"plan": planned, **vars(ahead), "never_checked": NEVER_CHECKED}
+        content["campaign_cost"] = costs.total(ahead.rented)  # currency → amount
         plain = json.loads(json.dumps(content, default=_plain))
         app.out.print_json(json.dumps(hidden_in(plain)))
     else:
-        for part in _parts(plan, found):
+        for part in _parts(plan, ahead):
             app.out.print(part, highlight=False, soft_wrap=isinstance(part, str))
-    if any(isinstance(problem, UsageError) for problem in found.problems):
+    if any(isinstance(problem, UsageError) for problem in ahead.problems):
         return EXIT_USAGE
-    return EXIT_UNAVAILABLE if found.problems else EXIT_DONE
+    return EXIT_UNAVAILABLE if ahead.problems else EXIT_DONE
 
 
 def _plain(value: Any) -> Any:
     """Of an error what it says, of a record its fields."""
     if not isinstance(value, TierbenchError):
         return vars(value)
-    mistakes = [vars(one) for one in getattr(value, "mistakes", ())]
+    mistakes = [vars(mistake) for mistake in getattr(value, "mistakes", ())]
     said = {"what": value.what, "mistakes": mistakes, "advice": value.advice}
     return {**said, "exit_code": value.exit_code}
 
 
-def _parts(plan: Plan, found: Forecast) -> Iterator[RenderableType]:
+def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
     runs = units.counted(len(plan.runs), "run")
     yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
-    yield from _order(plan)
-    yield _times(plan, found)
-    yield _steps(found)
-    for what, seconds in found.later:
+    for repetition, of_round in groupby(plan.runs, key=lambda run: run.repetition):
+        loads = groupby(of_round, key=lambda run: run.workload)
+        said = "; ".join(f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads)
+        yield escape(f"  round {repetition}: {said}")
+    columns: tuple[str, ...]
+    columns = "Workload", "Data set", "Threads", "Warm-up", "Measured", "A run", "Runs", "All"
+    yield _table("Time", columns, _times(plan, ahead))
+    steps = (
+        (step.what, *_seconds(step.total.least_s, step.total.most_s), step.source)
+        for step in ahead.steps
+        if step.total.most_s
+    )
+    yield _table("All that takes time", ("What", "At least", "At most", "By"), steps)
+    for what, seconds in ahead.later:
         yield escape(f"  {what}: {units.format_seconds(seconds)}")
-    yield from _loading(found)
-    if found.needs:
-        yield _space(found)
-    yield _costs(plan, found)
-    if found.rented:
-        yield _rented(found)
-    yield from _checks(found)
+    yield from _loading(ahead)
+    if ahead.needs:
+        columns = "Tier", "What", "Where", "Needed", "There"
+        yield _table("Space, at most", columns, _space(ahead))
+    columns = "Tier", "Disk", "Database", "Disks", "A month at list price"
+    caption = f"what buying the disks would cost{'' if ahead.rented else '; nothing is rented'}"
+    yield _table("Tiers", columns, _costs(plan, ahead), caption)
+    if ahead.rented:
+        sums = costs.total_in_words(ahead.rented) or "not known"
+        caption = f"in all {sums}; {MAX_COST} refuses what is more"
+        columns = "Rented", "For at most", "At list price"
+        yield _table("The campaign itself", columns, _rented(ahead), caption)
+    yield from _checks(ahead)
     yield "Nothing was started."
 
 
-def _order(plan: Plan) -> Iterator[str]:
-    """A line for each round: its workloads, each with the tiers in their order."""
-    for repetition, runs in groupby(plan.runs, key=lambda run: run.repetition):
-        loads = groupby(runs, key=lambda run: run.workload)
-        said = "; ".join(f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads)
-        yield escape(f"  round {repetition}: {said}")
+def spoken(plan: Plan) -> str:
+    """How long the plan takes."""
+    least, most = _seconds(plan.estimate_s, costs.most_s(plan))
+    return f"at least {least}, at most {most}"
 
 
-def _times(plan: Plan, found: Forecast) -> Table:
-    columns = ("Workload", "Data set", "Threads", "Warm-up", "Measured", "A run", "Runs", "All")
-    table = _table("Time", *columns)
-    for cell in found.cells:
+def _seconds(*seconds: float) -> Iterator[str]:
+    return map(units.format_seconds, seconds)
+
+
+def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
+    for cell in ahead.cells:
         load = plan.workload(cell.workload)
-        seconds = (load.warmup_s, load.measure_s, cell.run_s, cell.total_s)
-        *times, total = map(units.format_seconds, seconds)
-        what = escape(cell.workload), escape(units.named(load.dataset.parameters))
-        table.add_row(*what, str(load.threads), *times, str(cell.runs), total)
-    return table
+        *times, total = _seconds(load.warmup_s, load.measure_s, cell.run_s, cell.total_s)
+        what = cell.workload, units.named(load.dataset.parameters), str(load.threads)
+        yield *what, *times, str(cell.runs), total
 
 
-def _steps(found: Forecast) -> Table:
-    table = _table("All that takes time", "What", "At least", "At most", "By")
-    for step in found.steps:
-        if step.total.most_s:
-            times = map(units.format_seconds, (step.total.least_s, step.total.most_s))
-            table.add_row(escape(step.what), *times, escape(step.source))
-    return table
-
-
-def _loading(found: Forecast) -> Iterator[str]:
-    apart = {repr(load.dataset) for load in found.loads}
-    for load in found.loads:
+def _loading(ahead: Forecast) -> Iterator[str]:
+    apart = {repr(load.dataset) for load in ahead.loads}
+    for load in ahead.loads:
         times = durations.spoken(load)
-        on = f" for {load.profile}" if len(found.loads) > len(apart) else ""
+        on = f" for {load.profile}" if len(ahead.loads) > len(apart) else ""
         kept = " (it is kept from before)" if load.kept else ""
         size = units.named(load.dataset.parameters)
         yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{on}{kept}")
 
 
-def spoken(plan: Plan) -> str:
-    """How long the plan takes."""
-    least, most = (units.format_seconds(one) for one in (plan.estimate_s, costs.most_s(plan)))
-    return f"at least {least}, at most {most}"
+def _space(ahead: Forecast) -> Iterator[Sequence[RenderableType]]:
+    for need in ahead.needs:
+        needed, free = map(units.format_bytes, (need.needed_bytes, need.free_bytes))
+        there = Text(free, style="" if need.is_met else "red")
+        yield need.profile, need.what, need.place or "memory", needed, there
 
 
-def _space(found: Forecast) -> Table:
-    table = _table("Space, at most", "Tier", "What", "Where", "Needed", "There")
-    for need in found.needs:
-        needed, there = map(units.format_bytes, (need.needed_bytes, need.free_bytes))
-        there = there if need.is_met else f"[red]{there}[/red]"
-        where = escape(need.place or "memory")
-        table.add_row(escape(need.profile), need.what, where, needed, there)
-    return table
-
-
-def _costs(plan: Plan, found: Forecast) -> Table:
-    table = _table("Tiers", "Tier", "Disk", "Database", "Disks", "A month at list price")
-    for cost in found.costs:
-        profile, price = plan.profile(cost.profile), cost.price
-        text = "not known"
+def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
+    for cost in ahead.costs:
+        profile, price, text = plan.profile(cost.profile), cost.price, "not known"
         if price is not None and cost.monthly is not None:
             text = f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
-        tier, database = escape(profile.tier.title), profile.cluster.database
-        table.add_row(escape(cost.profile), tier, database, str(cost.disks), escape(text))
-    rented = "" if found.rented else "; nothing is rented"
-    table.caption = f"what buying the disks would cost{rented}"
-    return table
+        tier, database = profile.tier.title, profile.cluster.database
+        yield cost.profile, tier, database, str(cost.disks), text
 
 
-def _rented(found: Forecast) -> Table:
-    table = _table("The campaign itself", "Rented", "For at most", "At list price")
-    for one in found.rented:
-        amount = f"{one.amount:,.2f} {one.price.currency}" if one.price else "not known"
-        hours = units.format_seconds(3600 * one.hours)
-        table.add_row(escape(one.title), hours, amount)
-    sums = [f"{amount:,.2f} {currency}" for currency, amount in costs.total(found.rented).items()]
-    table.caption = f"in all {units.listed(sums) or 'not known'}; {MAX_COST} refuses what is more"
-    return table
+def _rented(ahead: Forecast) -> Iterator[Sequence[str]]:
+    for item in ahead.rented:
+        amount = f"{item.amount:,.2f} {item.price.currency}" if item.price else "not known"
+        yield item.title, units.format_seconds(3600 * item.hours), amount
 
 
-def _checks(found: Forecast) -> Iterator[str]:
-    yield f"{len(found.passed)} checks passed."
-    for line in (*found.unchecked, *NEVER_CHECKED):
+def _checks(ahead: Forecast) -> Iterator[str]:
+    yield f"{len(ahead.passed)} checks passed."
+    for line in (*ahead.unchecked, *NEVER_CHECKED):
         yield f"[yellow]not checked[/yellow] {escape(line)}"
-    for problem in found.problems:
+    for problem in ahead.problems:
         yield f"[red]problem[/red] {escape(problem.what)}"
-        for one in getattr(problem, "mistakes", ()):
-            yield escape(f"    {one.where}: {one.what}")
+        for mistake in getattr(problem, "mistakes", ()):
+            yield escape(f"    {mistake.where}: {mistake.what}")
         if problem.advice:
             yield escape(f"    → {problem.advice}")
 
@@ -172,11 +159,16 @@ def _checks(found: Forecast) -> Iterator[str]:
 _NUMERIC = "Threads", "Warm-up", "Measured", "A run", "Runs", "All", "Disks", "At least", "At most"
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(
-        title=title, title_justify="left", caption_justify="left", box=None, pad_edge=True
-    )
+def _table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[RenderableType]],
+    caption: str | None = None,
+) -> Table:
+    table = Table(title=title, caption=caption, box=None, pad_edge=True)
+    table.title_justify = table.caption_justify = "left"
     for column in columns:
-        numeric = column in _NUMERIC
-        table.add_column(column, justify="right" if numeric else "left")
+        table.add_column(column, justify="right" if column in _NUMERIC else "left")
+    for row in rows:
+        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
     return table

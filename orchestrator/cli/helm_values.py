@@ -37,13 +37,13 @@ def values(
     from orchestrator.databases.yugabytedb import helm_values
     from orchestrator.keys.strict_yaml import written
 
-    found, wanted = _read(app, profile, scale, storage_class)
-    cluster = plans.on_database(found.cluster, PREFERRED)
+    read, wanted = _read(app, profile, scale, storage_class)
+    cluster = plans.on_database(read.cluster, PREFERRED)
     if nodes:
         factor = min(cluster.replication_factor, nodes)
         cluster = replace(cluster, nodes=nodes, replication_factor=factor)
-    content = helm_values.values(cluster, wanted, found.placing)
-    says = [f"{found.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
+    content = helm_values.values(cluster, wanted, read.placing)
+    says = [f"{read.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
     _print(app.out, "".join(f"# {line}\n" for line in says) + written(content))
 
 
@@ -52,10 +52,10 @@ def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "lapt
     """Prints the StorageClass whose volumes are a profile's disks."""
     from orchestrator.tier_catalog import storage_classes
 
-    found, wanted = _read(app, profile, scale, None)
+    read, wanted = _read(app, profile, scale, None)
     if not wanted.provisioner:
         raise UsageError(
-            f"{found.name} names the StorageClass {wanted.name!r}, which exists already",
+            f"{read.name} names the StorageClass {wanted.name!r}, which exists already",
             advice="name a row of the catalog as `type` and no `storage_class`",
         )
     size = (wanted.size_bytes or 0) // 2**30
@@ -72,15 +72,14 @@ def _read(
     unused = dict.fromkeys(tier_keys.unused_by("storage-class"))
     changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
     changes |= {"storage_class": storage_class} if storage_class else {}
-    (found,), _ = project_files.read(
-        app.root, [name], [], scale, app.disk_kinds(), tier_changes=changes
-    )
-    if found.cluster.database == plan.EXISTING or found.tier.disk.storage_class is None:
+    kinds = app.disk_kinds()
+    (read,), _ = project_files.read(app.root, [name], [], scale, kinds, tier_changes=changes)
+    if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
         raise UsageError(
             f"{name} is a cluster that others run: there is nothing to make",
             advice="name a profile whose nodes tierbench starts",
         )
-    return found, found.tier.disk.storage_class
+    return read, read.tier.disk.storage_class
 
 
 def _print(out: Console, text: str) -> None:

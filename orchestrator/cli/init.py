@@ -39,14 +39,21 @@ def init(
     workload: Annotated[str | None, Option(help="Name of a new workload.")] = None,
 ) -> None:
     """Writes a first profile, or workload, with comments that explain its keys."""
-    texts: dict[Path, str] = {}
-    own, compared = app.own or app.root, True
+    own, compared, texts = app.own or app.root, True, dict[Path, str]()
+    for given in (name, workload):
+        if given is not None and not _NAME.fullmatch(given):
+            raise UsageError(
+                f"{given!r} cannot be the name of a file here",
+                advice="take letters, digits, `-`, `_` and `.`, such as my-disk",
+            )
     if name is not None:
-        text, compared = _profile(name, tier, changes or (), path, _hosts(existing), app)
+        hosts = existing or ""
+        if "=" not in hosts and "://" not in hosts:  # libpq's own ways keep their commas
+            hosts = hosts.replace(",", " ")
+        text, compared = _profile(name, tier, changes or (), path, hosts, app)
         texts[own / "profiles" / f"{name}.yaml"] = text
     if workload is not None:
-        _check_name(workload)
-        text = _workload_text(workload)
+        text = _HEAD.format(kind="workload") + _WORKLOAD.format(name=workload)
         texts[own / "workloads" / f"{workload}.yaml"] = text
     if name is None and (tier, path, existing) != (None, None, None):
         raise UsageError("--tier, --path and --existing are of a profile: give its name")
@@ -62,36 +69,39 @@ def init(
     app.out.print(f"next: tierbench {named} --dry-run", highlight=False, soft_wrap=True)
 
 
-def _hosts(given: str | None) -> str:
-    """As a profile has them: separated by spaces, unless libpq's own way of naming them is used."""
-    text = given or ""
-    return text if "=" in text or "://" in text else text.replace(",", " ")
-
-
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a file here",
-            advice="take letters, digits, `-`, `_` and `.`, such as my-disk",
-        )
-
-
 def _profile(
     name: str, row: str | None, changes: Sequence[str], path: str | None, hosts: str, app: App
 ) -> tuple[str, bool]:
-    """The text, which was read as profiles are, and whether its disk is emulated, as those of the
-    shipped profiles are. UsageError with every mistake."""
+    """The text of one on a `row` of the catalog, on the real disk at `path`, or of the cluster at
+    `hosts` (a row and one of these: the disk that is there), with `changes` of its tier; and if its
+    disk is emulated, as those shipped are. UsageError with every mistake."""
+    from orchestrator.keys.tier_keys import NUMBER
     from orchestrator.planning import profiles, project_files
     from orchestrator.tier import Emulated
 
-    _check_name(name)
     if (path is not None and hosts) or not (row or path or hosts):
         raise UsageError(
             "say which disk: --tier ROW, --path PATH or --existing HOST,…",
             advice="--tier may stand beside one of the others; `tierbench tiers list` shows rows",
         )
     given = dict(map(project_files.key_and_value, changes))
-    text = _profile_text(name, row, given, path, hosts)
+    text = _HEAD.format(kind="profile") + _QUESTION.format(subject=row or path or "its own disk")
+    if row is None:
+        text += f"# The tier's name in tables.\ntitle: {name}\n"
+    text += "tier:\n" if row is None else f"tier:\n{_ROW.format(row=row)}"
+    text += "".join(f"  {key}: {value}\n" for key, value in given.items())
+    if path is not None:
+        text += _MOUNTED.format(place=f"{_EACH if NUMBER in path else _SHARED}{path}")
+        text += "" if row or "iops" in given else _LIMITS
+    if hosts:
+        servers = addresses.read(hosts).servers
+        text += _EXISTING.format(
+            copies=max(1, min(3, len(servers))),
+            hosts=hosts,
+            exporters=" ".join(f"http://{server.host}:9100" for server in servers),
+        )
+    else:
+        text += ("" if path else _EMULATED) + _OWN_CLUSTER
     clusters, catalog = project_files.clusters(app.root), project_files.catalog(app.root)
     kinds = app.disk_kinds()
     read = profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
@@ -108,8 +118,8 @@ def _write(texts: Mapping[Path, str], root: Path) -> None:
     for file, text in texts.items():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("x") as made:
-                made.write(text)
+            with file.open("x") as stream:
+                stream.write(text)
         except OSError as error:
             raise UnavailableError(f"{file} cannot be written: {error.strerror}") from error
 
@@ -160,11 +170,9 @@ _OWN_CLUSTER = f"""\
 # Nodes, their sizes at each scale, and database: profiles/clusters/{CLUSTER}.yaml.
 cluster: {CLUSTER}
 """
-_THEIRS = """\
+_EXISTING = """\
   # The disks of a cluster that others run: neither made, limited nor measured here.
   enforcement: existing
-"""
-_THEIR_CLUSTER = """\
 cluster:
   database: existing
   replication_factor: {copies}
@@ -209,38 +217,3 @@ scales:
     warmup: 15s
     measure: 60s
 """
-
-
-def _profile_text(
-    name: str, row: str | None, changes: Mapping[str, str], path: str | None, hosts: str
-) -> str:
-    """A profile on a `row` of the catalog, on the real disk at `path`, or of the cluster at
-    `hosts`; a row and one of these: the disk that is there. `changes`: further keys of the tier."""
-    from orchestrator.keys.tier_keys import NUMBER
-
-    subject = row or path or "its own disk"
-    text = _HEAD.format(kind="profile") + _QUESTION.format(subject=subject)
-    if row is None:
-        text += f"# The tier's name in tables.\ntitle: {name}\n"
-    text += "tier:\n"
-    if row is not None:
-        text += _ROW.format(row=row)
-    text += "".join(f"  {key}: {value}\n" for key, value in changes.items())
-    if path is not None:
-        place = f"{_EACH if NUMBER in path else _SHARED}{path}"
-        text += _MOUNTED.format(place=place)
-        text += "" if row or "iops" in changes else _LIMITS
-    if hosts:
-        servers = addresses.read(hosts).servers
-        theirs = _THEIR_CLUSTER.format(
-            copies=max(1, min(3, len(servers))),
-            hosts=hosts,
-            exporters=" ".join(f"http://{server.host}:9100" for server in servers),
-        )
-        return f"{text}{_THEIRS}{theirs}"
-    return text + ("" if path else _EMULATED) + _OWN_CLUSTER
-
-
-def _workload_text(name: str) -> str:
-    """Reads by key on sysbench's tables, to be changed."""
-    return _HEAD.format(kind="workload") + _WORKLOAD.format(name=name)

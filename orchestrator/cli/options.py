@@ -250,17 +250,18 @@ def takes(
 
         def called(context: typer.Context, **values: Any) -> None:
             if kind:
-                values["options"] = kind(**{one.name: values.pop(one.name) for one in options})
+                values["options"] = kind(
+                    **{option.name: values.pop(option.name) for option in options}
+                )
             command(context.obj, **values)
 
-        context = inspect.Parameter(
-            "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
-        )
-        given = [one.replace(kind=one.KEYWORD_ONLY) for one in others if one.name != "options"]
+        own_kind = inspect.Parameter.KEYWORD_ONLY
+        context = inspect.Parameter("context", own_kind, annotation=typer.Context)
+        given = [other.replace(kind=own_kind) for other in others if other.name != "options"]
         parameters = [context, *given, *options]
         called.__name__, called.__doc__ = command.__name__, command.__doc__
         called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {one.name: one.annotation for one in parameters}
+        called.__annotations__ = {p.name: p.annotation for p in parameters}
         return called
 
     return decorate

@@ -66,10 +66,10 @@ def history(
     filters = Filters(profile, workload, database, _since(since, app.clock.now()))
     entries = _entries(app, results, filters)
     if show_trend:
-        found = _trend(results, entries, str(profile), str(workload), across_machines)
-        _print(app.out, asdict(found) if as_json else campaign_tables.trend(found))
-        if fail_if_worse and (found.worse or found.open):
-            raise typer.Exit(EXIT_WORSE if found.worse else EXIT_INCONCLUSIVE)
+        rates = _trend(results, entries, str(profile), str(workload), across_machines)
+        _print(app.out, asdict(rates) if as_json else campaign_tables.trend(rates))
+        if fail_if_worse and (rates.worse or rates.open):
+            raise typer.Exit(EXIT_WORSE if rates.worse else EXIT_INCONCLUSIVE)
         return
     listed = [asdict(e) for e in entries] if as_json else campaign_tables.campaign_list(entries)
     _print(app.out, listed)
@@ -97,13 +97,11 @@ def _trend(
 
     sound = [entry for entry in entries if not entry.fault]
     campaigns = [store.load(results / entry.folder, tables=False) for entry in sound]
-    found = trend(campaigns, profile, workload, across)
-    if found is None:
-        raise UsageError(
-            f"no campaign has finished runs of {profile} × {workload} with a rate",
-            advice="`tierbench history` lists what was measured",
-        )
-    return found
+    allowed = {"machines"} if across else ()
+    if (rates := trend(campaigns, profile, workload, allowed)) is None:
+        what = f"no campaign has finished runs of {profile} × {workload} with a rate"
+        raise UsageError(what, advice="`tierbench history` lists what was measured")
+    return rates
 
 
 def _since(text: str | None, now_s: float) -> float | None:
@@ -130,6 +128,9 @@ def compare_results(
     fail_if_worse: FailOption = False,
     accept_inconclusive: AcceptOption = False,
     across_machines: AcrossOption = False,
+    across_tiers: Annotated[
+        bool, Option("--across-tiers", help="The profile's disk was changed between them.")
+    ] = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
     as_markdown: Annotated[bool, Option("--markdown", help="Print the table as Markdown.")] = False,
@@ -142,26 +143,27 @@ def compare_results(
 
     if as_json and as_markdown:
         raise UsageError("--json and --markdown are two forms: give one")
-    before, after = (
-        store.load(stored_campaigns.resolve(results, one), tables=False) for one in (a, b)
-    )
+    folders = (stored_campaigns.resolve(results, name) for name in (a, b))
+    before, after = (store.load(folder, tables=False) for folder in folders)
     history = _others(results, (before.name, after.name))
-    made = over_time.compare(before, after, margin, across_machines, p99_margin, history)
-    if not made.deltas:
+    across = {"machines": across_machines, "tiers": across_tiers}
+    allowed = {name for name, may_differ in across.items() if may_differ}
+    compared = over_time.compare(before, after, margin, allowed, p99_margin, history)
+    if not compared.deltas:
         raise UsageError(
             f"{before.name} and {after.name} have no tier and workload in common whose "
             "figures are compared",
             advice="`tierbench history` lists what each measured",
         )
     if as_json:
-        _print(app.out, asdict(made))
+        _print(app.out, asdict(compared))
     elif as_markdown:
-        app.out.out(markdown.table(campaign_tables.comparison(made)), highlight=False)
+        app.out.out(markdown.table(campaign_tables.comparison(compared)), highlight=False)
     else:
-        _print(app.out, campaign_tables.comparison(made))
-    if fail_if_worse and made.has("worse"):
+        _print(app.out, campaign_tables.comparison(compared))
+    if fail_if_worse and compared.has("worse"):
         raise typer.Exit(EXIT_WORSE)
-    if made.has("inconclusive") and not accept_inconclusive:
+    if compared.has("inconclusive") and not accept_inconclusive:
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 

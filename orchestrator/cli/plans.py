@@ -40,6 +40,11 @@ from orchestrator.units import listed, shortened
 
 SLO = "--slo"
 MOST_REPETITIONS = 10  # where --until may add some, and --max-repeats does not say how many
+# Options that are fields of the plan as they are.
+_AS_ASKED = (
+    *("repetitions", "seed", "scale", "margin_pct", "p99_margin_pct", "baseline", "aa"),
+    *("gate_every", "drain", "retry_failed"),
+)
 Connected = Callable[[], Platform]  # UnavailableError if it does not answer
 
 
@@ -54,7 +59,6 @@ class PlanDraft:
     unpriced: tuple[Profile, ...]  # as their files have them, without --prices
     of_files: tuple[Workload, ...]  # as their files have them, without --set
     notes: tuple[Note, ...] = ()
-    name: str = ""
     # Of workloads that are repeated another number of times than all others.
     repetitions: Mapping[str, int] = field(default_factory=dict)
     latency_at_pct: float | None = None  # as in `Plan`
@@ -67,8 +71,8 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
     """
     draft = _read(app, request)
     draft = _choose_databases(app, draft, failure)
-    draft = _window(draft)
-    return replace(_price(app, _order(draft)), retry_failed=request.retry_failed)
+    timed = forecast.timed(_order(_window(draft)), *app.unasked())
+    return replace(timed, notes=(*timed.notes, *costs.notes(timed)))
 
 
 # ------------------------------------------------------------------ the steps
@@ -94,15 +98,15 @@ def _read(app: App, request: Request) -> PlanDraft:
         texts={},
     )
     with given.blamed():
-        found, workloads = read(price_list=request.price_list, given=given)
+        priced, workloads = read(price_list=request.price_list, given=given)
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     unpriced, of_files = read()
-    found = plan.with_clients(found, request.clients)
+    priced = plan.with_clients(priced, request.clients)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
-    plan.check_owners(found, workloads, request.database)
-    platform = _platform(app, found, request)
-    return PlanDraft(request, found, workloads, platform, unpriced, of_files)
+    plan.check_owners(priced, workloads, request.database)
+    platform = _platform(app, priced, request)
+    return PlanDraft(request, priced, workloads, platform, unpriced, of_files)
 
 
 def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
@@ -111,7 +115,7 @@ def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):
         if request.database != workloads[0].database:
-            choose(request.database)  # UsageError for one that is not known
+            choose(request.database, app.parts(None).databases)  # UsageError for an unknown one
         alone = plan_notes.of_disks_alone(found, workloads)
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
@@ -131,13 +135,11 @@ def _window(draft: PlanDraft) -> PlanDraft:
     larger = overrides.notes(draft.workloads, draft.of_files)
     workloads, repetitions, longer = _windows(draft.workloads, draft.profiles, request)
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
-    name = _name(workloads, draft.profiles)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
     of_scale = plan_notes.of_scale(workloads, request.scale)
     return replace(
         draft,
         workloads=workloads,
-        name=name,
         repetitions=repetitions,
         latency_at_pct=share_pct,
         notes=(*draft.notes, *longer, *larger, *of_scale),
@@ -147,42 +149,25 @@ def _window(draft: PlanDraft) -> PlanDraft:
 def _order(draft: PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
+    subject = draft.of_files[0].name if len(draft.of_files) == 1 else "compare"
     ordered = plan.make_plan(
-        draft.name,
+        shortened("-".join([subject, *(profile.name for profile in draft.profiles)]), 80),
         draft.profiles,
         draft.workloads,
-        repetitions=request.repetitions,
-        seed=request.seed,
-        scale=request.scale,
-        margin_pct=request.margin_pct,
-        p99_margin_pct=request.p99_margin_pct,
-        baseline=request.baseline,
-        gate_every=request.gate_every,
-        drain=request.drain,
         latency_at_pct=draft.latency_at_pct,
         looks=_looks(request),
-        aa=request.aa,
         platform=draft.platform,
         notes=(*draft.notes, *plan_notes.of_tiers(draft.profiles)),
+        overrides=tuple(request.overrides or ()),
+        **{option: getattr(request, option) for option in _AS_ASKED},
     )
     wanted = draft.repetitions
     for done in range(request.repetitions, max(wanted.values(), default=0)):
         ordered = plan.grown(ordered, [name for name, count in wanted.items() if count > done])
-    return replace(ordered, overrides=tuple(request.overrides or ()))
-
-
-def _price(app: App, ordered: Plan) -> Plan:
-    """How long it takes, and what it costs."""
-    timed = forecast.timed(ordered, *app.unasked())
-    return replace(timed, notes=(*timed.notes, *costs.notes(timed)))
+    return ordered
 
 
 # ------------------------------------------------------------------ what the steps decide by
-
-
-def _name(workloads: Sequence[Workload], profiles: Sequence[Profile]) -> str:
-    subject = workloads[0].name if len(workloads) == 1 else "compare"
-    return shortened("-".join([subject, *(profile.name for profile in profiles)]), 80)
 
 
 def _looks(request: Request) -> Mapping[int, float]:
@@ -253,12 +238,14 @@ def _with_databases(
     for profile in fitted:
         cluster = profile.cluster
         database = cluster.database if request.database == AUTO else request.database
-        choice = choose(database, partial(_proven, cluster, connected, app.cache), failure)
+        proven = partial(_proven, cluster, connected, app.cache)
+        choice = choose(database, app.parts(None).databases, proven, failure)
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
-            _pull(profile.cluster, connected)
+            with contextlib.suppress(UnavailableError):  # then `check` names all ways to get it
+                image.obtain(profile.cluster, connected())
     return tuple(bound), (*dict.fromkeys(choices), *notes)
 
 
@@ -311,12 +298,6 @@ def _cores(connected: Connected, elsewhere: bool) -> list[int]:
         return [told(machine).cpus for machine in of_nodes(connected())]
     except UnavailableError:
         return [] if elsewhere else [LocalMachine().facts().cpus]
-
-
-def _pull(cluster: ClusterSpec, connected: Connected) -> None:
-    """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
-    with contextlib.suppress(UnavailableError):
-        image.obtain(cluster, connected())
 
 
 def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:

@@ -57,61 +57,62 @@ def update(
     (service, ask), rows = services[provider], project_files.catalog(app.root)
     region = region or service.REGION
     app.progress.step(f"asking {service.SOURCE}")
-    found = ask(region, currency, rows)
-    if not found:
+    components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
+    if not components:
         raise UnavailableError(
             f"the price service knows no disk of {region} in {currency}",
             advice=f"name the region as {provider} does, such as {service.REGION}",
         )
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
-    text = prices_of.format_list(found, currency, region, today, service.SOURCE)
-    target = (
-        file
-        or (app.own or app.root) / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
-    )
+    text = prices_of.format_list(components, currency, region, today, service.SOURCE)
+    folder = (app.own or app.root) / project_files.PRICES
+    target = file or folder / f"{provider}-{region}-{currency}.yaml"
     prices_of.with_prices(rows, {str(target): text})
     target.parent.mkdir(parents=True, exist_ok=True)
     files.write_text(target, text)
     app.progress.done()
-    app.out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
+    app.out.print(f"{len(components)} prices of {region} in {currency}: {target}", highlight=False)
 
 
-def _azure(region: str, currency: str, rows: Catalog, get: Get | None = None) -> Components:
+def _azure(
+    region: str, currency: str, rows: Catalog, url: str, get: Get | None = None
+) -> Components:
     from orchestrator.tier_catalog import azure_prices
 
     questions = azure_prices.questions(region, currency)
-    items = [item for asked in questions for item in pages(asked, get)]
+    items = [item for asked in questions for item in pages(asked, url, get)]
     try:
         return azure_prices.components(items, rows)
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         raise _unanswered("Azure", error) from error
 
 
-def _aws(region: str, currency: str, rows: Catalog) -> Components:
+def _aws(region: str, currency: str, rows: Catalog, url: str) -> Components:
     from orchestrator.system import http_client
     from orchestrator.tier_catalog import aws_prices
 
     try:
-        lines = http_client.public_lines(f"{aws_prices.URL}/{region}/index.csv")
+        lines = http_client.public_lines(f"{url}/{region}/index.csv")
         return aws_prices.components(lines, currency, rows)
     except (OSError, ValueError) as error:
         raise _unanswered("AWS", error) from error
 
 
-def pages(question: Mapping[str, str], get: Get | None = None) -> Iterator[Mapping[str, Any]]:
+def pages(
+    question: Mapping[str, str], url: str, get: Get | None = None
+) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. UnavailableError if the service does not answer."""
     from orchestrator.system import http_client
-    from orchestrator.tier_catalog import azure_prices
 
     get = get or http_client.get_public_json
     try:
-        answer = get(azure_prices.URL, question)
+        answer = get(url, question)
         for _ in range(MAX_PAGES):
             yield from answer["Items"]
             further = str(answer.get("NextPageLink") or "")
             if not further:
                 return
-            if not further.startswith(azure_prices.URL):
+            if not further.startswith(url):
                 raise OSError(f"its next page is elsewhere: {further}")
             answer = get(further)
         raise OSError(f"more than {MAX_PAGES} pages")

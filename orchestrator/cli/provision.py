@@ -68,7 +68,7 @@ def provide_engine(app: App) -> DockerPlatform:
                 advice="start Docker (or add your user to the group docker), then run it again",
             ) from error
     if shutil.which("dockerd") is None:
-        _apt_install(("docker.io",), "no Docker engine is installed", app)
+        _apt_install("docker.io", "no Docker engine is installed", app)
     _start_engine(app)
     return _engine(app)
 
@@ -115,7 +115,7 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
         return
     progress.note(f"{own_images.BASE} cannot be pulled: making it from Debian's packages")
     if shutil.which("mmdebstrap") is None:
-        _apt_install(("mmdebstrap",), f"{own_images.BASE} can neither be pulled nor made", app)
+        _apt_install("mmdebstrap", f"{own_images.BASE} can neither be pulled nor made", app)
     progress.step(f"making {own_images.BASE}", 30)
     cache.mkdir(parents=True, exist_ok=True)
     tarball = cache / "trixie.tar"
@@ -132,22 +132,21 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
     tarball.unlink()
 
 
-def _apt_install(packages: tuple[str, ...], why: str, app: App) -> None:
-    wanted = " ".join(packages)
+def _apt_install(package: str, why: str, app: App) -> None:
     if shutil.which("apt-get") is None or app.user != 0:
-        raise UnavailableError(why, advice=f"install it with your package system: {wanted}")
+        raise UnavailableError(why, advice=f"install it with your package system: {package}")
     shell, progress = app.shell, app.progress
-    progress.step(f"installing {wanted}", 30)
+    progress.step(f"installing {package}", 30)
     env = {"DEBIAN_FRONTEND": "noninteractive"}
-    install = ("apt-get", "install", "-y", "--no-install-recommends", *packages)
+    install = ("apt-get", "install", "-y", "--no-install-recommends", package)
     done = shell.run(install, timeout_s=_APT_S, env=env)
     if done.exit_code != 0:  # the package lists may be missing or old
         shell.run(("apt-get", "update"), timeout_s=_APT_S, env=env)
         done = shell.run(install, timeout_s=_APT_S, env=env)
     if done.exit_code != 0:
         raise UnavailableError(
-            f"{why}, and installing {wanted} failed",
-            advice=f"install it by hand: apt-get install {wanted}",
+            f"{why}, and installing {package} failed",
+            advice=f"install it by hand: apt-get install {package}",
             evidence=done.err[-2000:],
         )
-    progress.note(f"installed {wanted}")
+    progress.note(f"installed {package}")

@@ -45,7 +45,7 @@ class ProfileOfNumbers(ProfileYaml):
 class Components(PriceRow):
     """A row's price: currency and region if they are not the list's."""
 
-    model_config = ConfigDict(json_schema_extra=lambda made: made["properties"].pop("source"))
+    model_config = ConfigDict(json_schema_extra=lambda keys: keys["properties"].pop("source"))
 
     currency: Text = ""
     region: Text = ""
@@ -85,18 +85,16 @@ class _Generator(GenerateJsonSchema):
 
 def json_schema(kind: str) -> str:
     """The schema of one of FILES, as JSON."""
-    made = _tidied(TypeAdapter(FILES[kind]).json_schema(schema_generator=_Generator))
-    head = {
-        "$schema": GenerateJsonSchema.schema_dialect,
-        "title": f"tierbench: a {kind.replace('-', ' ')}",
-    }
-    return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"
+    keys = _tidied(TypeAdapter(FILES[kind]).json_schema(schema_generator=_Generator))
+    title = f"tierbench: a {kind.replace('-', ' ')}"
+    head = {"$schema": GenerateJsonSchema.schema_dialect, "title": title}
+    return json.dumps({**head, **keys}, indent=2, ensure_ascii=False) + "\n"
 
 
 def _tidied(schema: Any, named: bool = False) -> Any:
     """`named`: the mapping's keys are names that a person may write, not words of JSON Schema."""
     if isinstance(schema, list):
-        return [_tidied(one) for one in schema]
+        return [_tidied(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     return {

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator import units
-from orchestrator.parts import Disks
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.powers import World
@@ -36,24 +35,17 @@ def put_up(
     base = emulated.limits_of(tier.without_burst())
     burst = {key: value for key, value in emulated.limits_of(tier).items() if key not in base}
     with standing.put_up(disk, base, world, tier.latency.model) as disks:
-        measured = _measured(disk, tier, disks, world, take)
+        (volume,) = disks.volumes
+        folder = f"{disk.at}/tierbench-gate"  # which is removed
+        try:
+            inside = replace(disks, volumes=(replace(volume, name=folder),))
+            measured = take(tier, inside, world)
+        finally:
+            world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
         if burst:
             changes = {key.replace("-", "_"): float(value) for key, value in burst.items()}
             emulated.change(disk.container, changes, world)
     return measured
-
-
-def _measured(
-    disk: standing.StandingDisk, tier: Tier, disks: Disks, world: World, take: Callable[..., Gate]
-) -> Gate:
-    """The quick gate, in a directory that is removed."""
-    (volume,) = disks.volumes
-    folder = f"{disk.at}/tierbench-gate"
-    try:
-        inside = replace(disks, volumes=(replace(volume, name=folder),))
-        return take(tier, inside, world)
-    finally:
-        world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
 
 
 def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
@@ -80,22 +72,17 @@ def table(disks: tuple[standing.KnownDisk, ...], world: World) -> RenderableType
         size = units.format_bytes(disk.size_bytes)
         limits = _limits_in_force(disk, world) if known.runs else ""
         drawn.add_row(disk.name, disk.at, disk.tier, size, known.state, limits)
-    files = [Text(f"data of {one.disk.name}: {one.disk.image}") for one in disks]
+    files = [Text(f"data of {known.disk.name}: {known.disk.image}") for known in disks]
     return Group(drawn, *files)
 
 
 def _limits_in_force(disk: standing.StandingDisk, world: World) -> str:
-    """As the running disk says them."""
     now = disk_server.ask(disk.container, ("limits",), world)
     iops, bytes_per_s = now["iops"], now["bytes_per_s"]
     read, write = (format_seconds(now[f"{way}_latency_us"] * 1e-6) for way in ("read", "write"))
-    return ", ".join(
-        (
-            f"{format_number(iops)} IOPS" if iops else "any IOPS",
-            format_bytes_per_s(bytes_per_s) if bytes_per_s else "any throughput",
-            f"read {read}, write {write}",
-        )
-    )
+    rate = f"{format_number(iops)} IOPS" if iops else "any IOPS"
+    throughput = format_bytes_per_s(bytes_per_s) if bytes_per_s else "any throughput"
+    return f"{rate}, {throughput}, read {read}, write {write}"
 
 
 def recorded_in_words(disk: RecordedDisk) -> list[str]:
@@ -108,10 +95,8 @@ def recorded_in_words(disk: RecordedDisk) -> list[str]:
         both = (limits.bytes_per_s_read, limits.bytes_per_s_write)
         rate = " / ".join(format_bytes_per_s(rate) for rate in both)
         lines.append(f"bandwidth, 256 KiB sequential read / write: {rate}")
-    for way, table in (
-        ("read", disk.latency.read_quantiles_s),
-        ("write", disk.latency.write_quantiles_s),
-    ):
+    tables = disk.latency.read_quantiles_s, disk.latency.write_quantiles_s
+    for way, table in zip(("read", "write"), tables, strict=True):
         median, p99 = (format_seconds(quantile_s(table, share)) for share in (0.5, 0.99))
         lines.append(f"{way} latency at queue depth 1: median {median}, p99 {p99}")
     if disk.burst:

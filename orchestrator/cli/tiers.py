@@ -3,7 +3,7 @@ campaign."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,8 +62,8 @@ def show(
         return
     least = _quantity(units.parse_bytes_per_s, min_throughput)
     most = _quantity(units.parse_seconds, max_latency)
-    found = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    app.out.print(tier_table(found))
+    chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
+    app.out.print(tier_table(chosen))
 
 
 @tiers.command(name="set")
@@ -75,11 +75,49 @@ def change(
     results: ResultsOption = None,
 ) -> None:
     """Changes limits of the emulated disks of the run that is going on, and records it."""
-    from orchestrator.cli import running_limits
-
     changes = limits_in(limits)
-    enforced = running_limits.set_limits(app, run, changes, results or app.results)
-    print_limits(changes, enforced, app)
+    print_limits(changes, set_limits(app, run, changes, results or app.results), app)
+
+
+def set_limits(
+    app: App, run: str, limits: Mapping[str, float], results: Path
+) -> Mapping[str, float]:
+    """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
+
+    The change is written beside the run's raw files and becomes part of its record. UsageError
+    if that run is not going on or has no such disks.
+    """
+    from orchestrator.system import store
+    from orchestrator.tiers import emulated
+    from orchestrator.tiers.common.emulated import disk_server
+
+    folder = store.unfinished_run(results, run)
+    campaign = store.load(folder.parent.parent, tables=False).plan
+    world = app.world(campaign.platform, campaign.placing)
+    running = world.platform.guard.other()
+    if running is None:
+        raise UsageError(
+            f"the campaign of {folder.name} is not running: no disk has limits to change",
+            advice="start one; `tierbench tiers set` works while a run warms up or measures",
+        )
+    world.platform.campaign = running  # its containers are looked for, where it has its own
+    disks = disk_server.running_disks(world)
+    if not disks:
+        raise UsageError(
+            f"{folder.name} has no emulated disk at this moment",
+            advice="try again when it measures; other tiers' limits cannot be changed",
+        )
+    if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
+        raise UsageError(
+            f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
+            advice="try again in its warm-up or window",
+        )
+
+    def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
+        change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
+        store.keep_limit_change(folder, change)
+
+    return emulated.change_all(disks, limits, keep, world)
 
 
 def _quantity(parse: Callable[[object], float], text: str | None) -> Any:

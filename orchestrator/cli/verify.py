@@ -60,28 +60,28 @@ def _of_run(run: RunData, raw: Path) -> tuple[str, list[str]]:
         if window is None:
             raise ValueError("record.json has no measured window")
         generator = load_generators()[record.workload.generator]
-        made = several.read(generator, record.workload, clients, raw, *window)
+        read = several.read(generator, record.workload, clients, raw, *window)
     except (TierbenchError, OSError, ValueError, KeyError) as error:
         return "not counted again", [f"raw/ is missing or cut: {getattr(error, 'what', error)}"]
     stored = {(m.metric, m.scope): m.value for m in record.measurements}
-    again = {(m.metric, m.scope): m.value for m in made.measurements}
+    again = {(m.metric, m.scope): m.value for m in read.measurements}
     checked = [f"{counted(len(again), 'figure')} counted again from raw/"]
-    found = list(_unlike("record.json", stored, "raw/", again))
-    if made.latencies is not None:
-        count = sum(len(table) for table in made.latencies)
+    unlike = list(_unlike("record.json", stored, "raw/", again))
+    if read.latencies is not None:
+        count = sum(len(table) for table in read.latencies)
         checked.append(f"{counted(count, 'transaction')} of latencies.parquet")
         try:
-            found += _unlike_transactions(run, stored, window, count)
+            unlike += _unlike_transactions(run, stored, window, count)
         except CutError as error:
-            found.append(error.what)
-    return ", ".join(checked), found
+            unlike.append(error.what)
+    return ", ".join(checked), unlike
 
 
 def _unlike(file: str, stored: Figures, source: str, again: Figures) -> Iterator[str]:
     for metric, scope in dict.fromkeys((*stored, *again)):
-        one, two = (figures.get((metric, scope), math.nan) for figures in (stored, again))
-        if not math.isclose(one, two, rel_tol=_ROUNDING):
-            told = ["none" if math.isnan(value) else f"{value:.10g}" for value in (one, two)]
+        both = [figures.get((metric, scope), math.nan) for figures in (stored, again)]
+        if not math.isclose(*both, rel_tol=_ROUNDING):
+            told = ["none" if math.isnan(value) else f"{value:.10g}" for value in both]
             yield f"{file}: {metric} ({scope}) is {told[0]}, from {source} {told[1]}"
 
 
@@ -143,10 +143,9 @@ def _of_verdict(campaign: Results, file: Path) -> tuple[str, list[str]]:
         again = verdicts.cells(campaign)
     except CutError as error:
         return "its cells cannot be made again", [error.what]
-    differences = _unlike(
-        "verdict.json", _flat(cells), "the records", _flat([vars(cell) for cell in again])
-    )
-    return f"{counted(len(again), 'cell')} made again from the records", list(differences)
+    figures = _flat(cells), "the records", _flat([vars(cell) for cell in again])
+    differences = list(_unlike("verdict.json", *figures))
+    return f"{counted(len(again), 'cell')} made again from the records", differences
 
 
 def _flat(cells: Iterable[Mapping[str, Any]]) -> Figures:

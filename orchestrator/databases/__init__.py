@@ -1,6 +1,6 @@
 """Databases: one file or folder each, and one line here; and the choice that `auto` makes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from orchestrator.databases.dry import DryDatabase
@@ -9,6 +9,7 @@ from orchestrator.databases.none import NoDatabase
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
+from orchestrator.keys.strict_yaml import unknown
 from orchestrator.model import Note
 from orchestrator.parts import AUTO, Database
 
@@ -38,12 +39,14 @@ def databases() -> dict[str, Database]:
     }
 
 
-def choose(name: str, proven: Callable[[], str] = lambda: "", failure: str = "") -> Choice:
+def choose(
+    name: str, known: Collection[str], proven: Callable[[], str] = lambda: "", failure: str = ""
+) -> Choice:
     """`auto` is YugabyteDB if its first-run checklist passed here, else PostgreSQL, with a note.
 
-    `proven`, called only for `auto`: where and when the checklist passed, or an empty text.
-    `failure`: why YugabyteDB did not start although it passed. UsageError for a name that is
-    no database to measure.
+    `known`: all names. `proven`, called only for `auto`: where and when the checklist passed, or an
+    empty text. `failure`: why YugabyteDB did not start although it passed. UsageError for a name
+    that is no database to measure.
     """
     if name == AUTO and failure:
         text = f"the database is PostgreSQL: YugabyteDB did not start ({failure})"
@@ -59,6 +62,6 @@ def choose(name: str, proven: Callable[[], str] = lambda: "", failure: str = "")
         )
     if name == DRY:
         raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
-    if name in databases():
+    if name in known:
         return Choice(name)
-    raise UsageError(f"unknown database {name!r}; known: {AUTO}, {', '.join(databases())}")
+    raise UsageError(unknown("database", name, (AUTO, *known)))

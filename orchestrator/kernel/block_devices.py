@@ -74,8 +74,7 @@ def physical(device: str, machine: Machine) -> frozenset[str]:
 
 
 def facts(device: str, machine: Machine) -> dict[str, Any]:
-    """What a reader must know of a device. `members`: the same of each device that it is made of.
-    What cannot be read is left out."""
+    """What a reader must know of a device and its `members`, as far as it can be read."""
     disk = whole(device, machine)
     here = f"{BLOCK}/{disk}"
     found: dict[str, Any] = {"device": device, "disk": disk}

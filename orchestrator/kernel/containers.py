@@ -17,12 +17,8 @@ from orchestrator.powers import Machine
 
 
 def groups(machine: Machine, node: Node) -> Mapping[str, str]:
-    """Controller ("" for version 2) → path of the container's group.
-
-    OSError if the process is gone, or no group of it names the container. A process that is not
-    known, or whose groups are seen from the inside of another ("/.."), is looked for by a machine
-    that can.
-    """
+    """Controller ("" for version 2) → path of the container's group. OSError if the process is
+    gone, or is another's. One that cannot be seen from here is looked for by a machine that can."""
     if not node.container_id:
         raise OSError("no container's id is known")
     process = process_of(machine, node)

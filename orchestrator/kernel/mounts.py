@@ -32,8 +32,7 @@ class MountPoint:
 
 @dataclass(frozen=True)
 class RealDisk:
-    """The disk under a path. `device`: as in /proc/diskstats, maybe a partition; `whole`: the disk
-    that holds it, which is what a control group limits."""
+    """`device`: as in /proc/diskstats, maybe a partition; `whole`: what a control group limits."""
 
     path: Path
     mount: MountPoint
@@ -47,8 +46,7 @@ class RealDisk:
 
 
 def find(path: Path, machine: Machine) -> RealDisk:
-    """The disk that `path` is on. UsageError if it is no directory, or on no block device of the
-    machine; UnavailableError if that cannot be seen from here."""
+    """The disk of a path. UsageError if it is none; UnavailableError if that cannot be seen."""
     if not path.is_absolute():
         raise UsageError(f"{path} is no full path: give it in full, from /")
     try:
@@ -81,8 +79,7 @@ def find(path: Path, machine: Machine) -> RealDisk:
 
 
 def disk_below(path: Path, machine: Machine) -> dict[str, Any]:
-    """What tells the disk below a path, which need not exist yet, from others: its file system, and
-    its device if it has one. OSError or UsageError if it cannot be seen."""
+    """What tells the disk below a path from others. OSError or UsageError if it cannot be seen."""
     mount = holding(path, mount_points(machine), machine)
     device = device_name(mount, machine)
     facts = block_devices.facts(device, machine) if device else {}
@@ -123,9 +120,7 @@ def _unescaped(text: str) -> str:
 
 
 def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> MountPoint:
-    """The mount that `path` is on: the deepest above it; of several at one place, the last.
-
-    UsageError if none of `mounts` is above it."""
+    """The deepest mount above `path`, of several the last. UsageError if there is none."""
     mount = deepest(machine.real_path(str(path)), mounts)
     if mount is None:
         raise UsageError(f"{path} is on nothing that is mounted here")
@@ -143,8 +138,7 @@ def deepest(real_path: str, mounts: tuple[MountPoint, ...]) -> MountPoint | None
 
 
 def device_name(mount: MountPoint, machine: Machine) -> str | None:
-    """The device by major:minor; a file system with several devices (btrfs) has none of its own
-    there, but names one as its source."""
+    """The device by major:minor; of several (btrfs) the one that is named as the source."""
     link = f"/sys/dev/block/{mount.device}"
     if machine.exists(link):
         return Path(machine.real_path(link)).name

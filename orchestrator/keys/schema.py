@@ -152,10 +152,11 @@ class AnyTierYaml(RealDiskYaml):
         """The disk that the mechanism makes, with those of the keys that its kind has."""
         snapshots = self.snapshots.build() if self.snapshots else None
         given = {**dict(self), "storage_class": storage_class, "snapshots": snapshots}
+        given["enforcement"] = self.enforcement.name
         kind = DISKS[self.enforcement.kind]
-        taken = {field.name for field in fields(kind)} - {"enforcement"}
-        chosen = {key: value for key, value in given.items() if key in taken}
-        return kind(enforcement=self.enforcement.name, **chosen)
+        return kind(
+            **{field.name: given[field.name] for field in fields(kind) if field.name in given}
+        )
 
 
 class TierYaml(AnyTierYaml):
@@ -192,13 +193,12 @@ class TierYaml(AnyTierYaml):
         return self
 
     def build(self, name: str, title: str) -> Tier:
-        name_of_class = self.storage_class
-        wanted = ClassWanted(name_of_class, size_bytes=self.size) if name_of_class else None
+        wanted = self.storage_class and ClassWanted(self.storage_class, size_bytes=self.size)
         return Tier(
             name=name,
             title=title,
             limits=Limits(self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit),
-            disk=self.disk(wanted),
+            disk=self.disk(wanted or None),
             latency=Latencies(self.read_latency, self.write_latency),
             price=self.price,
             origin=Origin(source=self.source, as_of=self.as_of, notes=self.notes),
@@ -233,9 +233,9 @@ class ClusterYaml(Strict):
     def _whole(self) -> ClusterYaml:
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
-        ours = [key for key in ("port", "node_of", "settings_of") if getattr(self, key)]
-        if self.existing and ours:
-            raise ValueError(f"`{ours[0]}` is of nodes that are started: leave it out here")
+        for key in ("port", "node_of", "settings_of") if self.existing else ():
+            if getattr(self, key):
+                raise ValueError(f"`{key}` is of nodes that are started: leave it out here")
         if self.existing and self.nodes and self.nodes < self.hosts:
             raise ValueError(f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out")
         if self.replication_factor > (self.nodes or self.hosts or self.replication_factor):

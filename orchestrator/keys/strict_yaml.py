@@ -6,7 +6,8 @@ no limit. Any text gives either a mapping or a UsageError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -55,13 +56,13 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            made = super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             kind = node.tag.rpartition(":")[2]
             raise _at(node, f"this is no {kind}: {short(node.value)}") from error
-        if isinstance(made, (int, float)) and not abs(made) < MOST:  # .nan is not below it either
+        if isinstance(value, (int, float)) and not abs(value) < MOST:  # .nan is not below it either
             raise _at(node, f"nothing here has such a number: {short(node.value)}")
-        return made
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -101,12 +102,16 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
         content = None if node is None else loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or loader.get_mark()
-        raise refused([Mistake(_point(where, mark), str(error.problem))]) from error
+        is_tab = "'\\t'" in str(error.problem)
+        problem = "a tab: indent with spaces" if is_tab else str(error.problem)
+        raise refused([Mistake(_point(where, mark), problem)]) from error
     except RecursionError as error:
         raise refused([Mistake(where, "lists or mappings are nested too deeply")]) from error
     except (ValueError, OverflowError) as error:
         problem = "an escape that stands for no character"
         raise refused([Mistake(_point(where, loader.get_mark()), problem)]) from error
+    if node is None:
+        raise refused([Mistake(where, "the file is empty")])
     if not isinstance(content, dict):
         raise refused([Mistake(where, "expected a mapping of keys to values")])
     return content
@@ -117,16 +122,31 @@ def validate(record: type[_Record], where: str, content: object, context: object
     try:
         return record.model_validate(content, context=context)
     except ValidationError as error:
-        raise refused(
-            [Mistake(_place(where, one["loc"]), _say(one)) for one in error.errors()]
-        ) from error
+        every = error.errors()
+        meant = {each["loc"]: _meant(record, each["loc"], every) for each in every}
+        mistakes = [
+            Mistake(_place(where, each["loc"]), _say(each, meant[each["loc"]]))
+            for each in every
+            if each["type"] != "missing" or each["loc"][-1] not in meant.values()
+        ]
+        raise refused(mistakes) from error
+
+
+def _meant(record: type[BaseModel], place: tuple[int | str, ...], every: Sequence[Any]) -> str:
+    """The key that a misspelt one at `place` seems to stand for, or an empty text."""
+    if not any(each["loc"] == place and each["type"] == "extra_forbidden" for each in every):
+        return ""
+    keys = {str(each["loc"][-1]) for each in every if each["type"] == "missing"}
+    if len(place) == 1:
+        keys |= {field.alias or name for name, field in record.model_fields.items()}
+    return next(iter(difflib.get_close_matches(str(place[-1]), sorted(keys), n=1)), "")
 
 
 def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
     """Makes one error of all mistakes."""
     found = tuple(mistakes)
-    count = "one mistake" if len(found) == 1 else f"{len(found)} mistakes"
-    advice = advice or "correct them; `tierbench list` and `tierbench tiers` show what there is"
+    count, those = (f"{len(found)} mistakes", "them") if len(found) > 1 else ("one mistake", "it")
+    advice = advice or f"correct {those}; `tierbench list` and `tierbench tiers list` show names"
     return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=found)
 
 
@@ -147,7 +167,20 @@ def raise_all(mistakes: list[Mistake]) -> None:
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Makes the message for an unknown name."""
-    return f"unknown {kind} {name!r}; known: {', '.join(sorted(known)) or 'none'}"
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"unknown {kind} {name!r}; {hint}known: {', '.join(names) or 'none'}"
+
+
+_PLAIN = {
+    "int_parsing": "expected a whole number",
+    "int_type": "expected a whole number",
+    "float_parsing": "expected a number",
+    "float_type": "expected a number",
+    "bool_parsing": "expected true or false",
+    "string_type": "expected a text",
+}
 
 
 def _place(where: str, location: tuple[int | str, ...]) -> str:
@@ -157,11 +190,11 @@ def _place(where: str, location: tuple[int | str, ...]) -> str:
     return f"{where}.{path}" if path else where
 
 
-def _say(one: Mapping[str, Any]) -> str:
+def _say(one: Mapping[str, Any], meant: str) -> str:
     if one["type"] == "extra_forbidden":
-        return "unknown key"
+        return f"unknown key: did you mean {meant}?" if meant else "unknown key"
     if one["type"] == "missing":
         return "this key is missing"
-    text = str(one["msg"]).removeprefix("Value error, ")
+    text = _PLAIN.get(one["type"]) or str(one["msg"]).removeprefix("Value error, ")
     given = "" if isinstance(one["input"], Mapping) else f" (given: {short(one['input'])})"
     return text if "got" in text else f"{text}{given}"

@@ -79,10 +79,8 @@ def _one_word(value: object) -> object:
     """`snapshots: copy` as a mapping; everything else as it is. ValueError for a way that is
     gone."""
     if value in ("reflink", {"way": "reflink"}):
-        raise ValueError(
-            "`reflink` is gone, because runs wrote to the blocks it shares at a quarter of the "
-            "rate: say `copy`"
-        )
+        why = "runs wrote to the blocks it shares at a quarter of the rate"
+        raise ValueError(f"`reflink` is gone, because {why}: say `copy`")
     return {"way": value} if isinstance(value, str) else value
 
 
@@ -102,9 +100,8 @@ class SnapshotsYaml(Strict):
         if bool(self.save) != bool(self.restore):
             raise ValueError("`save` and `restore` belong together")
         if sum(map(bool, (self.way, self.path, self.save))) != 1:
-            raise ValueError(
-                "give `copy` or `none`, or a mapping with `path`, or with `save` and `restore`"
-            )
+            mapping = "a mapping with `path`, or with `save` and `restore`"
+            raise ValueError(f"give `copy` or `none`, or {mapping}")
         return self
 
     def build(self) -> Snapshots:
@@ -150,34 +147,25 @@ class RealDiskYaml(Strict):
 def mistakes(tier: Mapping[str, Any], kind: DiskKind, mechanism: str) -> Iterator[tuple[str, str]]:
     """Key → what is wrong with it, of the keys that a profile gives its `tier`, whose disk of that
     kind the mechanism makes."""
-    here = f"here it is `{mechanism}`"
+    here, unused = f"here it is `{mechanism}`", unused_by(kind)
     for key, value in tier.items():
-        users = _USED_BY.get(key)
-        if value is None or users is None or (key == "size" and "type" in tier):
+        if value is None or key not in unused or (key == "size" and "type" in tier):
             continue  # the size of a row is what is bought
-        if kind not in users:
-            at_a_path = key in ("path", "disks") and kind != "existing"
-            instead = "write `enforcement: mounted` to measure the disk there, or leave it out"
-            yield (
-                key,
-                f"is of `enforcement: {_either(users)}; {here}, which does not use it: "
-                f"{instead if at_a_path else 'leave it out'}",
-            )
+        advice = "leave it out"
+        if key in ("path", "disks") and kind != "existing":
+            advice = "write `enforcement: mounted` to measure the disk there, or leave it out"
+        *most, last = (f"{user}`" for user in _USED_BY[key])
+        users = f"{', `'.join(most)} or `{last}" if most else last
+        yield key, f"is of `enforcement: {users}; {here}, which does not use it: {advice}"
 
 
 def of_logs(wal: Mapping[str, Any] | str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The keys of the tier of a log's disks, as those of real disks somewhere, and key → what is
     wrong with it."""
     keys = {"type": wal} if isinstance(wal, str) else dict(wal)
-    wrong = [
-        (f"wal.{key}", "is said of both disks, in the tier") for key in keys if key in _NOT_OF_LOGS
-    ]
+    what = "is said of both disks, in the tier"
+    wrong = [(f"wal.{key}", what) for key in keys if key in _NOT_OF_LOGS]
     return {**keys, "enforcement": "mounted", "disks": "/{node}"}, wrong
-
-
-def _either(kinds: tuple[DiskKind, ...]) -> str:
-    *most, last = (f"{kind}`" for kind in kinds)
-    return f"{', `'.join(most)} or `{last}" if most else last
 
 
 def unused_by(kind: DiskKind) -> tuple[str, ...]:

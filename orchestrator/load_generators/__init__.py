@@ -63,10 +63,8 @@ def warmed(workload: Workload, how: str) -> Workload:
 
 
 def bind(workload: Workload, generator: str | None) -> Workload:
-    """Converts `workload` to another generator; unchanged for None or its own generator.
-
-    UsageError if that generator cannot run it, or not as its file says.
-    """
+    """Converts `workload` to another generator; unchanged for None or its own generator. UsageError
+    if that generator cannot run it, or not as its file says."""
     if generator not in (None, workload.generator, *_BINDERS):
         raise UsageError(
             f"{workload.name} is run by {workload.generator}; --generator may also be "

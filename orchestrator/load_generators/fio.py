@@ -223,11 +223,9 @@ def _json(file: Path) -> Mapping[str, Any]:
 
 
 def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measurement, ...]:
-    """Returns the figures of one point from fio's JSON, reads and writes together, with its name
-    as scope.
-
-    Rates are from bytes, as in the truth gate. LoadError if fio counted an error, or no I/O.
-    """
+    """Returns the figures of one point from fio's JSON, reads and writes together, with its name as
+    scope. Rates are from bytes, as in the truth gate. LoadError if fio counted an error, or no
+    I/O."""
     (job,) = content["jobs"]
     if job["error"]:
         raise LoadError(f"fio counted error {job['error']} at point {point.name}")

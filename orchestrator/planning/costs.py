@@ -49,18 +49,16 @@ class RentedItem:
 def rented(plan: Plan) -> tuple[RentedItem, ...]:
     """The real disks of each profile, and machines that are named (`vm`) or priced: those of a
     cluster that others run are its own, all other tiers are measured in turn on the same ones."""
-    real = [one for one in plan.tiers if is_rented(one)]
-    hours = most_s(plan) / 3600
-    disks = [item for profile in real for item in _rented_disks(profile, hours)]
-    return (*disks, *_machines(real, hours))
-
-
-def _rented_disks(profile: Profile, hours: float) -> Iterator[RentedItem]:
-    tier, disks = profile.tier, _disks(profile)
-    logs = len(node_disks.log_disks(tier)) if tier.wal else 0
-    yield RentedItem(f"disk of {profile.name}", disks - logs, hours, tier.price)
-    if tier.wal:
-        yield RentedItem(f"WAL's disk of {profile.name}", logs, hours, tier.wal.price)
+    real = [profile for profile in plan.tiers if is_rented(profile)]
+    hours, items = most_s(plan) / 3600, list[RentedItem]()
+    for profile in real:
+        tier, disks = profile.tier, _disks(profile)
+        logs = len(node_disks.log_disks(tier)) if tier.wal else 0
+        items.append(RentedItem(f"disk of {profile.name}", disks - logs, hours, tier.price))
+        if tier.wal:
+            name = f"WAL's disk of {profile.name}"
+            items.append(RentedItem(name, logs, hours, tier.wal.price))
+    return (*items, *_machines(real, hours))
 
 
 def most_s(plan: Plan) -> float:
@@ -122,10 +120,15 @@ def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]
 def total(things: Sequence[RentedItem]) -> dict[str, float]:
     """Currency → the sum of what is known."""
     sums: dict[str, float] = {}
-    for one in things:
-        if one.price is not None and one.amount is not None:
-            sums[one.price.currency] = sums.get(one.price.currency, 0.0) + one.amount
+    for item in things:
+        if item.price is not None and item.amount is not None:
+            sums[item.price.currency] = sums.get(item.price.currency, 0.0) + item.amount
     return sums
+
+
+def total_in_words(things: Sequence[RentedItem]) -> str:
+    """Empty if nothing is known."""
+    return units.listed([f"{amount:,.2f} {name}" for name, amount in total(things).items()])
 
 
 def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
@@ -135,10 +138,10 @@ def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
     On machines of one kind these cost the same for every tier, so disks alone are compared. Where a
     tier is on another machine, such as a larger one whose caps let it through, they count.
     """
-    disks = {one.name: one.tier.price for one in profiles}
-    disks |= {f"{one.name}'s WAL": one.tier.wal.price for one in profiles if one.tier.wal}
-    vms = {one.cluster.vm or "machines": one.cluster.vm_price for one in profiles}
-    unlike_vms = len({one.cluster.vm for one in profiles}) > 1
+    disks = {profile.name: profile.tier.price for profile in profiles}
+    disks |= {f"{p.name}'s WAL": p.tier.wal.price for p in profiles if p.tier.wal}
+    vms = {profile.cluster.vm or "machines": profile.cluster.vm_price for profile in profiles}
+    unlike_vms = len({profile.cluster.vm for profile in profiles}) > 1
     unpriced = units.listed([name for name, price in vms.items() if unlike_vms and price is None])
     with_vms = unlike_vms and not unpriced
     known = [price for price in (*disks.values(), *(vms.values() if with_vms else ())) if price]
@@ -171,10 +174,9 @@ def _of_campaign(plan: Plan) -> tuple[Note, ...]:
     things = rented(plan)
     if not things:
         return ()
-    known = [one for one in things if one.price is not None]
-    unknown = units.listed([one.title for one in things if one.price is None])
-    sums = units.listed([f"{amount:,.2f} {name}" for name, amount in total(things).items()])
-    said = [f"{units.listed([one.title for one in known])}: {sums}"] if known else []
+    known = [item.title for item in things if item.price is not None]
+    unknown = units.listed([item.title for item in things if item.price is None])
+    said = [f"{units.listed(known)}: {total_in_words(things)}"] if known else []
     said += [f"the price of {unknown} is not known"] if unknown else []
     hours = units.format_seconds(most_s(plan))
     text = f"the campaign itself costs, for at most {hours} at list price, {'; '.join(said)}"
@@ -186,7 +188,7 @@ def _of_campaign(plan: Plan) -> tuple[Note, ...]:
 def affordable_s(plan: Plan, limit: str | None) -> float | None:
     """How long the things of the plan may be rented for `limit`, one that `check` has passed; None:
     without end."""
-    hourly = sum(one.amount / one.hours for one in rented(plan) if one.amount and one.hours)
+    hourly = sum(item.amount / item.hours for item in rented(plan) if item.amount and item.hours)
     if limit is None or not hourly:
         return None
     return _read(limit)[0] / hourly * 3600
@@ -198,7 +200,7 @@ def check(plan: Plan, limit: str | None) -> None:
     if limit is None:
         return
     (most, currency), things = _read(limit), rented(plan)
-    if unknown := units.listed([one.title for one in things if one.price is None]):
+    if unknown := units.listed([item.title for item in things if item.price is None]):
         raise UsageError(
             f"what the campaign costs cannot be held under {limit}: no price of {unknown}",
             advice="give `price` in the profile's tier or a region, and `vm_price` in its cluster "

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise, product
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -24,14 +24,7 @@ Pattern = Literal["random", "sequential"]
 
 SECTOR_BYTES = 4096  # of the disks and of their file system: direct I/O takes nothing smaller
 MAX_DEPTH = 1024
-FIGURES = (
-    "iops",
-    "bytes_per_s",
-    "latency_avg_s",
-    "latency_p50_s",
-    "latency_p95_s",
-    "latency_p99_s",
-)
+FIGURES = ("iops", "bytes_per_s", *(f"latency_{of}_s" for of in ("avg", "p50", "p95", "p99")))
 WAYS = ("all", "read", "write", "mixed")
 
 # Rates within this share of the highest are one plateau: a second's noise is about one percent.
@@ -88,16 +81,16 @@ def planned(options: Mapping[str, int | float | str]) -> tuple[MatrixCell, ...]:
     with every line that is not.
     """
     lines = [line.strip() for line in str(options.get("cells", "")).splitlines()]
-    found: dict[MatrixCell, None] = {}
+    cells: dict[MatrixCell, None] = {}
     mistakes = []
     for line in filter(None, lines):
         try:
-            found |= dict.fromkeys(_product(line))
+            cells |= dict.fromkeys(_product(line))
         except ValueError as error:
             mistakes.append(f"`{line}`: {error}")
     if mistakes:
         raise ValueError("; ".join(mistakes))
-    return tuple(found)
+    return tuple(cells)
 
 
 def stretches(options: Mapping[str, int | float | str]) -> int:
@@ -128,9 +121,7 @@ def _product(line: str) -> Iterator[MatrixCell]:
     if any(block % SECTOR_BYTES for block in blocks):
         raise ValueError(f"`block` must be a multiple of {SECTOR_BYTES} bytes")
     for block, read, count, depth in product(blocks, reads, threads, depths):
-        yield MatrixCell(
-            "random" if pattern == "random" else "sequential", read, block, depth, count
-        )
+        yield MatrixCell(cast(Pattern, pattern), read, block, depth, count)
 
 
 def _values(
@@ -170,8 +161,9 @@ def table(cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float])
         for cell in cells
         if ("iops", cell.name) in figures
     ]
-    found = pd.DataFrame(rows, columns=["name", *_AXIS_COLUMNS, "in_flight", *FIGURES])
-    return found.assign(typical_s=found["latency_p50_s"].fillna(found["latency_avg_s"]))
+    measured = pd.DataFrame(rows, columns=["name", *_AXIS_COLUMNS, "in_flight", *FIGURES])
+    typical_s = measured["latency_p50_s"].fillna(measured["latency_avg_s"])
+    return measured.assign(typical_s=typical_s)
 
 
 def lightest(measured: pd.DataFrame) -> pd.Series:
@@ -209,20 +201,17 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
     ways = measured["read_pct"].map(way)
     other = "bytes_per_s" if metric == "iops" else "iops"
     free = measured[other] < PLATEAU * measured[other].max()
-    found = {}
+    highest = {}
     for name in WAYS:
         rows = measured if name == "all" else measured[ways == name]
         if not rows.empty:
-            found[name] = _ceiling(rows, metric, free.loc[rows.index])
-    return found
-
-
-def _ceiling(rows: pd.DataFrame, metric: str, free: pd.Series) -> Ceiling:
-    on = rows[metric] >= PLATEAU * rows[metric].max()
-    plateau = rows[on]
-    spans = rows[on & free].groupby(SERIES)["in_flight"].agg(["min", "max"])
-    reached = bool((spans["max"] >= DEEPER * spans["min"]).any())
-    return Ceiling(float(plateau[metric].median()), len(plateau), reached)
+            plateau = rows[rows[metric] >= PLATEAU * rows[metric].max()]
+            spans = (
+                plateau[free.loc[plateau.index]].groupby(SERIES)["in_flight"].agg(["min", "max"])
+            )
+            reached = bool((spans["max"] >= DEEPER * spans["min"]).any())
+            highest[name] = Ceiling(float(plateau[metric].median()), len(plateau), reached)
+    return highest
 
 
 def native_io_bytes(measured: pd.DataFrame) -> float | None:
@@ -256,16 +245,15 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
-    found = []
+    of_block = {
+        block: busy[busy["block_bytes"] == block].set_index(loads)["typical_s"] for block in blocks
+    }
+    larger = []
     for small, large in pairwise(blocks):
-        one, two = (
-            busy[busy["block_bytes"] == block].set_index(loads)["typical_s"]
-            for block in (small, large)
-        )
-        ratios = (two / one).dropna()
+        ratios = (of_block[large] / of_block[small]).dropna()
         if not ratios.empty:
-            found.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
-    return tuple(found)
+            larger.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
+    return tuple(larger)
 
 
 # ------------------------------------------------------------------ latency against depth
@@ -309,12 +297,12 @@ class DepthLaw:
 def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
     """One for each series with at least three depths beyond saturation, in the table's order."""
     busy = _saturated(measured)
-    found = []
+    laws = []
     for _, rows in measured.groupby(SERIES, sort=False):
         beyond = rows[busy.loc[rows.index]]
         if beyond["in_flight"].nunique() >= MIN_LAW_POINTS:
-            found.append(_law(rows, beyond))
-    return tuple(found)
+            laws.append(_law(rows, beyond))
+    return tuple(laws)
 
 
 def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:

@@ -1,18 +1,18 @@
 """How long a plan takes, at least and at most: from bytes and rates. Pure.
 
 At least: what is there goes as fast as it was seen to. At most: each rate is the slowest seen, and
-all that may be added to the plan is added. Failures are not reckoned.
+all that may be added to the plan is added. Failures are not reckoned. A rate that this machine was
+not seen to have is as measured elsewhere, or from a named source.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.model import Dataset, Plan, Profile, Workload
-from orchestrator.planning import machines, node_disks, paces
-from orchestrator.planning.paces import Learnt, Pace, Span
+from orchestrator.model import ClusterSpec, Dataset, Plan, Profile, Workload
+from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING, as_used, run_s
 from orchestrator.tier import Cgroup, Emulated, RealDisks, Tier
 from orchestrator.units import listed
@@ -28,6 +28,90 @@ _SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
 _SAMPLED_ABOVE = 20
 _SAMPLE_S = 1.5 * _SAMPLED_ABOVE
 _PAYMENTS_BYTES = 3 * 3e6
+_FARTHEST = 4.0  # times as many bytes as were seen, for which their rate is still taken
+
+
+@dataclass(frozen=True)
+class Span:
+    """Seconds, at least and at most."""
+
+    least_s: float = 0.0
+    most_s: float = 0.0
+
+    def __add__(self, other: Span) -> Span:
+        return Span(self.least_s + other.least_s, self.most_s + other.most_s)
+
+    def times(self, least: float, most: float) -> Span:
+        return Span(self.least_s * least, self.most_s * most)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long one takes: a byte, or one time. `source`: where that is known from; `amount`: the
+    most that was seen at once."""
+
+    each: Span
+    source: str
+    amount: float = math.inf
+
+    @property
+    def rate(self) -> str:
+        """Of bytes: how many in a second."""
+        fastest = f"to {1e-6 / self.each.least_s:.3g} MB/s" if self.each.least_s else "MB/s or more"
+        return f"{1e-6 / self.each.most_s:.3g} {fastest}: {self.source}"
+
+
+def _loaded(most_per_s: float, least_per_s: float, source: str) -> Pace:
+    return Pace(Span(1 / most_per_s, 1 / least_per_s), f"default, {source}")
+
+
+# Loading 4 warehouses took 3.8 s alone on a machine with two cores (docs/WORKLOADS.md), 31 s
+# and more when eight programs shared it. YugabyteDB's documentation: 1,000 warehouses in 3.5 h on
+# three c5d.4xlarge.
+LOADING = {
+    "postgresql": _loaded(110e6, 10e6, "measured on two cores, idle and busy"),
+    "yugabytedb": _loaded(50e6, 8e6, "the slowest by its documentation"),
+    EXISTING: _loaded(110e6, 8e6, "of both databases"),
+}
+# Of a run with one node and one client: start and stop disks, database and clients. PostgreSQL took
+# 4.1 to 7.7 s on two cores while eight programs shared them, once 15.7 s, and making a copy of 0.5
+# GB ready 3.3 to 6.8 s, most of it not for its bytes. yugabyted's own waits are 180 s.
+AROUND = {
+    "postgresql": Pace(Span(2.0, 15.0), "default, measured on two busy cores"),
+    "yugabytedb": Pace(Span(10.0, 180.0), "default, at most yugabyted's longest wait"),
+    EXISTING: Pace(Span(1.0, 15.0), "default, as of PostgreSQL"),
+}
+FURTHER_NODE = Span(1.0, 5.0)  # the same, for each further node
+# Four gates took 14 to 20 s on two cores that eight programs shared, and passed the first time.
+ONE_GATE = Pace(Span(7.5, 2 * 25.0), "default, measured on two busy cores, two tries at most")
+# Disks without limits start from a copy on the disk of the machine, others over what is kept.
+RESTORING = Pace(Span(0.0, 1e-8), "assumed")
+
+Learnt = Mapping[str, Pace]
+AROUND_RUN, GATES, RESTORE = "start and stop", "gate", "restore"
+
+
+def load_of(workload: Workload) -> str:
+    """What loading its data set is called in `kept_as`."""
+    return f"load {workload.dataset.family}"
+
+
+def kept_as(what: str, tier: Tier, platform: str, cluster: ClusterSpec | None = None) -> str:
+    """Under which name it is kept how long `what` took here. Images are loaded and copied alike for
+    every tier."""
+    alike = not tier.disk.is_real and what not in (AROUND_RUN, GATES)
+    of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, " if cluster else ""
+    return f"{what}: {of}{tier.disk.kind if alike else tier.name}, {platform}"
+
+
+def pace_of(learnt: Learnt, name: str, default: Pace, amount: float = 1.0) -> Pace:
+    """As seen here; of much more than was seen, no narrower than the default."""
+    seen = learnt.get(name)
+    if seen is None or amount <= _FARTHEST * seen.amount:
+        return seen or default
+    spans = seen.each, default.each
+    wide = Span(min(span.least_s for span in spans), max(span.most_s for span in spans))
+    return Pace(wide, f"{default.source}; of less data {seen.source}")
 
 
 @dataclass(frozen=True)
@@ -57,29 +141,27 @@ Find = Callable[[Profile, Workload], tuple[str | None, bool] | None]
 
 
 def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
-    """`find`: which kept data set the runs of a cell start from, None inside if every run loads,
-    and whether it is loaded already; None if that cannot be told beforehand. Tiers on the same kind
-    of disk share one."""
-    found: dict[str, Load] = {}
+    """`find`: which kept data set a cell starts from, None inside if every run loads, and whether
+    it is loaded already; None if that cannot be told. Tiers on one kind of disk share theirs."""
+    known: dict[str, Load] = {}
     for profile, load, least, most in _cells(plan):
         where = find(profile, load)
         shared = where is None and isinstance(profile.tier.disk, (Emulated, Cgroup))
         name = where[0] if where else f"shared {load.dataset}" if shared else None
         apart = f"{name or profile.name} {load.dataset}"
         kept = int(bool(where and where[1]))
-        before = found.get(apart) or Load(profile.name, load.name, load.dataset, 0, 0, kept)
-        once = 0 if apart in found or kept else 1
+        before = known.get(apart) or Load(profile.name, load.name, load.dataset, 0, 0, kept)
+        once = 0 if apart in known or kept else 1
+        times, most_times, restores = once, once if name else most, most
         if where and name is None:
             times, most_times, restores = least, most, 0
-        else:
-            times, most_times, restores = once, once if name else most, most
-        found[apart] = replace(
+        known[apart] = replace(
             before,
             times=before.times + times,
             most_times=before.most_times + most_times,
             restores=before.restores + restores,
         )
-    return tuple(found.values())
+    return tuple(known.values())
 
 
 def spoken(load: Load) -> str:
@@ -89,21 +171,21 @@ def spoken(load: Load) -> str:
     return {0: "not at all", 1: "once"}.get(load.times, f"{load.times} times")
 
 
-def timed(plan: Plan, found: Sequence[Load] | None = None, learnt: Learnt | None = None) -> Plan:
-    """The plan with its times. `learnt`: what was seen on this machine, by `paces.kept_as`."""
-    total = sum((step.total for step in steps(plan, found, learnt)), Span())
+def timed(plan: Plan, of: Sequence[Load] | None = None, learnt: Learnt | None = None) -> Plan:
+    """The plan with its times. `of`: its data sets; `learnt`: what was seen on this machine."""
+    total = sum((step.total for step in steps(plan, of, learnt)), Span())
     return replace(plan, estimate_s=total.least_s, most_s=total.most_s)
 
 
 def steps(
-    plan: Plan, found: Sequence[Load] | None = None, learnt: Learnt | None = None
+    plan: Plan, of: Sequence[Load] | None = None, learnt: Learnt | None = None
 ) -> tuple[TimedStep, ...]:
     """All that takes time, with what it is reckoned from."""
-    found, learnt = loads(plan) if found is None else found, learnt or {}
+    of, learnt = loads(plan) if of is None else of, learnt or {}
     return (
         *_of_runs(plan, learnt),
-        *(_loading(plan, one, learnt) for one in found),
-        *(_restoring(plan, one, learnt) for one in found if one.restores),
+        *(_loading(plan, data, learnt) for data in of),
+        *(_restoring(plan, data, learnt) for data in of if data.restores),
         _gates(plan, learnt),
     )
 
@@ -142,7 +224,7 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
         longer_s = max(0.0, (load.warmup_most_s or load.warmup_s) - load.warmup_s)
         windows += Span(run_s(load), run_s(load) + longer_s).times(least, most)
         pace = _around(plan, profile, learnt)
-        around += pace.one.times(least, most)
+        around += pace.each.times(least, most)
         sources[pace.source] = None
         if load.database is None:
             caches += _caches(profile, load).times(least, most)
@@ -155,14 +237,12 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
 
 def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
     cluster = profile.cluster
-    default = paces.AROUND.get(cluster.database, paces.AROUND["postgresql"])
+    default = AROUND.get(cluster.database, AROUND["postgresql"])
     nodes = 0 if cluster.database == EXISTING else cluster.nodes + cluster.clients - 2
-    default = replace(default, one=default.one + paces.FURTHER_NODE.times(nodes, nodes))
-    pace = paces.known(
-        learnt, paces.kept_as(paces.AROUND_RUN, profile.tier, plan.platform, cluster), default
-    )
+    default = replace(default, each=default.each + FURTHER_NODE.times(nodes, nodes))
+    pace = pace_of(learnt, kept_as(AROUND_RUN, profile.tier, plan.platform, cluster), default)
     rent = Span(0.0, _RENT_S if profile.tier.disk.storage_class else 0.0)
-    return replace(pace, one=pace.one + rent)
+    return replace(pace, each=pace.each + rent)
 
 
 def _rates(tier: Tier) -> tuple[float, float]:
@@ -178,9 +258,8 @@ def _caches(profile: Profile, load: Workload) -> Span:
     memory = profile.cluster.node.memory_bytes if profile.cluster.node else most
     fast, slow = _rates(profile.tier)
     # Not all of it is cache, and small reads are slower than the tier's rate.
-    return Span(
-        0.5 * min(least, memory) / fast, min(_WARM_MOST_S, 5.0 + 2 * min(most, memory) / slow)
-    )
+    most_s = min(_WARM_MOST_S, 5.0 + 2 * min(most, memory) / slow)
+    return Span(0.5 * min(least, memory) / fast, most_s)
 
 
 def _checking(profile: Profile, load: Workload) -> Span:
@@ -201,57 +280,50 @@ def _sizes(profile: Profile, load: Workload) -> tuple[float, float]:
     return own, own
 
 
-def _loading(plan: Plan, one: Load, learnt: Learnt) -> TimedStep:
-    load = plan.workload(one.workload)
-    profile = as_used(plan.profile(one.profile), load)
+def _loading(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
+    load = plan.workload(data.workload)
+    profile = as_used(plan.profile(data.profile), load)
     database = profile.cluster.database
-    default = paces.LOADING.get(database, paces.LOADING[EXISTING])
+    default = LOADING.get(database, LOADING[EXISTING])
     least, most = _sizes(profile, load)
     all_bytes = data_bytes(load)
     loaded = most * profile.cluster.nodes if all_bytes is None else all_bytes
-    name = paces.kept_as(paces.load_of(load), profile.tier, plan.platform, profile.cluster)
-    pace = paces.known(learnt, name, default, loaded)
-    each = pace.one.times(0.0 if all_bytes is None else loaded, loaded)
+    name = kept_as(load_of(load), profile.tier, plan.platform, profile.cluster)
+    pace = pace_of(learnt, name, default, loaded)
+    each = pace.each.times(0.0 if all_bytes is None else loaded, loaded)
     if profile.tier.disk.is_real or database == EXISTING:  # images are loaded without limits
         fast, slow = _rates(profile.tier)
         written = Span(_WRITTEN[0] * least / fast, _WRITTEN[1] * most / slow)
         each = Span(max(each.least_s, written.least_s), max(each.most_s, written.most_s))
-    each += _around(plan, profile, learnt).one if load.database is None else Span()
-    what, source = f"loading {load.dataset.family}, {spoken(one)}", f"{loaded / 1e9:.3g} GB"
-    return TimedStep(what, each.times(one.times, one.most_times), f"{source}, {pace.rate}")
+    each += _around(plan, profile, learnt).each if load.database is None else Span()
+    what, source = f"loading {load.dataset.family}, {spoken(data)}", f"{loaded / 1e9:.3g} GB"
+    return TimedStep(what, each.times(data.times, data.most_times), f"{source}, {pace.rate}")
 
 
 def restored_bytes(profile: Profile, load: Workload) -> float:
-    """What a start from a copy copies at most: of real disks one node's, else all nodes' images,
-    which are on the disk of the machine."""
+    """What a start from a copy copies at most: of real disks one node's, else all nodes'."""
     return _sizes(profile, load)[1] * (1 if profile.tier.disk.is_real else profile.cluster.nodes)
 
 
-def _restoring(plan: Plan, one: Load, learnt: Learnt) -> TimedStep:
-    load = plan.workload(one.workload)
-    profile = as_used(plan.profile(one.profile), load)
-    default, copied = paces.RESTORING, restored_bytes(profile, load)
+def _restoring(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
+    load = plan.workload(data.workload)
+    profile = as_used(plan.profile(data.profile), load)
+    default, copied = RESTORING, restored_bytes(profile, load)
     if profile.tier.disk.is_real:
         # What has not changed is left alone; at most all is read and written on the same disk.
         longest_s = 2 / _rates(profile.tier)[1] + (120.0 / copied if copied else 0.0)
         default = Pace(Span(0.0, longest_s), "the tier's rate")
-    name = paces.kept_as(paces.RESTORE, profile.tier, plan.platform, profile.cluster)
-    pace = paces.known(learnt, name, default, copied)
-    what = f"restoring {load.dataset.family}, {one.restores} times at most"
-    least_times = one.restores / most_repetitions(plan) if one.most_times <= one.times else 0
-    return TimedStep(what, pace.one.times(copied * least_times, copied * one.restores), pace.rate)
-
-
-def gate_disks(tier: Tier) -> int:
-    """How many disks a gate of it measures, one after the other."""
-    return (
-        tier.disk.storage_class.nodes if tier.disk.storage_class else max(1, node_disks.count(tier))
-    )
+    kept = kept_as(RESTORE, profile.tier, plan.platform, profile.cluster)
+    pace = pace_of(learnt, kept, default, copied)
+    what = f"restoring {load.dataset.family}, {data.restores} times at most"
+    least_times = data.restores / most_repetitions(plan) if data.most_times <= data.times else 0
+    total = pace.each.times(copied * least_times, copied * data.restores)
+    return TimedStep(what, total, pace.rate)
 
 
 def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
-    """Of all tiers, disk after disk. Those of real disks are taken again, between runs if asked,
-    and after the last run without draining; others may be kept from before."""
+    """Disk after disk. Those of real ones are taken again, between runs if asked, and after the
+    last without draining; others may be kept from before."""
     least_runs = len(plan.runs) * (1 if plan.latency_at_pct is None else 2)
     total, sources = Span(), dict[str, None]()
     for profile in {profile.tier.name: profile for profile in plan.tiers}.values():
@@ -262,15 +334,15 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
         # A rented volume is another in each run.
         drains = plan.drain and isinstance(tier.disk, RealDisks)
         drained_s = tier.limits.burst.duration_s if drains and tier.limits.burst else 0.0
-        runs = [least_runs, round(least_runs * most_repetitions(plan))]
+        runs = least_runs, round(least_runs * most_repetitions(plan))
         before = [1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0) for n in runs]
-        pace = paces.known(learnt, paces.kept_as(paces.GATES, tier, plan.platform), paces.ONE_GATE)
+        pace = pace_of(learnt, kept_as(GATES, tier, plan.platform), ONE_GATE)
         sources[pace.source] = None
-        once = pace.one + Span(0.0, _RENT_S if tier.disk.storage_class else 0.0)
+        once = pace.each + Span(0.0, _RENT_S if tier.disk.storage_class else 0.0)
         drained = Span(0.0, 1.5 * drained_s + (10.0 if drained_s else 0.0))
         of_tier = (once + drained).times(*before) + (once if real else Span())
         # Disks that are made are measured on each machine that runs nodes.
         apart = plan.platform == "kubernetes" or machines.named(profile)
-        disks = gate_disks(tier) if real or not apart else profile.cluster.nodes
+        disks = max(1, node_disks.count(tier)) if real or not apart else profile.cluster.nodes
         total += of_tier.times(disks if real else 0, disks)
     return TimedStep("truth gates", total, f"of each disk: {listed(list(sources))}")

@@ -84,14 +84,13 @@ def applied(
     if sweep:
         axis, values = parse_sweep(sweep)
         _require(workloads, axis, SWEEP)
-        swept = (at(one, "sweep", axis, value) for one in workloads for value in values)
-        return tuple(swept), None
+        return tuple(at(w, "sweep", axis, value) for w in workloads for value in values), None
     if latency_at:
         value, is_share = parse_latency_at(latency_at)
         _require(workloads, "rate", LATENCY_AT)
         if is_share:
             return tuple(workloads), value
-        return tuple(at(one, "same rate", "rate", value) for one in workloads), None
+        return tuple(at(load, "same rate", "rate", value) for load in workloads), None
     return tuple(workloads), None
 
 
@@ -132,9 +131,7 @@ def load_in_words(axis: str, value: float) -> str:
 
 
 def _require(workloads: Sequence[Workload], axis: Axis, option: str) -> None:
-    raise_all(
-        [Mistake(f"{option}: {one.name}", w) for one in workloads for w in _misfit(one, axis)]
-    )
+    raise_all([Mistake(f"{option}: {w.name}", why) for w in workloads for why in _misfit(w, axis)])
 
 
 def _misfit(workload: Workload, axis: Axis) -> Iterator[str]:
@@ -145,7 +142,5 @@ def _misfit(workload: Workload, axis: Axis) -> Iterator[str]:
     elif workload.options.get(RATE_OPTION):
         yield f"has an `{RATE_OPTION}` of its own: leave it out of the file"
     elif axis == "rate" and workload.generator != OPEN_LOOP:
-        yield (
-            f"is run by {workload.generator}; only {OPEN_LOOP} with its built-in scripts has an "
-            "open loop whose latency holds the wait in the queue"
-        )
+        only = f"only {OPEN_LOOP} with its built-in scripts has an open loop"
+        yield f"is run by {workload.generator}; {only} whose latency holds the wait in the queue"

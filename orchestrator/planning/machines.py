@@ -37,11 +37,8 @@ def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
     if read.cluster.port is not None:
         yield "cluster.port", "on `machines` a node has its database's own port: leave it out"
     if kind not in _KINDS:
-        yield (
-            "tier.enforcement",
-            "disks of several machines are `emulated`, `mounted` or `none`: limits of control "
-            "groups hold on one only",
-        )
+        what = "disks of several machines are `emulated`, `mounted` or `none`: limits of control "
+        yield "tier.enforcement", what + "groups hold on one only"
 
 
 def named(profile: Profile) -> tuple[str, ...]:

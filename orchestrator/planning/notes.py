@@ -19,11 +19,8 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
     for profile in profiles:
         tier = profile.tier
         if isinstance(tier.disk, Cgroup):
-            text = (
-                "limits by control group, approximate: no latency, no burst, reads and writes "
-                "capped apart"
-            )
-            yield Note("approximate limits", text, profile.name)
+            text = "limits by control group, approximate: no latency, no burst"
+            yield Note("approximate limits", f"{text}, reads and writes capped apart", profile.name)
         if tier.disk.burst_time_scale != 1:
             text = f"burst times are divided by {tier.disk.burst_time_scale:g}"
             yield Note("burst scaled", text, profile.name)
@@ -42,12 +39,8 @@ def unlike_disks(profiles: Sequence[Profile]) -> str:
             "each difference is this machine's, and not the tier's"
         )
     ways = dict.fromkeys(profile.tier.disk.enforcement for profile in profiles)
-    if len(ways) < 2:
-        return ""
-    return (
-        f"tiers are held to their limits in different ways ({', '.join(ways)}): part of each "
-        "difference may be the way"
-    )
+    text = f"tiers are held to their limits in different ways ({', '.join(ways)}): part of each "
+    return f"{text}difference may be the way" if len(ways) > 1 else ""
 
 
 def of_scale(workloads: Sequence[Workload], scale: str) -> Iterator[Note]:
@@ -83,9 +76,8 @@ def of_options(
 ) -> Iterator[Note]:
     """Each option `given`, by its field's name (or MANY_WINDOWS), that has no effect on some of
     these. UsageError where it has none at all, and whoever gave it would take the figures for
-    others than they are.
-    `unpriced`: the profiles without the list of `--prices`."""
-    own = {one.name: one.tier.price for one in unpriced}
+    others than they are. `unpriced`: the profiles without the list of `--prices`."""
+    own = {profile.name: profile.tier.price for profile in unpriced}
     same = "the list has no other price of its disk"
     rules: tuple[tuple[str, str, Sequence[Any], Callable[[Any], str], bool], ...] = (
         ("database", "--db", workloads, _alone, False),
@@ -101,8 +93,8 @@ def of_options(
     )
     for field, option, things, why, refused in rules:
         names: dict[str, list[str]] = {}
-        for one in things if field in given else ():
-            names.setdefault(why(one), []).append(one.name)
+        for thing in things if field in given else ():
+            names.setdefault(why(thing), []).append(thing.name)
         used = names.pop("", [])
         texts = [f"{option} has no effect on {listed(of)}: {why}" for why, of in names.items()]
         if texts and refused and not used:
@@ -128,9 +120,8 @@ def _of_others(profile: Profile) -> str:
 
 
 def _not_checked(profile: Profile) -> str:
-    return _of_others(profile) or (
-        "" if profile.tier.disk.is_real else "its disks are not real ones"
-    )
+    why = "" if profile.tier.disk.is_real else "its disks are not real ones"
+    return _of_others(profile) or why
 
 
 def _not_drained(profile: Profile) -> str:

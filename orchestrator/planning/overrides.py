@@ -55,22 +55,19 @@ class Overrides:
 
     def check(self, contents: Mapping[str, Mapping[str, Any]]) -> None:
         """UsageError with every override that fits none of the workloads (name → YAML)."""
-        at_scale = {n: one for n, one in contents.items() if _inner(one, "scales", self.scale)}
-        if not at_scale:
-            return  # the scale is the mistake
-        raise_all(
-            [
-                _mistake(one, self._unknown(one, at_scale))
-                for one in self.given
-                if not any(self._path(one, name, content) for name, content in at_scale.items())
-            ]
-        )
+        at_scale = {n: of for n, of in contents.items() if _inner(of, "scales", self.scale)}
+        unfit = [
+            Mistake(f"--set {each.text}", self._unknown(each, at_scale))
+            for each in self.given
+            if not any(self._path(each, name, content) for name, content in at_scale.items())
+        ]
+        raise_all(unfit if at_scale else [])  # else the scale is the mistake
 
     def applied(self, name: str, content: dict[str, Any]) -> dict[str, Any]:
         """The content of the workload `name` with the overrides that fit it."""
-        for one in self.given:
-            if path := self._path(one, name, content):
-                content = _changed(content, path, one.value)
+        for override in self.given:
+            if path := self._path(override, name, content):
+                content = _changed(content, path, override.value)
         return content
 
     @contextmanager
@@ -81,23 +78,23 @@ class Overrides:
         except UsageError as error:
             if not error.mistakes:
                 raise
-            placed = dict.fromkeys(_placed(one, self) for one in error.mistakes)
+            placed = dict.fromkeys(_placed(mistake, self) for mistake in error.mistakes)
             raise refused(placed, error.advice) from error
 
-    def _path(self, one: Override, workload: str, content: Mapping[str, Any]) -> Path | None:
+    def _path(self, override: Override, workload: str, content: Mapping[str, Any]) -> Path | None:
         """Where the key belongs in this workload; None if it has none such."""
-        size = ("scales", self.scale)
-        if one.workload not in (None, workload) or not _inner(content, *size):
+        size, key = ("scales", self.scale), override.key
+        if override.workload not in (None, workload) or not _inner(content, *size):
             return None
-        group, _, name = one.key.partition(".")
+        group, _, name = key.partition(".")
         if group in GROUPS and name:
             return (*size, group, name)
         keys = self._keys(content)
-        if one.key in keys["scale"]:
-            return (*size, one.key)
-        if one.key == STATEMENTS and (one.workload or STATEMENTS in content):
+        if key in keys["scale"]:
+            return (*size, key)
+        if key == STATEMENTS and (override.workload or STATEMENTS in content):
             return (STATEMENTS,)
-        return next(((*size, group, one.key) for group in GROUPS if one.key in keys[group]), None)
+        return next(((*size, group, key) for group in GROUPS if key in keys[group]), None)
 
     def _keys(self, content: Mapping[str, Any]) -> dict[str, list[str]]:
         """Group → the keys in it that the file has or the load generator knows; `scale`: of it."""
@@ -108,29 +105,29 @@ class Overrides:
         of_scale = {"scale": list(taken.get("scale", OF_SCALE))}
         return of_scale | {group: [*in_file[group], *taken.get(group, ())] for group in GROUPS}
 
-    def _unknown(self, one: Override, contents: Mapping[str, Mapping[str, Any]]) -> str:
-        asked = {n: content for n, content in contents.items() if one.workload in (None, n)}
+    def _unknown(self, override: Override, contents: Mapping[str, Mapping[str, Any]]) -> str:
+        asked = {n: content for n, content in contents.items() if override.workload in (None, n)}
         groups = [group for content in asked.values() for group in self._keys(content).values()]
         keys = dict.fromkeys(chain.from_iterable(groups))
-        near = difflib.get_close_matches(one.key, [*keys, *contents], n=3, cutoff=0.5)
+        near = difflib.get_close_matches(override.key, [*keys, *contents], n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(keys)}"
         have = "has" if len(asked) == 1 else "have"
-        return f"{', '.join(asked)} {have} no key {one.key!r}: {hint}"
+        return f"{', '.join(asked)} {have} no key {override.key!r}: {hint}"
 
 
 def read(texts: Sequence[str], workloads: Sequence[str], scale: str, known: Known) -> Overrides:
     """Reads what was given for `workloads`. UsageError with every mistake."""
     mistakes: list[Mistake] = []
-    found: list[Override] = []
+    given: dict[tuple[str | None, str], Override] = {}
     for text in texts:
         with collecting(mistakes):
-            one = _read(text, workloads)
-            if any((other.workload, other.key) == (one.workload, one.key) for other in found):
-                raise_all([_mistake(one, "this key is set twice")])
-            found.append(one)
+            override = _read(text, workloads)
+            if given.setdefault((override.workload, override.key), override) is not override:
+                raise_all([Mistake(f"--set {text}", "this key is set twice")])
     raise_all(mistakes)
-    found.sort(key=lambda one: one.workload is not None)  # what names one wins
-    return Overrides(tuple(found), scale, known)
+    # What names a workload wins.
+    ordered = sorted(given.values(), key=lambda override: override.workload is not None)
+    return Overrides(tuple(ordered), scale, known)
 
 
 def _read(text: str, workloads: Sequence[str]) -> Override:
@@ -145,10 +142,6 @@ def _read(text: str, workloads: Sequence[str]) -> Override:
     if key in _OPTIONS or key == "options.seed":
         raise_all([Mistake(f"--set {text}", f"use --{key}")])
     return Override(text, workload, key, read)
-
-
-def _mistake(one: Override, what: str) -> Mistake:
-    return Mistake(f"--set {one.text}", what)
 
 
 def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
@@ -168,16 +161,15 @@ def _inner(content: object, *path: str) -> Mapping[str, Any]:
 
 def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note, ...]:
     """Workloads whose data are larger than in their files: nodes' disks are sized for those."""
-    found = []
-    for one, own in zip(given, of_files, strict=True):
-        times = _rows(one) / _rows(own)
-        if times > 1:
-            text = (
-                f"the data of {one.name} are {times:.3g} times those of its scale {own.scale}, for "
-                "which the nodes' disks are sized (`disk` in the cluster's file)"
+    larger = []
+    for workload, own in zip(given, of_files, strict=True):
+        if (times := _rows(workload) / _rows(own)) > 1:
+            text = f"the data of {workload.name} are {times:.3g} times those of its scale "
+            text += (
+                f"{own.scale}, for which the nodes' disks are sized (`disk` in the cluster's file)"
             )
-            found.append(Note("other", text))
-    return tuple(found)
+            larger.append(Note("other", text))
+    return tuple(larger)
 
 
 def _rows(workload: Workload) -> float:
@@ -197,7 +189,7 @@ def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
         return mistake  # of a profile
     key = path[0] if path else group
     workload = file.rpartition("/")[2].rpartition(".")[0]
-    for one in reversed(overrides.given):
-        if one.workload in (None, workload) and one.key.split(".")[-1] == key:
-            return replace(mistake, where=f"--set {one.text}")
+    for override in reversed(overrides.given):
+        if override.workload in (None, workload) and override.key.split(".")[-1] == key:
+            return replace(mistake, where=f"--set {override.text}")
     return mistake

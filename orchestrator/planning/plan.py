@@ -33,8 +33,7 @@ def fit_to_machines(
     one node. The replication factor follows the nodes down, never up. `cores`: of each machine;
     none if they are not known yet.
     """
-    notes: list[Note] = []
-    fitted: list[Profile] = []
+    notes, fitted = list[Note](), list[Profile]()
     for profile in profiles:
         cluster = profile.cluster
         wanted = nodes or cluster.nodes
@@ -46,10 +45,8 @@ def fit_to_machines(
         if wanted != cluster.nodes:
             have = "this machine has" if len(cores) == 1 else f"the {len(cores)} machines have"
             why = "as asked" if nodes else f"{have} {sum(cores)} cores"
-            text = (
-                f"{counted(wanted, 'database node')} instead of the profile's "
-                f"{cluster.nodes} ({why}): replication is not what the profile says"
-            )
+            text = f"{counted(wanted, 'database node')} instead of the profile's {cluster.nodes} "
+            text += f"({why}): replication is not what the profile says"
             notes.append(Note("nodes as asked" if nodes else "fewer nodes", text, profile.name))
         factor = min(cluster.replication_factor, wanted)
         cluster = replace(cluster, nodes=wanted, replication_factor=factor)
@@ -67,7 +64,7 @@ def with_clients(profiles: Sequence[Profile], clients: int | None) -> tuple[Prof
     """The profiles with so many load clients; None: each with its own number."""
     if clients is None:
         return tuple(profiles)
-    return tuple(replace(one, cluster=replace(one.cluster, clients=clients)) for one in profiles)
+    return tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in profiles)
 
 
 def as_used(profile: Profile, workload: Workload) -> Profile:
@@ -102,21 +99,19 @@ def make_plan(
             f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
             advice="name it in --profiles too",
         )
-    twin = _twin(profiles, baseline or names[0]) if aa else None
-    if twin is not None:
-        profiles = (*profiles, twin)
-        names.append(twin.name)
+    twins = [_twin(profiles, baseline or names[0])] if aa else []
+    names += [twin.name for twin in twins]
     runs = _runs(names, [workload.name for workload in workloads], repetitions, seed)
     return Plan(
         name=name,
         seed=seed,
         baseline=baseline or names[0],
         repetitions=repetitions,
-        profiles=tuple(profiles),
+        profiles=(*profiles, *twins),
         workloads=tuple(workloads),
         runs=numbered(runs),
         estimate_s=0.0,  # `durations.timed` says it
-        twin=twin.name if twin else None,
+        twin=names[-1] if aa else None,
         **more,
     )
 
@@ -143,7 +138,7 @@ def followed_by(
     plan: Plan, cells: Sequence[tuple[Workload, Sequence[Profile]]], notes: Sequence[Note] = ()
 ) -> Plan:
     """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
-    tiers_of = {workload.name: {one.name for one in tiers} for workload, tiers in cells}
+    tiers_of = {workload.name: {tier.name for tier in tiers} for workload, tiers in cells}
     names = [profile.name for profile in plan.profiles]
     runs = _runs(names, list(tiers_of), plan.repetitions, plan.seed)
     more = (run for run in runs if run.profile in tiers_of[run.workload])
@@ -163,26 +158,26 @@ def _twin(profiles: Sequence[Profile], baseline: str) -> Profile:
             f"{name!r} is the name of a profile, and --aa needs it for the second {baseline}",
             advice="give that profile's file another name",
         )
-    return replace(next(one for one in profiles if one.name == baseline), name=name)
+    return replace(next(p for p in profiles if p.name == baseline), name=name)
 
 
 def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], database: str) -> None:
     """UsageError where something is asked of a cluster that others run which it cannot give, or of
     one of ours which only theirs can. `database`: as asked for, or auto."""
     for profile in profiles:
-        theirs = profile.cluster.database == EXISTING
-        if theirs and database not in ("auto", EXISTING):
+        is_others = profile.cluster.database == EXISTING
+        if is_others and database not in ("auto", EXISTING):
             raise UsageError(
                 f"{profile.name} is a cluster that others run: it cannot be started as {database}",
                 advice="leave out --db: tierbench finds out which database answers there",
             )
-        if database == EXISTING and not theirs:
+        if database == EXISTING and not is_others:
             raise UsageError(
                 f"{profile.name} names no running cluster to attach to",
                 advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
             )
-        alone = [one.name for one in workloads if one.database is not None]
-        if theirs and alone:
+        alone = [load.name for load in workloads if load.database is not None]
+        if is_others and alone:
             raise UsageError(
                 f"{', '.join(alone)} measures a disk by itself, and those of {profile.name} are "
                 "not here",
@@ -228,9 +223,9 @@ class TimeLeft:
         """Seconds that the `runs` take which are not made yet."""
         if not self._seen_s:
             return plan.estimate_s * len(runs) / len(plan.runs)
-        rest = [plan.workload(one.workload) for one in runs]
         # The median, because the first runs also load data and take the gates.
-        return sum(run_s(one) + median(self._seen_s) for one in rest)
+        around_s = median(self._seen_s)
+        return sum(run_s(plan.workload(run.workload)) + around_s for run in runs)
 
     def took(self, workload: Workload, seconds: float) -> None:
         self._seen_s.append(max(0.0, seconds - run_s(workload)))

@@ -115,7 +115,7 @@ def _whole(
 
 
 def _refuse(where: str, mistakes: Iterable[tuple[str, str]]) -> None:
-    """Raises one UsageError for all of them (key of the tier, what is wrong), if there are any."""
+    """UsageError with all of them (key of the tier, what is wrong), if there are any."""
     raise_all([Mistake(f"{where}: tier.{key}", what) for key, what in mistakes])
 
 
@@ -183,22 +183,17 @@ def _check_cluster(
 def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | None) -> None:
     """Checks that a node's disk fits on the one that is bought; `bought` None: size unknown."""
     of_databases = {f"node_of.{name}": sizes for name, sizes in cluster.node_of.items()}
-    raise_all(
-        [
-            Mistake(
-                f"{where}: cluster.{key}.{scale}.disk",
-                f"{units.format_bytes(sizes[scale].disk_bytes)} do not fit on the tier's disk of "
-                f"{units.format_bytes(bought)}: take a larger one",
-            )
-            for key, sizes in {"node": cluster.node, **of_databases}.items()
-            if bought is not None and scale in sizes and sizes[scale].disk_bytes > bought
-        ]
-    )
+    mistakes = []
+    for key, sizes in {"node": cluster.node, **of_databases}.items():
+        if bought is not None and scale in sizes and (wanted := sizes[scale].disk_bytes) > bought:
+            what = f"{units.format_bytes(wanted)} do not fit on the tier's disk of "
+            what += f"{units.format_bytes(bought)}: take a larger one"
+            mistakes.append(Mistake(f"{where}: cluster.{key}.{scale}.disk", what))
+    raise_all(mistakes)
 
 
 def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
-    """What each claim asks for, if the tier is a class that says no size: the most that a node's
-    disk needs, for whichever database."""
+    """With the most that a node's disk needs, if the tier is a class that says no size."""
     disk = tier.disk
     wanted = disk.storage_class
     if not isinstance(disk, ClassVolumes) or wanted is None or wanted.size_bytes is not None:
@@ -210,8 +205,8 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
 
 
 def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:
-    """Returns the tier as a node gets it: its data disk on the cluster's VM size, if one is named.
-    A disk of the tier for the WAL has its part in what the VM lets through."""
+    """The tier as a node gets it on the cluster's VM size, if that is named. A disk of the tier for
+    the WAL has its part in what the VM lets through."""
     if vm is None:
         return chosen.tier
     size = catalog.vm(vm)
@@ -236,9 +231,9 @@ def _scaled(tier: Tier, where: str) -> Tier:
     if burst is None:
         what = "the tier has no burst whose time could be scaled; leave it out"
         raise refused([Mistake(f"{where}: tier.burst_time_scale", what)])
-    note = f"Burst times are divided by {scale:g}: a full bucket lasts "
-    note += f"{units.format_seconds(burst.duration_s / scale)} here."
     scaled = replace(burst, duration_s=burst.duration_s / scale)
+    lasts = units.format_seconds(scaled.duration_s)
+    note = f"Burst times are divided by {scale:g}: a full bucket lasts {lasts} here."
     origin = replace(tier.origin, notes=f"{tier.origin.notes} {note}".strip())
     return replace(tier, limits=replace(tier.limits, burst=scaled), origin=origin)
 
@@ -261,8 +256,6 @@ def read_workload(
         "dataset": Dataset(read.dataset, dict(size.dataset)),
         "options": {**read.options, **size.options},
         # One that only repeats another (`study-20: *study`) goes by the other's name.
-        "scale": next(
-            name for name, one in content["scales"].items() if one == content["scales"][scale]
-        ),
+        "scale": next(n for n, of in content["scales"].items() if of == content["scales"][scale]),
     }
     return slo.applied([Workload(name, **of_scale)], read.slo, f"{where}: slo")[0]

@@ -79,22 +79,22 @@ def read(
         )
 
     mistakes: list[Mistake] = []
-    found_profiles: list[Profile] = []
-    found_workloads: list[Workload] = []
+    profiles: list[Profile] = []
+    workloads: list[Workload] = []
     contents: dict[str, Mapping[str, Any]] = {}
     for file in _files(root / "profiles", "profile", profile_names, mistakes):
         with collecting(mistakes):
-            found_profiles.append(profile(file))
+            profiles.append(profile(file))
     for file in _files(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
             text, where = text_of(file), _where(file, root)
             contents[file.stem] = strict_yaml.parse(where, text)
-            found_workloads.append(parse.read_workload(file.stem, text, scale, where, given))
+            workloads.append(parse.read_workload(file.stem, text, scale, where, given))
     with collecting(mistakes):
         if given:
             given.check(contents)
     raise_all(mistakes)
-    return tuple(found_profiles), tuple(found_workloads)
+    return tuple(profiles), tuple(workloads)
 
 
 def tier(
@@ -151,12 +151,9 @@ def _catalog(texts: tuple[tuple[str, str], ...]) -> tier_catalog.Catalog:
 def _files(
     folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake]
 ) -> tuple[Path, ...]:
-    """Returns the file of each name; a missing one becomes a mistake.
-
-    UsageError where two are called the same: runs are told apart by name, so one file would be
-    measured in the place of both.
-    """
-    found: dict[str, Path] = {}
+    """The file of each name; a missing one becomes a mistake. UsageError where two are called the
+    same: runs are told apart by name, so one file would be measured in the place of both."""
+    files: dict[str, Path] = {}
     for name in names:
         file: Path | None = None
         with collecting(mistakes):
@@ -169,31 +166,26 @@ def _files(
                 advice="name it once; REPEATS (--repeats) says how often each is measured"
                 + (", --aa measures the baseline under a second name" * (kind == "profile")),
             )
-        other = found.setdefault(file.stem, file)
+        other = files.setdefault(file.stem, file)
         if other is not file:
             raise UsageError(
                 f"{file.stem!r} is the name of two {kind}s, {other} and {file}; "
                 "nothing was started",
                 advice="give one of the files another name",
             )
-    return tuple(found.values())
+    return tuple(files.values())
 
 
 def _find(folder: Path, kind: str, name: str) -> Path:
-    if name.endswith((".yaml", ".yml")) or "/" in name:
-        file = Path(name)
-        if not file.is_file():
-            raise UsageError(
-                f"no {kind} file {name}",
-                advice="check the path, or give the name of one that `tierbench list` shows",
-            )
-        return file
-    file = folder / f"{name}.yaml"
+    by_path = name.endswith((".yaml", ".yml")) or "/" in name
+    file = Path(name) if by_path else folder / f"{name}.yaml"
     if not file.is_file():
-        raise UsageError(
-            f"unknown {kind} {name!r}; known: {', '.join(names(folder)) or 'none'}",
-            advice="`tierbench list` shows what there is",
-        )
+        what = strict_yaml.unknown(kind, name, names(folder))
+        advice = "`tierbench list` shows what there is"
+        if by_path:
+            what = f"no {kind} file {name}"
+            advice = "check the path, or give the name of one that `tierbench list` shows"
+        raise UsageError(what, advice)
     return file
 
 
@@ -203,7 +195,7 @@ def read_text(file: Path, root: Path) -> tuple[str, str]:
 
 
 def _text(file: Path, root: Path) -> str:
-    """Reads the file. UsageError if it cannot be read or is not UTF-8."""
+    """UsageError if it cannot be read or is not UTF-8."""
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -31,15 +31,15 @@ def rehearsed(plan: Plan) -> Plan:
         )
     profiles = tuple(
         replace(
-            one,
-            tier=replace(one.tier, disk=NoDisk()),
+            profile,
+            tier=replace(profile.tier, disk=NoDisk()),
             cluster=replace(
-                one.cluster, database=DRY, version=None, settings={}, existing={}, clients=1
+                profile.cluster, database=DRY, version=None, settings={}, existing={}, clients=1
             ),
         )
-        for one in plan.profiles
+        for profile in plan.profiles
     )
-    workloads = tuple(replace(one, generator=DRY) for one in plan.workloads)
+    workloads = tuple(replace(load, generator=DRY) for load in plan.workloads)
     notes = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
     return replace(plan, profiles=profiles, workloads=workloads, notes=(NOTE, *notes))
 

@@ -8,9 +8,8 @@ Clauses are separated by commas. One is: a transaction type where there are type
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import raise_all
@@ -41,18 +40,18 @@ _EXAMPLE = "such as `new_order p99 < 50 ms` or `nopm > 25000`"
 
 def parse(text: str, where: str) -> tuple[Objective, ...]:
     """The clauses of `text`. UsageError with every mistake, each with its clause."""
-    found: list[Objective] = []
+    objectives: list[Objective] = []
     mistakes: list[Mistake] = []
     for clause in text.split(","):
         try:
             objective = _parsed(clause)
-            if any((o.metric, o.scope) == (objective.metric, objective.scope) for o in found):
+            if any((o.metric, o.scope) == (objective.metric, objective.scope) for o in objectives):
                 raise ValueError("this metric has a limit already")
-            found.append(objective)
+            objectives.append(objective)
         except ValueError as error:
             mistakes.append(Mistake(where, f"{clause.strip()!r}: {error}"))
     raise_all(mistakes)
-    return tuple(found)
+    return tuple(objectives)
 
 
 def _parsed(clause: str) -> Objective:
@@ -71,30 +70,25 @@ def _parsed(clause: str) -> Objective:
     if scope != "all" and unit != "s":
         raise ValueError(f"{metric} is not measured of one transaction type")
     if lower != match["sign"].startswith("<"):
-        kind, sign = (_KINDS.get(unit, "a rate"), "<" if lower else ">")
-        raise ValueError(f"{kind} is limited with `{sign}`")
-    limit = _LIMITS.get(unit, partial(_rate, metric))(match["quantity"])
+        kind = {"s": "a latency", "%": "a share"}.get(unit, "a rate")
+        raise ValueError(f"{kind} is limited with `{'<' if lower else '>'}`")
+    limit = _limit(metric, unit, match["quantity"])
     if limit <= 0:
         raise ValueError("the limit must be above zero")
     return Objective(metric, scope, limit)
 
 
-def _percent(text: str) -> float:
-    match = _PERCENT.match(text)
-    if match is None or float(match[1]) > 100:
-        raise ValueError(f"expected a percentage, such as 0.1 %, got {text!r}")
-    return float(match[1])
-
-
-_KINDS = {"s": "a latency", "%": "a share"}
-_LIMITS: dict[str, Callable[[str], float]] = {"s": parse_seconds, "%": _percent}
-
-
-def _rate(metric: str, text: str) -> float:
-    match = _RATE.match(text)
-    unit = "/min" if metric == "nopm" else "/s"
-    if match is None or match[2] not in (None, unit):
-        raise ValueError(f"expected a number of {unit}, such as 25000, got {text!r}")
+def _limit(metric: str, unit: str, text: str) -> float:
+    if unit == "s":
+        return parse_seconds(text)
+    if unit == "%":
+        match = _PERCENT.match(text)
+        if match is None or float(match[1]) > 100:
+            raise ValueError(f"expected a percentage, such as 0.1 %, got {text!r}")
+        return float(match[1])
+    match, per = _RATE.match(text), "/min" if metric == "nopm" else "/s"
+    if match is None or match[2] not in (None, per):
+        raise ValueError(f"expected a number of {per}, such as 25000, got {text!r}")
     return float(match[1].replace("_", ""))
 
 
@@ -123,20 +117,18 @@ def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tupl
     names = listed([load.name for load in workloads])
     raise_all(
         [
-            Mistake(where, f"`{format_objective(one)}` is not measured of {names}")
-            for one in objectives
-            if not any(fits(one, load) for load in workloads)
+            Mistake(where, f"`{format_objective(clause)}` is not measured of {names}")
+            for clause in objectives
+            if not any(fits(clause, load) for load in workloads)
         ]
     )
-    return tuple(
-        replace(load, slo=tuple(one for one in objectives if fits(one, load))) for load in workloads
-    )
+    return tuple(replace(w, slo=tuple(o for o in objectives if fits(o, w))) for w in workloads)
 
 
 def of_all(workloads: Sequence[Workload]) -> str:
     """The text that gives each of the workloads the SLO it has; empty if none has, or no one text
     does."""
-    clauses = dict.fromkeys(one for load in workloads for one in load.slo)
+    clauses = dict.fromkeys(clause for load in workloads for clause in load.slo)
     alike = all(load.slo == tuple(o for o in clauses if fits(o, load)) for load in workloads)
     return ", ".join(map(format_objective, clauses)) if alike else ""
 

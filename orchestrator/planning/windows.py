@@ -29,19 +29,14 @@ def of_whole_intervals(
 ) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
     """The workloads with windows and warm-ups no shorter than they were, as far as they write; and
     what must be said about it."""
-    fitted = tuple(_fitted(one, interval_s) if one.writes else one for one in workloads)
+    fitted = tuple(_fitted(load, interval_s) if load.writes else load for load in workloads)
     longer = [
-        f"{one.name} {format_seconds(one.warmup_s)} and {format_seconds(one.measure_s)}"
-        for one, before in zip(fitted, workloads, strict=True)
-        if one != before
+        f"{load.name} {format_seconds(load.warmup_s)} and {format_seconds(load.measure_s)}"
+        for load, before in zip(fitted, workloads, strict=True)
+        if load != before
     ]
-    if not longer:
-        return fitted, ()
-    text = (
-        f"checkpoint intervals of {format_seconds(interval_s)} are measured whole: warm-up and "
-        f"window of {listed(longer)}"
-    )
-    return fitted, (Note("longer windows", text),)
+    text = f"checkpoint intervals of {format_seconds(interval_s)} are measured whole: warm-up and "
+    return fitted, (Note("longer windows", f"{text}window of {listed(longer)}"),) if longer else ()
 
 
 def many(
@@ -50,19 +45,14 @@ def many(
     """Workloads that only read, with shorter windows, and in how many repetitions each (by name)
     takes as long as in `repetitions` of the scale's; the others as they are (`stays` says why); and
     what must be said about the shorter ones."""
-    shorter = tuple(_shorter(one) for one in workloads)
-    wanted = {
-        one.name: math.floor(repetitions * _run_s(before) / _run_s(one))
-        for one, before in zip(shorter, workloads, strict=True)
-        if one != before
-    }
-    notes = tuple(
-        Note("many windows", f"{counted(wanted[one.name], 'window')} of "
-             f"{format_seconds(one.measure_s)} for each tier of {one.name}, in the same time")
-        for one in shorter
-        if one.name in wanted
-    )  # fmt: skip
-    return shorter, wanted, notes
+    shorter, wanted, notes = tuple(map(_shorter, workloads)), dict[str, int](), list[Note]()
+    for load, before in zip(shorter, workloads, strict=True):
+        if load != before:
+            wanted[load.name] = math.floor(repetitions * _run_s(before) / _run_s(load))
+            text = f"{counted(wanted[load.name], 'window')} of {format_seconds(load.measure_s)}"
+            text += f" for each tier of {load.name}, in the same time"
+            notes.append(Note("many windows", text))
+    return shorter, wanted, tuple(notes)
 
 
 def stays(load: Workload) -> str:

@@ -55,8 +55,7 @@ def need(root: Path, name: str, platform: Platform) -> str:
 def container(
     image: str, name: str, argv: Sequence[str], world: World, **more: Any
 ) -> ContainerSpec:
-    """Returns the spec of a client that runs a program of an image of ours; `more`: other fields of
-    it. UnavailableError as `need`."""
+    """Returns the spec of a client that runs a program of our image; `more`: its other fields."""
     spec: dict[str, Any] = {"role": "client", "entrypoint": (argv[0],), "command": tuple(argv[1:])}
     return ContainerSpec(name, need(world.root, image, world.platform), **{**spec, **more})
 

@@ -23,8 +23,8 @@ from orchestrator.units import counted, format_bytes
 def check(plan: Plan, parts: Parts, world: World) -> None:
     """UsageError or UnavailableError if a tier, a database or a generator cannot do what is
     planned, or its data have no room."""
-    for _, one in every(plan, parts, world):
-        one()
+    for _, check_it in every(plan, parts, world):
+        check_it()
 
 
 def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -93,23 +93,22 @@ def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) ->
     for need in needs(plan, tiers, world):
         if not need.is_met:
             elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)" if need.place else ""
-            advice = f"take a smaller SCALE or fewer NODES{elsewhere}"
-            raise UnavailableError(str(need), advice=advice)
+            raise UnavailableError(str(need), f"take a smaller SCALE or fewer NODES{elsewhere}")
 
 
 def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Iterator[Need]:
     """Space and memory of each profile, as far as they can be seen from here."""
+    of_databases = [workload for workload in plan.workloads if workload.database is None]
+    alone = [workload for workload in plan.workloads if workload.database is not None]
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.disk.enforcement]
         if not isinstance(mechanism, TakesSpace):
             continue
-        of_databases = [workload for workload in plan.workloads if workload.database is None]
         for workload in of_databases[:1]:  # all of them alike: what counts is the disks' size
             yield from _disks(profile, workload, mechanism, world)
             yield from _memory(profile, world)
-        for workload in plan.workloads:
-            if workload.database is not None:
-                yield from _disks(profile, workload, mechanism, world)
+        for workload in alone:
+            yield from _disks(profile, workload, mechanism, world)
 
 
 def _disks(
@@ -120,7 +119,7 @@ def _disks(
     if workload.database is not None:  # one disk with one file, however large the disk
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
         what = f"for the file of {workload.name}"
-    if any(one.machine for one in profile.tier.disk.of_nodes.values()):
+    if any(disks.machine for disks in profile.tier.disk.of_nodes.values()):
         yield from _apart(profile, nodes, each_bytes, mechanism, world)
         return
     machines = of_nodes(world.platform)
@@ -161,22 +160,17 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
     """Where nodes may take more memory than is available now, with head-room for what runs beside
     them. No reason to refuse: a node need not use all that it is given."""
     machines = of_nodes(world.platform)
-    sizes = [
-        one.cluster.nodes * one.cluster.size.memory_bytes
-        for one in plan.profiles
-        if one.cluster.node is not None
-    ]
+    clusters = [p.cluster for p in plan.profiles if p.cluster.node is not None]
+    sizes = [cluster.nodes * cluster.size.memory_bytes for cluster in clusters]
     wanted_bytes = math.ceil(max(sizes, default=0) / len(machines))
     for machine in machines if wanted_bytes else ():
         with suppress(OSError, ValueError, IndexError):
             kibibytes = machine.read("/proc/meminfo").split("MemAvailable:")[1].split()[0]
             if wanted_bytes + BESIDE_NODES_BYTES > (available_bytes := int(kibibytes) * 1024):
-                yield (
-                    f"the nodes on {machine.name or 'this machine'} may use "
-                    f"{format_bytes(wanted_bytes)} of memory, and what runs beside them "
-                    f"{format_bytes(BESIDE_NODES_BYTES)}; available is "
-                    f"{format_bytes(available_bytes)}: a node may swap, or be stopped"
-                )
+                name, wanted = machine.name or "this machine", format_bytes(wanted_bytes)
+                beside, available = map(format_bytes, (BESIDE_NODES_BYTES, available_bytes))
+                text = f"the nodes on {name} may use {wanted} of memory, and what runs beside them "
+                yield f"{text}{beside}; available is {available}: a node may swap, or be stopped"
 
 
 def _named(machine: Machine, machines: Sequence[Machine]) -> str:

@@ -86,36 +86,35 @@ def unknown(tier: Tier) -> dict[str, Bucket]:
         "iops": (tier.limits.iops, burst.iops),
         "bytes": (tier.limits.bytes_per_s, burst.bytes_per_s),
     }
-    buckets: dict[str, Bucket] = {}
-    for name, (base, peak) in rates.items():
-        if base and peak and peak > base:
-            size = (peak - base) * burst.duration_s
-            buckets[name] = Bucket(base, peak, size, 0.0, size)
-    return buckets
+    return {
+        name: Bucket(base, peak, size := (peak - base) * burst.duration_s, 0.0, size)
+        for name, (base, peak) in rates.items()
+        if base and peak and peak > base
+    }
 
 
 def by_gate(buckets: Buckets, gate: Gate, machine: str, device: str) -> dict[str, Bucket]:
     """What the gate has found: a disk at its base rate under a load that would burst has no credit
     left, and by the end of the gate what it can have earned since; one above it has some."""
-    found = dict(buckets)
+    known = dict(buckets)
     own, of_device = _of(gate, machine, device)
     checked_s = own.get("checked_s", {})
     for name, bucket in buckets.items():
-        checks = [check for check in of_device if check.quantity in _OF_BUCKET[name]]
+        quantities = _OF_BUCKET[name]
         # A rate that another limit holds down says nothing of this bucket; the last check counts,
         # because those before it may have used the credit up.
-        judged = [check for check in checks if check.declared is not None]
+        judged = [c for c in of_device if c.quantity in quantities and c.declared is not None]
         if not judged:
             continue
         last = judged[-1]
         if last.verdict == "bursting":
-            found[name] = replace(bucket, least=0.0, bursting=True)
+            known[name] = replace(bucket, least=0.0, bursting=True)
         # One at the base rate of this bucket would have shown its credit.
         elif last.verdict == "ok" and (last.declared or 0.0) >= 0.99 * bucket.base_per_s:
             since_s = max(0.0, gate.taken_s - checked_s.get(last.quantity, 0.0))
             most = min(bucket.size, bucket.base_per_s * since_s)
-            found[name] = replace(bucket, least=0.0, most=most, bursting=False)
-    return found
+            known[name] = replace(bucket, least=0.0, most=most, bursting=False)
+    return known
 
 
 def _of(gate: Gate, machine: str, device: str) -> tuple[Mapping[str, Any], list[GateCheck]]:
@@ -123,8 +122,8 @@ def _of(gate: Gate, machine: str, device: str) -> tuple[Mapping[str, Any], list[
     by their machines where there are several."""
     for path, facts in gate.device.get("disks", {}).items():
         if facts.get("device") == device and facts.get("machine", machine) == machine:
-            return facts, [one for one in gate.checks if one.disk.endswith(f"({path})")]
-    return gate.device, [one for one in gate.checks if not one.disk]
+            return facts, [check for check in gate.checks if check.disk.endswith(f"({path})")]
+    return gate.device, [check for check in gate.checks if not check.disk]
 
 
 def since(buckets: Buckets, before: Seen, now: Seen) -> dict[str, Bucket]:
@@ -140,11 +139,11 @@ def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
     """As a run's facts keep it."""
     return {
         name: {
-            "state": bucket.state,
-            "least_pct": round(bucket.least_pct, 1),
-            "most_pct": round(bucket.most_pct, 1),
+            "state": b.state,
+            "least_pct": round(b.least_pct, 1),
+            "most_pct": round(b.most_pct, 1),
         }
-        for name, bucket in buckets.items()
+        for name, b in buckets.items()
     }
 
 
@@ -184,9 +183,9 @@ class BurstCredit:
     ) -> dict[str, dict[str, Any]]:
         """Database node → its disk's credit when the window began at `start_s`, by what `samples`
         of COUNTERS and earlier runs have shown. Empty if the tier is no real disk that bursts."""
-        found: dict[str, dict[str, Any]] = {}
+        of_nodes: dict[str, dict[str, Any]] = {}
         if not unknown(tier):
-            return found
+            return of_nodes
         series = _series(samples)
         for place, on_it in results.by_disk(nodes).items():
             state = self._disks.get((tier.name, *place))
@@ -205,8 +204,8 @@ class BurstCredit:
                 if now.time_s <= start_s:
                     at_start = buckets
             self._disks[tier.name, *place] = state
-            found |= {node.name: recorded(at_start) for node in on_it}
-        return found
+            of_nodes |= {node.name: recorded(at_start) for node in on_it}
+        return of_nodes
 
 
 def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
@@ -217,8 +216,8 @@ def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
             of_node = rows.setdefault(sample.node, {})
             of_node.setdefault(sample.time_s, {})[sample.metric] = sample.value
     return {
-        node: [_seen(at_s, row) for at_s, row in sorted(found.items()) if len(row) == len(COUNTERS)]
-        for node, found in rows.items()
+        node: [_seen(at_s, row) for at_s, row in sorted(own.items()) if len(row) == len(COUNTERS)]
+        for node, own in rows.items()
     }
 
 

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
-from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
+from orchestrator.model import ClusterSpec, NodeSize, Plan, Profile, Workload
 from orchestrator.parts import GoesOnLoading, LoadGenerator, NodesData, Parts, Rented, Restorable
-from orchestrator.planning import durations, paces
+from orchestrator.planning import durations
+from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import Promises
 from orchestrator.powers import World
@@ -31,6 +32,7 @@ from orchestrator.run import observed
 from orchestrator.system import files
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal, restoring
+from orchestrator.units import format_bytes
 
 DATASET, _LOADING, _PLACES = "dataset.json", "loading.json", "places.json"
 _ENDED = "its program was ended"
@@ -40,12 +42,9 @@ _LOADING_MEMORY_BYTES = 3 * 2**30
 def ensure(
     profile: Profile, workload: Workload, seed: int, parts: Parts, world: World
 ) -> tuple[Path, ...] | None:
-    """Snapshots of the loaded data set, one per node; loaded now if they are not kept yet.
-
-    None if the tier or the database cannot start from a copy: then the run loads by itself.
-    """
-    planned = _planned(profile, workload, seed, parts, world)
-    if planned is None:
+    """Snapshots of the loaded data set, one per node; loaded now if they are not kept yet. None if
+    the tier or the database cannot start from a copy: then the run loads by itself."""
+    if (planned := _planned(profile, workload, seed, parts, world)) is None:
         return None
     snapshots, mechanism, identity = planned
     if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(snapshots, mechanism, world):
@@ -60,11 +59,9 @@ def whereabouts(
 ) -> tuple[str | None, bool]:
     """Which kept data set the runs start from, and whether it is loaded already. None if every run
     loads by itself. Nothing is loaded now."""
-    planned = _planned(profile, workload, seed, parts, world)
-    if planned is None:
+    if (planned := _planned(profile, workload, seed, parts, world)) is None:
         return None, False
-    snapshots, _, _ = planned
-    return snapshots[0].parent.name, "addresses" in _kept(snapshots, world)
+    return planned[0][0].parent.name, "addresses" in _kept(planned[0], world)
 
 
 def _planned(
@@ -135,7 +132,7 @@ def _are_there(snapshots: Sequence[Path], world: World) -> bool:
     if disk_files.are_far(snapshots, world):
         return True
     if snapshots[0].is_relative_to(world.cache):
-        return all(one.exists() for one in snapshots)
+        return all(snapshot.exists() for snapshot in snapshots)
     return restoring.are_there(snapshots, world)
 
 
@@ -152,7 +149,7 @@ def _load(
     database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
     before = _Unfinished.prepared(folder, snapshots, mechanism, world)
     started_s = world.clock.monotonic()
-    files.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
+    files.write_json(folder / _PLACES, [str(snapshot.parent) for snapshot in snapshots])
     world.progress.step(f"loading {family}: starting {database.name}")
     failure = facts = None
     data = NodesData(_sizes(spec), snapshots, before.resumed)
@@ -199,8 +196,8 @@ def _load(
     known: dict[str, Any] = {**identity, "addresses": network.addresses, **times, "facts": facts}
     files.write_json(folder / DATASET, known)
     if not before.resumed:
-        what = paces.load_of(workload)
-        name = paces.kept_as(what, profile.tier, world.platform.name, spec)
+        what = durations.load_of(workload)
+        name = durations.kept_as(what, profile.tier, world.platform.name, spec)
         observed.note(name, load_s, world, durations.data_bytes(workload))
     parameters = dict(workload.dataset.parameters)
     world.progress.note(f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs")
@@ -235,14 +232,12 @@ class _Unfinished:
     @contextmanager
     def going_on(self, addresses: tuple[str, ...]) -> Iterator[None]:
         """From here on the disks change: they are not started from again, unless a failed load
-        writes so.
-
-        UnavailableError if the nodes would be at other addresses, at which some databases do not
-        start."""
+        writes so. UnavailableError if the nodes would be at other addresses, at which some
+        databases do not start."""
         if self.resumed and addresses != self.addresses:
+            needed = ", ".join(self.addresses)
             raise UnavailableError(
-                f"an unfinished load needs the addresses {', '.join(self.addresses)}, which are "
-                "taken",
+                f"an unfinished load needs the addresses {needed}, which are taken",
                 advice=f"stop what uses them, or load anew: remove {self.folder}",
             )
         (self.folder / _LOADING).unlink(missing_ok=True)
@@ -280,11 +275,8 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
         cpus = world.platform.free_cpus(spec.nodes)
     else:
         cpus = float(world.machine.facts().cpus)
-    node = NodeSize(
-        cpus=max(spec.size.cpus, cpus),
-        memory_bytes=max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes),
-        disk_bytes=spec.size.disk_bytes,
-    )
+    memory_bytes = max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes)
+    node = NodeSize(max(spec.size.cpus, cpus), memory_bytes, spec.size.disk_bytes)
     return replace(spec, node=node, port=None)
 
 
@@ -299,9 +291,9 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
     )
     for step in steps:
         try:
-            for found in step():
-                yield found
-                failed += [f"{found.place} cannot be removed"] if found.kept else []
+            for marked_folder in step():
+                yield marked_folder
+                failed += [f"{marked_folder.place} cannot be removed"] if marked_folder.kept else []
         except (TierbenchError, OSError) as error:
             failed.append(str(error))
     if failed:
@@ -317,7 +309,7 @@ def _folders(cache: Path) -> list[Path]:
         folder
         for pattern, names in signs.items()
         for folder in sorted(cache.glob(pattern))
-        if folder.is_dir() and any(any(folder.glob(one)) for one in (marked.MARK, *names))
+        if folder.is_dir() and any(any(folder.glob(sign)) for sign in (marked.MARK, *names))
     ]
 
 
@@ -327,5 +319,31 @@ def _places(world: World) -> set[Path]:
     for file in (world.cache / "datasets").glob(f"*/{_PLACES}"):
         with suppress(OSError, ValueError, TypeError):  # one that was cut says nothing
             folders |= {Path(place).parent for place in json.loads(file.read_text())}
-    ours = (world.cache, world.platform.folder(world.cache))
-    return {folder for folder in folders if folder not in [one / "datasets" for one in ours]}
+    ours = [home / "datasets" for home in (world.cache, world.platform.folder(world.cache))]
+    return folders - set(ours)
+
+
+def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
+    """Removes what is ours of the longest unused data sets of the cache until all have no more than
+    so many bytes (`--cache-max`). Those that `plan` starts from stay."""
+    used = {
+        whereabouts(as_used(profile, workload), workload, plan.seed, parts, world)[0]
+        for profile in plan.profiles
+        for workload in plan.workloads
+    }
+    kept = list((world.cache / "datasets").glob(f"*/{DATASET}"))
+    sizes = {file.parent: _disk_bytes(file.parent) for file in kept}
+    for file in sorted(kept, key=lambda file: file.stat().st_mtime):
+        if sum(sizes.values()) > most_bytes and file.parent.name not in used:
+            for gone in removal.here([file.parent], world):
+                world.progress.note(f"beyond --cache-max, so removed: {gone}")
+            if not file.exists():
+                del sizes[file.parent]
+    if (left := sum(sizes.values())) > most_bytes:
+        what = f"kept data sets have {format_bytes(left)}, more than --cache-max"
+        world.progress.warn(f"{what}: this campaign's stay")
+
+
+def _disk_bytes(folder: Path) -> int:
+    """What it takes of the disk: images have holes."""
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())

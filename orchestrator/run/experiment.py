@@ -28,7 +28,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Doubt, Node, Plan
 from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
-from orchestrator.planning import disk_matrix, durations, paces
+from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed, recording, status, window
@@ -72,8 +72,8 @@ def execute(
         else:
             campaign, plan = begun.folder, begun.begin(facts, now_s, parts)
         taken = begun.before.gates if begun else ()
-        made = begun.finished if begun else ()
-        schedule = Schedule(plan, campaign, following, world.progress.warn, made)
+        finished = begun.finished if begun else ()
+        schedule = Schedule(plan, campaign, following, world.progress.warn, finished)
         keep = partial(store.save_gates, campaign)
         gates = Gates(parts.tiers, world, schedule, keep, before=taken)
         _all_runs(schedule, parts, world, gates, Setbacks(schedule, world, left_behind))
@@ -112,16 +112,16 @@ def _learn(here: RunContext, took_s: float) -> None:
     draft, profile = here.draft, here.profile
     if draft.outcome != "done" or draft.trouble is not None:
         return
-    windows_s = sum(one.duration_s for one in draft.phases if one.name in ("warm-up", "measure"))
+    windows_s = sum(p.duration_s for p in draft.phases if p.name in ("warm-up", "measure"))
     around_s = took_s - windows_s - sum(draft.spent.values())
     restored = durations.restored_bytes(profile, here.workload)
-    load = paces.load_of(here.workload)
+    load = durations.load_of(here.workload)
     for what, spent_s, amount in (
-        (paces.AROUND_RUN, around_s, 1.0),
-        (paces.RESTORE, draft.spent.get(paces.RESTORE, 0.0), restored),
+        (durations.AROUND_RUN, around_s, 1.0),
+        (durations.RESTORE, draft.spent.get(durations.RESTORE, 0.0), restored),
         (load, draft.spent.get(load, 0.0), durations.data_bytes(here.workload)),
     ):
-        name = paces.kept_as(what, profile.tier, here.world.platform.name, profile.cluster)
+        name = durations.kept_as(what, profile.tier, here.world.platform.name, profile.cluster)
         observed.note(name, spent_s, here.world, amount)
 
 
@@ -132,14 +132,13 @@ def carry_out(here: RunContext) -> None:
     with here.spending("data set"):
         snapshots = datasets.ensure(profile, here.workload, here.plan.seed, here.parts, world)
     here.begin_phase("prepare")
-    with here.spending(paces.GATES):
+    with here.spending(durations.GATES):
         draft.gate = here.gates.of(profile.tier)
         require_passed(draft.gate)
-    count = profile.cluster.clients
     with (
         _started(here, snapshots) as (disks, cluster, is_loaded),
         several.running(
-            here.generator, count, cluster.network, here.raw, world, cluster.tls
+            here.generator, profile.cluster.clients, cluster.network, here.raw, world, cluster.tls
         ) as clients,
         _sampled(here, disks, cluster, clients),
     ):
@@ -169,7 +168,7 @@ def _started(
     with ExitStack() as up:
 
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
-            with here.spending(paces.RESTORE) if copies else nullcontext():
+            with here.spending(durations.RESTORE) if copies else nullcontext():
                 world.progress.step(f"attaching {tier.title}")
                 data = NodesData(sizes, copies or ())
                 disks = up.enter_context(here.mechanism.attached(tier, data, world))
@@ -221,10 +220,8 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
     own = datasets.addresses_of(snapshots, world)
     with world.platform.network(world.scope, spec.nodes, own) as network:
         if own and own != network.addresses:
-            world.progress.warn(
-                f"the data set's own addresses {', '.join(own)} are taken; "
-                f"{', '.join(network.addresses)} are used"
-            )
+            taken, used = ", ".join(own), ", ".join(network.addresses)
+            world.progress.warn(f"the data set's own addresses {taken} are taken; {used} are used")
         world.progress.step(f"starting {here.database.name}, {spec.nodes} node(s)")
         declared = here.profile.tier.limits.bytes_per_s
         volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]
@@ -247,7 +244,7 @@ def _sampled(
 
 def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
     here.begin_phase("load")
-    with here.spending(paces.load_of(here.workload)):
+    with here.spending(durations.load_of(here.workload)):
         here.world.progress.step(f"loading {here.workload.dataset.family}")
         here.generator.load(here.workload, cluster, client, here.world)
         here.database.settle(cluster, here.world)

@@ -65,10 +65,10 @@ class Forecast:
 
 
 def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
-    """`world` has a platform that is not asked (`platforms.unasked`)."""
+    """`world` has a platform that is not asked."""
     runs = Counter(run.workload for run in plan.runs)
-    cells = [CellTime(load.name, run_s(load), runs[load.name]) for load in plan.workloads]
-    found = loads(plan, parts, world)
+    cells = tuple(CellTime(load.name, run_s(load), runs[load.name]) for load in plan.workloads)
+    data_sets = loads(plan, parts, world)
     passed: list[str] = []
     problems: dict[str, TierbenchError] = {}  # of several tiers alike, once
     unchecked: list[str] = []
@@ -81,10 +81,10 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         except (UsageError, UnavailableError) as error:
             problems[f"{error.what} {getattr(error, 'mistakes', '')}"] = error
     return Forecast(
-        cells=tuple(cells),
-        steps=durations.steps(plan, found, observed.learnt(world.cache)),
+        cells=cells,
+        steps=durations.steps(plan, data_sets, observed.learnt(world.cache)),
         later=tuple(_later(plan, cells)),
-        loads=found,
+        loads=data_sets,
         needs=tuple(_needs(plan, parts, world)),
         costs=tuple(map(_cost, plan.profiles)),
         rented=rented(plan),
@@ -103,10 +103,8 @@ def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]
     if plan.looks and (more := max(plan.looks) - plan.repetitions):
         each = f"one more repetition at a time of a workload whose decision is open, at most {more}"
         times = more / plan.repetitions
-        yield (
-            f"then {each} of each ({round(runs * times)} runs)",
-            sum(cell.total_s for cell in cells) * times,
-        )
+        what = f"then {each} of each ({round(runs * times)} runs)"
+        yield what, sum(cell.total_s for cell in cells) * times
 
 
 # What cannot be found out below is a problem that a check has found as well.
@@ -135,6 +133,6 @@ def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
 
 
 def _cost(profile: Profile) -> Cost:
-    monthly = disks_monthly(profile)
-    rounded = None if monthly is None else round(monthly, 2)
-    return Cost(profile.name, bought_disks(profile), rounded, profile.tier.price)
+    if (monthly := disks_monthly(profile)) is not None:
+        monthly = round(monthly, 2)
+    return Cost(profile.name, bought_disks(profile), monthly, profile.tier.price)

@@ -21,7 +21,7 @@ from orchestrator.errors import GateError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
-from orchestrator.planning import durations, paces
+from orchestrator.planning import durations, node_disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Machine, World
@@ -75,8 +75,7 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
 
 
 class Gates:
-    """The truth gates of a campaign: each tier's before its first run; a real disk's again after
-    the last run and, if asked for, between runs."""
+    """The truth gates of a campaign, or of one tier by itself."""
 
     def __init__(
         self,
@@ -91,11 +90,9 @@ class Gates:
         campaign was gone on with. `nodes`: that have disks of a tier, if there is no schedule to
         say so."""
         self._mechanisms, self._world, self._keep = mechanisms, world, keep
-        self._nodes = nodes
-        self._schedule = schedule
+        self._schedule, self._nodes = schedule, nodes
         self._in_force: dict[str, tuple[Tier, Gate]] = {}
-        self._all = list(before)
-        self._attempts = 0
+        self._all, self._attempts = list(before), 0
         self.credit = BurstCredit(world)
 
     def of(self, tier: Tier) -> Gate:
@@ -113,10 +110,9 @@ class Gates:
         if schedule is None:
             return
         plan, is_last = schedule.plan, schedule.is_last(run)
-        if not is_last and not (plan.gate_every and run.number % plan.gate_every == 0):
-            return
-        for tier, before in list(self._in_force.values()):
-            self._retake(tier, before, f"run {run.number}", drain=plan.drain and not is_last)
+        if is_last or (plan.gate_every and run.number % plan.gate_every == 0):
+            for tier, before in list(self._in_force.values()):
+                self._retake(tier, before, f"run {run.number}", drain=plan.drain and not is_last)
 
     def complete(self, ended_s: Mapping[str, float]) -> None:
         """Takes the last gate of real disks where it is missing, because the program was ended
@@ -135,8 +131,8 @@ class Gates:
             gate = self._add(tier, self.measure(tier, drain=drain))
         except Exception as error:
             self._in_force.pop(tier.name, None)
-            what = f"the truth gate of {tier.name} after {after} could not be taken"
-            self._world.progress.warn(f"{what}: {error}")
+            what = f"the truth gate of {tier.name} after {after} could not be taken: {error}"
+            self._world.progress.warn(what)
             return
         if not gate.passed:
             what = f"after {after} the disk of {tier.name} does not pass its gate any more"
@@ -152,9 +148,8 @@ class Gates:
     def measure(
         self, tier: Tier, thorough: bool = False, drain: bool = False, may_be_kept: bool = False
     ) -> Gate:
-        """Takes the gate now; keeps it if it passed. `drain`: a real disk's burst credit is used
-        up first, and it is then held to its base limits. `may_be_kept`: one that was kept will
-        do."""
+        """Takes the gate now; keeps it if it passed. `drain`: a real disk's burst credit is used up
+        first, and it is then held to its base limits. `may_be_kept`: an earlier gate will do."""
         gates = []
         for place in self._places(tier):
             kept = self._kept(tier, place) if may_be_kept else None
@@ -170,7 +165,7 @@ class Gates:
         nodes = self._nodes
         if self._schedule is not None:
             profiles = self._schedule.plan.profiles
-            nodes = max(one.cluster.nodes for one in profiles if one.tier.name == tier.name)
+            nodes = max(p.cluster.nodes for p in profiles if p.tier.name == tier.name)
         machines, places = self._world.platform.machines(), dict[str, GatePlace]()
         if len(machines) == 1:
             return (GatePlace(machines[0]),)
@@ -183,9 +178,8 @@ class Gates:
     def _taken(
         self, tier: Tier, place: GatePlace, thorough: bool = False, drain: bool = False
     ) -> Gate:
-        question = f"truth gate: is the disk what {tier.title} declares?"
-        if place.nodes:
-            question = f"{question[:-1]} on {place.machine.name}?"
+        on = f" on {place.machine.name}" if place.nodes else ""
+        question = f"truth gate: is the disk what {tier.title} declares{on}?"
         self._world.progress.step(question, 180 if thorough else 15)
         started_s = self._world.clock.monotonic()
         gate = self._measured(tier, place, thorough, drain)
@@ -196,8 +190,8 @@ class Gates:
             gate = self._measured(tier, place, False, drain)
         if not thorough and not drain:
             took_s = self._world.clock.monotonic() - started_s
-            name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
-            observed.note(name, took_s, self._world, durations.gate_disks(tier))
+            name = durations.kept_as(durations.GATES, tier, self._world.platform.name)
+            observed.note(name, took_s, self._world, max(1, node_disks.count(tier)))
         if gate.passed and gate.checks and (file := self._file(tier, place)):
             marked.make(str(file.parent), removal.owner(self._world))
             files.write_json(file, asdict(gate))
@@ -247,18 +241,15 @@ class Gates:
             return None
         on = (engine, machine.name, facts.kernel, facts.cpus, facts.cpu_model, facts.memory_bytes)
         flat = asdict(tier, dict_factory=in_layout)
-        text = json.dumps(
-            {
-                **identity,
-                "schema_version": 2,  # checks have their quantity
-                "limits": {key: value for key, value in flat.items() if key not in _NAMES},
-                "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
-                "machine": on,
-                "disk": disk,
-            },
-            sort_keys=True,
-        )
-        key = hashlib.sha256(text.encode()).hexdigest()[:16]
+        content = {
+            **identity,
+            "schema_version": 2,  # checks have their quantity
+            "limits": {key: value for key, value in flat.items() if key not in _NAMES},
+            "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
+            "machine": on,
+            "disk": disk,
+        }
+        key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
         return self._world.cache / "truth-gates" / f"{key}.json"
 
 
@@ -277,13 +268,10 @@ def require_passed(gate: Gate) -> None:
 def _misses(gate: Gate) -> Iterator[str]:
     """What is wrong, disk by disk where the tier names several."""
     missed: dict[tuple[str, str], list[str]] = {}
-    for check in gate.checks:
-        if check.passed:
-            continue
-        declared = ""
+    for check in (check for check in gate.checks if not check.passed):
+        measured = f"measured {format_quantity(check.measured, check.unit)}"
         if check.declared is not None:
-            declared = f", declared {format_quantity(check.declared, check.unit)}"
-        measured = f"measured {format_quantity(check.measured, check.unit)}{declared}"
+            measured += f", declared {format_quantity(check.declared, check.unit)}"
         if check.disk:
             is_wrong = f"is {check.verdict}" if check.verdict != "failed" else "failed"
             limits = missed.setdefault((check.disk, is_wrong), [])

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from orchestrator.planning.paces import Pace, Span
+from orchestrator.planning.durations import Pace, Span
 from orchestrator.powers import World
 from orchestrator.system import files
 
@@ -33,13 +33,14 @@ _CONTENT = TypeAdapter(dict[str, Annotated[list[_Seen], Field(min_length=1)]])
 
 
 def learnt(cache: Path) -> dict[str, Pace]:
-    """By `paces.kept_as`."""
+    """By `durations.kept_as`."""
     paces = {}
-    for name, seen in _read(cache).items():
-        each = [one.took_s / one.amount for one in seen]
-        day = datetime.fromtimestamp(max(one.time_s for one in seen), UTC).date().isoformat()
-        span = Span(min(each) / _ROOM, max(each) * _ROOM)
-        paces[name] = Pace(span, f"measured here, last on {day}", max(one.amount for one in seen))
+    for name, times in _read(cache).items():
+        each_s = [seen.took_s / seen.amount for seen in times]
+        day = datetime.fromtimestamp(max(seen.time_s for seen in times), UTC).date().isoformat()
+        span = Span(min(each_s) / _ROOM, max(each_s) * _ROOM)
+        most = max(seen.amount for seen in times)
+        paces[name] = Pace(span, f"measured here, last on {day}", most)
     return paces
 
 
@@ -47,8 +48,8 @@ def note(name: str, took_s: float, world: World, amount: float | None = 1.0) -> 
     """Keeps how long so many bytes took, or so many times of one thing."""
     if not amount or took_s <= 0:
         return
-    known, one = _read(world.cache), _Seen(amount, took_s, world.clock.now())
-    content = {**known, name: [*known.get(name, []), one][-_KEPT:]}
+    known, now = _read(world.cache), _Seen(amount, took_s, world.clock.now())
+    content = {**known, name: [*known.get(name, []), now][-_KEPT:]}
     with suppress(OSError):
         world.cache.mkdir(parents=True, exist_ok=True)
         files.write_json(world.cache / _FILE, _CONTENT.dump_python(content))

@@ -30,7 +30,7 @@ from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.powers import Progress, World
 from orchestrator.system import store
 from orchestrator.system.clock import wait_until
-from orchestrator.units import format_seconds
+from orchestrator.units import format_seconds, gathered
 
 IN_A_ROW = 3
 ENGINE_BACK_S = 1800.0  # of a cluster whose control plane is being upgraded
@@ -46,10 +46,7 @@ def nothing(_: Path) -> Plan | None:
 def first_of(*several: Following) -> Following:
     """What the first of them adds that adds anything."""
 
-    def following(folder: Path) -> Plan | None:
-        return next((plan for one in several if (plan := one(folder)) is not None), None)
-
-    return following
+    return lambda folder: next((plan for each in several if (plan := each(folder))), None)
 
 
 class Schedule:
@@ -98,7 +95,7 @@ class Schedule:
 
     def is_last(self, run: Run) -> bool:
         """Whether no run is planned after `run`."""
-        return not any(one.number > run.number for one in self.left)
+        return not any(ahead.number > run.number for ahead in self.left)
 
 
 class Setbacks:
@@ -114,25 +111,22 @@ class Setbacks:
         """Doubts about a run that begins now."""
         doubts = []
         if self._left is not None:
-            what = "what an earlier run left could not be removed and may have disturbed"
-            text = f"{what}: {self._left.what}"
+            text = "what an earlier run left could not be removed and may have disturbed: "
+            text += self._left.what
             doubts.append(Doubt("leftovers", text, self._left.advice, run.number))
         for first in self._schedule.plan.runs[: run.number - 1]:
             if replace(first, number=run.number) == run:
                 text = f"repeats run {first.number}, which failed, out of order"
-                advice = (
-                    f"see why that failed; what changed since {first.slug} is in this run alone"
-                )
+                advice = "see why that failed; what changed since "
+                advice += f"{first.slug} is in this run alone"
                 doubts.append(Doubt("out of order", text, advice, run.number))
         return doubts
 
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
         """Prepares for the next run. `failure` is why `run` failed, None if it is done; `trouble`:
-        the exception raised, even if only taking down failed.
-
-        UnavailableError if the engine stays away, or another campaign has taken its place; that or
-        RunError after three runs with one cause.
-        """
+        the exception raised, even if only taking down failed. UnavailableError if the engine stays
+        away, or another campaign has taken its place; that or RunError after three runs with one
+        cause."""
         self._world.platform.guard.beats.require()
         cause = re.sub(r"\d+(\.\d+)?", "#", failure or "")  # names of containers, times, sizes
         if failure is None or (self._row and self._row[-1][1] != cause):
@@ -192,14 +186,12 @@ def retried(folder: Path) -> Plan | None:
     repetition and seed under another number."""
     campaign = store.load(folder, tables=False)
     plan = campaign.plan
-    failed = {one.record.run.number for one in campaign.runs if one.record.outcome == "failed"}
-    attempts: dict[Run, list[Run]] = {}
-    for run in plan.runs:
-        attempts.setdefault(replace(run, number=0), []).append(run)
+    failed = {data.record.run.number for data in campaign.runs if data.record.outcome == "failed"}
+    attempts = gathered((replace(run, number=0), run) for run in plan.runs)
     again = [
-        made[-1]
-        for made in attempts.values()
-        if made[-1].number in failed and len(made) <= plan.retry_failed
+        tries[-1]
+        for tries in attempts.values()
+        if tries[-1].number in failed and len(tries) <= plan.retry_failed
     ]
     return replace(plan, runs=numbered((*plan.runs, *again))) if again else None
 
@@ -212,14 +204,16 @@ def decided(progress: Progress) -> Following:
         plan = campaign.plan
         if not plan.looks:
             return None
-        limits, doubts = bottlenecks(campaign), kinds.find(campaign)
-        found = [one for one in decisions(campaign, limits, doubts) if one.is_open]
-        more = [one for one in found if repetitions(plan, one.workload) < max(plan.looks)]
-        for decision in found:
-            made, most = repetitions(plan, decision.workload), max(plan.looks)
-            what = f"one more of at most {most}" if made < most else "no more, as asked"
-            text = f"{decision.workload} is open after {made} repetitions, {what}"
+        more, most = list[str](), max(plan.looks)
+        for decision in decisions(campaign, bottlenecks(campaign), kinds.find(campaign)):
+            if not decision.is_open:
+                continue
+            done, what = repetitions(plan, decision.workload), "no more, as asked"
+            if done < most:
+                more.append(decision.workload)
+                what = f"one more of at most {most}"
+            text = f"{decision.workload} is open after {done} repetitions, {what}"
             progress.note(f"{text}: {decision.reason}")
-        return grown(plan, [one.workload for one in more]) if more else None
+        return grown(plan, more) if more else None
 
     return following

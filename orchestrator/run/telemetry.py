@@ -116,12 +116,12 @@ class Readings:
     def tables(self, phases: Sequence[Phase]) -> Iterator[pd.DataFrame]:
         """time_s, node, metric, unit, value, phase, in parts, of which there is at least one; phase
         "" outside every phase."""
-        phase_names = pd.Series(["", *(one.name for one in phases)], dtype=str)
+        phase_names = pd.Series(["", *(phase.name for phase in phases)], dtype=str)
         for table in self._parts():
-            phase = np.zeros(len(table), dtype=np.intp)
-            for number, one in enumerate(phases, start=1):
-                phase[(table["time_s"] >= one.start_s) & (table["time_s"] <= one.end_s)] = number
-            yield table.assign(phase=phase_names.take(phase).array)
+            numbers, time_s = np.zeros(len(table), dtype=np.intp), table["time_s"]
+            for number, phase in enumerate(phases, start=1):
+                numbers[(time_s >= phase.start_s) & (time_s <= phase.end_s)] = number
+            yield table.assign(phase=phase_names.take(numbers).array)
 
     def forget(self) -> None:
         """Removes the files: the run's own table has all of them."""

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError
@@ -40,7 +41,7 @@ def watched(
     If the generator does not say when its window begins, the counters are of the whole block.
     """
     served: dict[str, dict[str, Any]] = {}
-    disks = [_EmulatedDisk(one, one.server, world) for one in volumes if one.server is not None]
+    disks = [_EmulatedDisk(v, v.server, world) for v in volumes if v.server is not None]
     burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
     # A bucket that starts empty is not filled.
     credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
@@ -65,14 +66,12 @@ class _EmulatedDisk:
     more: dict[str, Any] = field(default_factory=dict)
 
     def begin(self) -> None:
-        self.first = self._read()
+        reading = host_load.read(self.volume, self.world)
+        self.first = self.world.clock.now(), reading
 
     def end(self) -> None:
-        self.last = self._read()
-
-    def _read(self) -> tuple[float, host_load.Reading]:
         reading = host_load.read(self.volume, self.world)
-        return self.world.clock.now(), reading
+        self.last = self.world.clock.now(), reading
 
     def fill(self, percent: float) -> None:
         """Sets the burst credit. What cannot be set stays as it was, and the begin's figures say
@@ -123,9 +122,8 @@ class _Watch:
     def begins(self, time_s: float) -> None:
         """The window begins then; only the first call counts."""
         if self._thread is None and self.disks:
-            self._thread = threading.Thread(
-                target=self._follow, args=(time_s,), name="window", daemon=True
-            )
+            follow = partial(self._follow, time_s)
+            self._thread = threading.Thread(target=follow, name="window", daemon=True)
             self._thread.start()
 
     def over(self) -> None:

@@ -26,10 +26,10 @@ PARTS = "machines"
 _OWNER = ".owner"  # a link: it has its content as soon as it is there, on NFS too
 
 
-def part_of(cache: Path) -> Path:
-    """What this machine has of a cache folder: all of it, unless another has signed it first, as in
-    a home on NFS; then a folder of its own in it. Nothing is made."""
-    return cache if owner_of(cache) in ("", name()) else cache / PARTS / name()
+def part_of(cache: Path, machine: str) -> Path:
+    """What a machine has of a cache folder: all of it, unless another has signed it first, as in a
+    home on NFS; then a folder of its own in it. Nothing is made."""
+    return cache if owner_of(cache) in ("", machine) else cache / PARTS / machine
 
 
 def owner_of(cache: Path) -> str:
@@ -39,12 +39,12 @@ def owner_of(cache: Path) -> str:
     return ""
 
 
-def sign(cache: Path) -> None:
-    """Makes a cache folder this machine's. UnavailableError if another was faster."""
+def sign(cache: Path, machine: str) -> None:
+    """Makes a cache folder the machine's. UnavailableError if another was faster."""
     cache.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(OSError):  # where there are no links nobody owns it
-        (cache / _OWNER).symlink_to(name())
-    if (owner := owner_of(cache)) not in ("", name()):
+        (cache / _OWNER).symlink_to(machine)
+    if (owner := owner_of(cache)) not in ("", machine):
         raise UnavailableError(
             f"the cache {cache} belongs to {owner} since this moment",
             advice="start again: this machine then has a part of its own in it",
@@ -60,8 +60,7 @@ def process_mark(root: Path = Path("/")) -> str:
 
 
 def process_lives(mark: str, root: Path = Path("/")) -> bool | None:
-    """Whether the process with that `process_mark` still runs. None if it cannot be seen from here,
-    because its machine, boot or process name space is another."""
+    """Whether the process with that mark still runs. None if it cannot be seen from here."""
     try:
         boot, space, number, started = mark.split()
         if f"{boot} {space}" != _boot_and_space(root):
@@ -93,8 +92,7 @@ def _boot_and_space(root: Path) -> str:
 
 
 def _started(number: int, root: Path) -> str:
-    """The start of a process in clock ticks since the boot: proc_pid_stat(5), field 22.
-    ProcessLookupError if it has ended but nobody has waited for it yet."""
+    """Its start in ticks: proc_pid_stat(5), field 22. ProcessLookupError if it has ended."""
     fields = (root / f"proc/{number}/stat").read_text().rpartition(")")[2].split()
     if fields[0] in "ZX":
         raise ProcessLookupError(f"process {number} has ended")
@@ -111,12 +109,9 @@ def lock_folder() -> Path:
 
 @contextmanager
 def only_one(lock: Path) -> Iterator[None]:
-    """Holds the lock while a campaign runs: two would disturb each other's figures.
-
-    The kernel frees the lock when the process ends, however it ends. UnavailableError if another
-    process holds it, or if the file cannot be used. The folder may be open to all users, so no link
-    is followed, and nothing is written to a file that does not look like a lock.
-    """
+    """Holds the lock, which the kernel frees when this process ends. UnavailableError if another
+    holds it. The folder may be open to all users: no link is followed, and nothing is written to a
+    file that does not look like a lock."""
     import fcntl
 
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -134,9 +129,8 @@ def only_one(lock: Path) -> Iterator[None]:
 
 
 def _opened(lock: Path) -> int:
-    """Returns a descriptor of the lock. Tries without O_CREAT first: with fs.protected_regular set,
-    not even root may use it on another user's file in such a folder. A file that may only be read
-    can be locked as well."""
+    """A descriptor of the lock, first without O_CREAT: with fs.protected_regular not even root may
+    use it on another user's file. One that may only be read can be locked as well."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     reason: OSError | None = None
     for flags in (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY):

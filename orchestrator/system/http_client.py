@@ -49,12 +49,8 @@ def get(
     headers: Mapping[str, str] | None = None,
     method: str = "GET",
 ) -> str:
-    """Returns the body. OSError if the whole answer does not come within the time, or if its status
-    is not 200.
-
-    The user and password of `http://user:password@host` are sent (RFC 7617, Basic), and are in no
-    message.
-    """
+    """Returns the body. OSError if it is not whole in time, or the status is not 200. User and
+    password in the address are sent (RFC 7617, Basic), and are in no message."""
     request, end_s = _request(url, headers or {}, method), _clock.monotonic() + timeout_s
 
     def read() -> bytes:
@@ -71,8 +67,7 @@ def get(
 
 
 def public_lines(url: str) -> Iterator[str]:
-    """The lines of a large file of a public service, as they come. OSError as of `get`, and if it
-    ends early."""
+    """The lines of a public service's large file. OSError as of `get`, or if it ends early."""
     with _blamed(url), _public.open(_request(url, {}, "GET"), timeout=PUBLIC_TIMEOUT_S) as file:
         yield from io.TextIOWrapper(file, encoding="utf-8", newline="")
         if file.length:

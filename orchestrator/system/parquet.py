@@ -15,9 +15,8 @@ _ROWS = 2**20
 
 
 def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> None:
-    """Writes one table atomically, each of its parts as a row group. All parts have the same
-    columns and may be empty; without any there is no file. Not `lasting`: a power cut may undo
-    it."""
+    """Writes one table atomically, each part as a row group; without any there is no file. Not
+    `lasting`: a power cut may undo it."""
     writer: pq.ParquetWriter | None = None
     new_file = file.with_name(f".{file.name}.new")
     try:

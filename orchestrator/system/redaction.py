@@ -55,9 +55,8 @@ def remember_environment(environment: Mapping[str, str]) -> None:
 
 
 def hidden(text: str) -> str:
-    """The text with `***` for each secret: the password of a URL (`http://user:…@host`), the value
-    of what is called a password, token, secret or key (`password=…` of libpq, `PGPASSWORD=…`,
-    `"database_password": …`), what signs in to a server, private keys, and what is remembered."""
+    """The text with `***` for each secret: passwords in URLs, values of what is called a password,
+    token, secret or key, what signs in to a server, private keys, and what is remembered."""
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     for pattern, shown in _RULES:

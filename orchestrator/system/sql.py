@@ -23,15 +23,14 @@ from orchestrator.model import TLS_IF_OFFERED, Endpoint, Tls
 from orchestrator.system.redaction import remember
 
 Row = dict[str, Any]
-_CONNECT_S = 10
-# The server ends a statement itself; one that is silent for so much longer is given up from here.
-_GRACE_S = 30.0
 
 
 @dataclass(frozen=True)
 class Address:
     """The address of a server, from this machine. `certified_as`: the host that its certificate
-    must name, if it is reached under another name or address."""
+    must name, if it is reached under another name or address. `connect_s`: within which it must
+    answer; `grace_s`: the server ends a statement itself, and one that is silent for so much longer
+    is given up from here."""
 
     host: str
     port: int
@@ -40,6 +39,8 @@ class Address:
     database: str
     tls: Tls = TLS_IF_OFFERED
     certified_as: str | None = None
+    connect_s: int = 10
+    grace_s: float = 30.0
 
     def __post_init__(self) -> None:
         remember(self.password)
@@ -85,7 +86,10 @@ class _Psycopg:
         self._connection, self._address, self._timeout_s = connection, address, timeout_s
 
     def rows(self, sql: str) -> list[Row]:
-        with _in_our_words(self._address), _given_up(self._connection, self._timeout_s):
+        with (
+            _in_our_words(self._address),
+            _given_up(self._connection, self._address, self._timeout_s),
+        ):
             cursor = self._connection.execute(sql.encode())
             return cursor.fetchall() if cursor.description else []
 
@@ -95,7 +99,7 @@ class _Psycopg:
     def copy(self, sql: str, text: str) -> None:
         with (
             _in_our_words(self._address),
-            _given_up(self._connection, self._timeout_s),
+            _given_up(self._connection, self._address, self._timeout_s),
             self._connection.cursor() as cursor,
             cursor.copy(sql.encode()) as rows,
         ):
@@ -107,7 +111,7 @@ def batch(address: Address, statements: Sequence[str], timeout_s: float = 60.0) 
     `session`."""
     with (
         _connected(address, timeout_s) as connection,
-        _given_up(connection, timeout_s),
+        _given_up(connection, address, timeout_s),
         connection.pipeline(),
     ):
         for statement in statements:
@@ -117,8 +121,7 @@ def batch(address: Address, statements: Sequence[str], timeout_s: float = 60.0) 
 @contextmanager
 def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Session]:
     """Opens a session in autocommit mode. RunError if the server cannot be reached, refuses a
-    statement, or takes longer for one than `statement_timeout_s` (0: no limit); also if it no
-    longer says anything, because its machine or the network is gone."""
+    statement, takes longer than `statement_timeout_s` (0: no limit), or is silent."""
     with _connected(address, statement_timeout_s) as connection:
         yield _Psycopg(connection, address, statement_timeout_s)
 
@@ -138,7 +141,7 @@ def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg
             password=address.password,
             dbname=address.database,
             application_name="tierbench",
-            connect_timeout=_CONNECT_S,
+            connect_timeout=address.connect_s,
             options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",
             autocommit=True,
             row_factory=dict_row,
@@ -157,27 +160,29 @@ def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg
 
 
 @contextmanager
-def _given_up(connection: psycopg.Connection[Row], timeout_s: float) -> Iterator[None]:
+def _given_up(
+    connection: psycopg.Connection[Row], address: Address, timeout_s: float
+) -> Iterator[None]:
     """Cuts the connection when a statement is not answered within `timeout_s` and some grace, which
     a server ends by itself if it is alive. OperationalError then."""
     if not timeout_s:
         yield
         return
-    cut = threading.Event()
+    limit_s, cut = timeout_s + address.grace_s, threading.Event()
 
     def cut_off() -> None:
         cut.set()
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
             s.shutdown(socket.SHUT_RDWR)
 
-    timer = threading.Timer(timeout_s + _GRACE_S, cut_off)
+    timer = threading.Timer(limit_s, cut_off)
     timer.daemon = True
     timer.start()
     try:
         yield
     except psycopg.Error as error:
         if cut.is_set():
-            waited = f"no answer within {timeout_s + _GRACE_S:g} s: the connection was cut"
+            waited = f"no answer within {limit_s:g} s: the connection was cut"
             raise psycopg.OperationalError(waited) from error
         raise
     finally:

@@ -103,8 +103,7 @@ def run_folder(campaign: Path, run: Run) -> Path:
 
 
 def put_aside(campaign: Path, run: Run) -> Path | None:
-    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which is returned; None if it
-    left nothing."""
+    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which it returns."""
     folder, aside = campaign / "runs" / run.slug, campaign / "interrupted"
     if not folder.is_dir():
         return None
@@ -117,10 +116,7 @@ _CHANGES = "limit-changes.jsonl"
 
 
 def unfinished_run(results: Path, name: str) -> Path:
-    """Returns the folder of the newest campaign's run in progress; `name`: its slug or "latest".
-
-    UsageError if another run is in progress, or none.
-    """
+    """Returns the run in progress, by its slug or "latest". UsageError if there is no such run."""
     campaign = newest(results) or results / "latest"
     if (unfinished := in_progress(campaign)) is None:
         raise UsageError(f"no run is going on in {campaign}")
@@ -167,8 +163,7 @@ def save_run(
     latencies: Iterable[pd.DataFrame] | None,
     samples: Iterable[pd.DataFrame] | None,
 ) -> None:
-    """Saves tables (pandas frames, or None), then the record: a run with a record is complete.
-    `latencies` and `samples` come in parts."""
+    """Saves tables, which may be None or come in parts, then the record: the run is complete."""
     if intervals is not None:
         intervals.to_csv(folder / _INTERVALS, index=False, float_format="%.14g")
     if latencies is not None:
@@ -216,10 +211,8 @@ def decisions(campaign: Path) -> tuple[Decision, ...]:
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
-    """Reads a campaign back from its files alone. UsageError if `campaign` is not one.
-
-    `tables` False leaves intervals and samples empty: figures of runs do not need them.
-    """
+    """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals and
+    samples."""
     if not (campaign / "plan.json").is_file():
         raise UsageError(
             f"{campaign} is not a results folder: it has no plan.json",

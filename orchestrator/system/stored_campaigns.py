@@ -78,8 +78,7 @@ def resolve(results: Path, text: str) -> Path:
 
 
 def baselines(results: Path) -> dict[str, str]:
-    """Name → folder: its name in `results`, or its full path elsewhere. `files.CutError` if the
-    file does not have its form."""
+    """Name → folder, its full path outside of `results`. `files.CutError` if it is damaged."""
     file = results / _BASELINES
     if not file.is_file():
         return {}

@@ -158,11 +158,9 @@ def tiers(
     burst: bool | None = None,
     text: str = "",
 ) -> tuple[TierRow, ...]:
-    """Rows that meet every filter given, in the order of the files.
-
-    `max_latency_s` keeps what is documented to stay at or below it; `burst` keeps rows with (True)
-    or without (False) burst; `text` must stand in name or title. UsageError: unknown provider.
-    """
+    """Rows that meet every filter given, in the order of the files. `max_latency_s` keeps what is
+    documented to stay at or below it; `burst` keeps rows with (True) or without (False) burst;
+    `text` must stand in name or title. UsageError: unknown provider."""
     known = sorted({provider_of(name) for name in catalog.types})
     if provider is not None and provider not in known:
         raise UsageError(f"unknown provider {provider!r}; known: {', '.join(known)}")

@@ -76,10 +76,8 @@ class Reference(AnyTierYaml):
 
 @dataclass(frozen=True)
 class Chosen:
-    """One disk as bought: the tier as it is run, and the row it is from.
-
-    `type` and the rest are None for a tier with its own numbers (`own`).
-    """
+    """One disk as bought: the tier as it is run, and the row it is from. `type` and the rest are
+    None for a tier with its own numbers (`own`)."""
 
     tier: Tier
     limits: Limits

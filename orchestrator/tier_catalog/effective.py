@@ -22,10 +22,8 @@ from orchestrator.tier_catalog.rows import VmSize
 
 @dataclass(frozen=True)
 class Cap:
-    """One limit, of all `disks` together and of the VM; None: unknown.
-
-    `duration_s`, of a burst: how long full buckets hold it; None: without end.
-    """
+    """One limit, of all `disks` together and of the VM; None: unknown. `duration_s`, of a burst:
+    how long full buckets hold it; None: without end."""
 
     disks: int | None
     vm: int | None
@@ -71,10 +69,7 @@ def effective(
     chosen: Chosen, disks: int, vm: VmSize, vm_name: str, other: Limits | None = None
 ) -> Effective:
     """`disks` disks attached to one VM, without host cache: equal ones, or the last with the limits
-    of `other`.
-
-    Raises UsageError where the VM takes fewer disks.
-    """
+    of `other`. Raises UsageError where the VM takes fewer disks."""
     if vm.max_disks is not None and disks > vm.max_disks:
         raise refused([Mistake("cluster.vm", f"{vm_name} takes {vm.max_disks} disks, not {disks}")])
     bought = together(chosen, disks - 1).plus(other) if other else together(chosen, disks)
@@ -96,12 +91,10 @@ def together(chosen: Chosen, disks: int) -> Limits:
 
 
 def bound(tier: Tier, on_vm: Effective) -> Tier:
-    """The tier as it is on the VM, to be emulated: effective limits, and the burst of both.
-
-    The model knows one duration for both buckets: the shorter. After it the disk falls to the
-    effective baseline, where two buckets of different length would fall in two steps. A limit that
-    a real disk does not declare stays unknown: the disk may well be below the VM.
-    """
+    """The tier as it is on the VM, to be emulated: effective limits, and the burst of both. The
+    model knows one duration for both buckets: the shorter. After it the disk falls to the effective
+    baseline, where two buckets of different length would fall in two steps. A limit that a real
+    disk does not declare stays unknown: the disk may well be below the VM."""
     values: dict[str, Any] = {}
     peaks: dict[str, Cap] = {}
     for name, base, peak in (

@@ -62,11 +62,9 @@ def linear(rule: LinearRule, gib: int) -> Limits:
 
 
 def gp2(rule: Gp2Rule, gib: int, unit_bytes: int) -> Limits:
-    """AWS gp2. Burst duration = bucket / (burst − baseline).
-
-    Between the two throughput bands the volume bursts to the upper one; without credit its
-    throughput is baseline IOPS × I/O size, which meets both bands at their edges.
-    """
+    """AWS gp2. Burst duration = bucket / (burst − baseline). Between the two throughput bands the
+    volume bursts to the upper one; without credit its throughput is baseline IOPS × I/O size, which
+    meets both bands at their edges."""
     iops = round(min(rule.max_iops, max(rule.min_iops, rule.iops_per_gib * gib)))
     between = rule.small_up_to_gib < gib < rule.large_from_gib
     if between:
@@ -85,10 +83,8 @@ def gp2(rule: Gp2Rule, gib: int, unit_bytes: int) -> Limits:
 
 
 def hdd(rule: HddRule, gib: int, unit_bytes: int) -> Limits:
-    """AWS st1 and sc1. Burst duration = bucket / (burst − baseline), the bucket in bytes.
-
-    A small random I/O is charged a whole unit, so IOPS are throughput / unit.
-    """
+    """AWS st1 and sc1. Burst duration = bucket / (burst − baseline), the bucket in bytes. A small
+    random I/O is charged a whole unit, so IOPS are throughput / unit."""
     tib = gib * GIB / TIB
     base = min(rule.max, rule.per_tib * tib)
     peak = min(rule.burst_max, rule.burst_per_tib * tib)

@@ -33,11 +33,8 @@ def monthly(
     bytes_per_s: float | None = None,
     operations: float | None = None,
 ) -> float | None:
-    """One disk for one month in `row.currency`.
-
-    `operations`: I/O operations in the month. None where a component that is billed here has no
-    known price, or its quantity is not given.
-    """
+    """One disk for one month in `row.currency`. `operations`: I/O operations in the month. None
+    where a component that is billed here has no known price, or its quantity is not given."""
     unit_bytes = UNIT_BYTES[row.unit] if row.unit else 1
     throughput = None if bytes_per_s is None else bytes_per_s / unit_bytes
     parts = (

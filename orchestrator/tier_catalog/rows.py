@@ -152,10 +152,8 @@ class SizeRange(Strict):
 
 
 class IopsRule(Strict):
-    """IOPS one may provision: `min` to min(`max`, max(`min`, `max_per_gib` × GiB)).
-
-    `included` comes free and is the default; without it the number must be given.
-    """
+    """IOPS one may provision: `min` to min(`max`, max(`min`, `max_per_gib` × GiB)). `included`
+    comes free and is the default; without it the number must be given."""
 
     min: Positive
     max: Positive

@@ -61,11 +61,9 @@ def of(
     name: str, full: str, kind: DiskType, size_bytes: int, limits: Limits, options: Sequence[str]
 ) -> ClassWanted:
     """The class `name` of the catalog's type `full`, with `options` of Azure's driver. ValueError
-    if no driver makes such disks.
-
-    `size_bytes`, the size that is bought, is what a claim must ask for: providers bill whole GiB,
-    and limits of fixed sizes, such as Azure Premium's, follow from the size alone.
-    """
+    if no driver makes such disks. `size_bytes`, the size that is bought, is what a claim must ask
+    for: providers bill whole GiB, and limits of fixed sizes, such as Azure Premium's, follow from
+    the size alone."""
     driver = DRIVERS.get(provider_of(full))
     if driver is None or kind.volume_type is None:
         raise ValueError(f"no Kubernetes driver makes volumes of {full}")

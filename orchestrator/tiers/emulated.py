@@ -143,11 +143,9 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
 def change_all(
     containers: Sequence[str], limits: Mapping[str, float], keep: Keep, world: World
 ) -> Mapping[str, float]:
-    """Changes limits of running devices, of all or of none; returns what each now enforces.
-
-    `keep` is told of each change before it is made ("set"), so that no kill can hide one, and if it
-    was not made, of what is in force again ("refused", "undone"). Raises as `change` does.
-    """
+    """Changes limits of running devices, of all or of none; returns what each now enforces. `keep`
+    is told of each change before it is made ("set"), so that no kill can hide one, and if it was
+    not made, of what is in force again ("refused", "undone"). Raises as `change` does."""
     _check_changes(limits)
     running = _enforced(containers, world)
     enforced: Mapping[str, float] = {}
@@ -177,11 +175,9 @@ def _undo(changed: Sequence[tuple[str, dict[str, float]]], keep: Keep, world: Wo
 
 def change(container: str, limits: Mapping[str, float], world: World) -> Mapping[str, float]:
     """Changes limits of the running device that `container` serves; returns all it now enforces.
-
     Names as in CHANGEABLE, rates in 1/s and bytes/s, latencies in µs, 0 for no limit. All or
     nothing. UsageError for a name that cannot be changed or a number that is none; RunError if the
-    device refuses them; GateError if it then enforces something else.
-    """
+    device refuses them; GateError if it then enforces something else."""
     _check_changes(limits)
     settings = [f"{name}={disk_server.plain(float(value))}" for name, value in limits.items()]
     disk_server.ask(container, ("set", *settings), world)

@@ -225,10 +225,9 @@ def _next_name(note: Path, number: int) -> str:
 
 def _given(tier: Tier, volume: Volume, found: StorageClass, world: World) -> RentedVolume:
     """What a claim was given. A class that waits gives a volume when a container uses it, on the
-    machine where that runs. GateError if it is less, or another, than was asked for.
-
-    A copy is read once in full: some clouds fetch each block only when it is first read. What that
-    leaves in the page cache goes when the container does, as the volume is then unmounted."""
+    machine where that runs. GateError if it is less, or another, than was asked for. A copy is read
+    once in full: some clouds fetch each block only when it is first read. What that leaves in the
+    page cache goes when the container does, as the volume is then unmounted."""
     platform = _claims(tier, world)
     if found.waits or volume.restored:
         spec = disk_server.fio_container(f"{volume.name}-first", "client", volume, world)

@@ -72,11 +72,8 @@ Counters = Mapping[str, float]
 
 
 def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
-    """Counters of log, data files and cache from the `/metrics` of a master or tablet server; some
-    also of all databases but `ours`, if those are named.
-
-    A metric that the release does not have is left out. ValueError if the body has another form.
-    """
+    """Counters of log, data files and cache from a server's `/metrics`, as far as it has them; some
+    also of all databases but `ours`, if named. ValueError if the body has another form."""
     totals = {f"{OTHERS}{name}": 0.0 for name in _SHARED if ours}
     for entity in _entities(body):
         if entity.get("type") not in _ENTITIES:
@@ -175,11 +172,8 @@ def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_
 
 
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
-    """What all nodes did between two readings: bytes, times, and the time of one sync of the log.
-
-    Reads of data files have a name of their own, `sst_read_s`: reads for merging are among them, so
-    they do not tell how long sessions waited.
-    """
+    """What all nodes did between two readings. Reads of data files are `sst_read_s`: as those for
+    merging are among them, they do not tell how long sessions waited."""
     total: dict[str, float] = {}
     for node, after in now.items():
         before = begun.get(node, {})

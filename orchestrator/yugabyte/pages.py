@@ -22,8 +22,7 @@ MASTER, TSERVER, YSQL = "yb-master", "yb-tserver", "yb-ysql"
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:
-    """The first JSON answer of a master. Those that do not lead forward the request, redirect, or
-    answer with a page of HTML, depending on the release."""
+    """The first JSON answer: others forward, redirect or send HTML, depending on the release."""
     failures = []
     for master in masters:
         try:
@@ -82,8 +81,7 @@ def leaders(masters: Sequence[str]) -> dict[str, int]:
 
 
 def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str, str]]:
-    """Tablet → the table or index that it is of, and the host whose tablet server leads it ("":
-    none now), of all in a database."""
+    """Tablet of a database → its table or index, and the host that leads it ("": none now)."""
     content = ask_leader(masters, "/dump-entities")
     spaces = {r["keyspace_id"] for r in content["keyspaces"] if r["keyspace_name"] == database}
     tables = {r["table_id"]: r["table_name"] for r in content["tables"]
@@ -129,10 +127,7 @@ def health(masters: Sequence[str]) -> Health:
 
 
 def release(banner: str, servers: Iterable[str]) -> str:
-    """`2.18.1.0-b84`, from the tablet servers' pages; if they differ, every release of theirs.
-
-    The banner's number alone, `2.18.1.0`, if no page answers; empty if the banner has none either.
-    """
+    """`2.18.1.0-b84`, or all if servers differ; the banner's number if no page answers, or ""."""
     releases: dict[str, None] = {}
     for server in servers:
         with contextlib.suppress(OSError, KeyError, TypeError):

@@ -86,9 +86,8 @@ _TIMED_OUT = "statement timeout"
 
 
 def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: World) -> None:
-    """Reads all tables, each once, spread over the nodes; the largest first, so that the small ones
-    stay cached. Stops with a warning after ten minutes, even if the caches are not full. Indexes
-    are left to the warm-up."""
+    """Reads all tables, the largest first so that small ones stay cached, over all nodes, for at
+    most ten minutes. Indexes are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
     with connect(addresses[0], 60.0) as session:
         names = [row["name"] for row in session.rows(_TABLES)]

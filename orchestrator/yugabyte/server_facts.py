@@ -85,8 +85,7 @@ def settings(kind: str, servers: Mapping[str, Flags]) -> dict[str, str]:
 
 
 def execution(session: Session, servers: Mapping[str, Flags]) -> dict[str, Any]:
-    """Isolation, planner and background work as they are in force: of a new session, and, as far
-    as servers' pages could be read, of their flags."""
+    """Isolation, planner and background work of a new session, and by the servers' flags."""
     return {
         "isolation": queries.effective_isolation(session),
         **queries.session_settings(session),

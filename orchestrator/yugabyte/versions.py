@@ -49,8 +49,7 @@ def dotted(number: tuple[int, ...]) -> str:
 
 
 def banner_number(text: str) -> tuple[int, ...] | None:
-    """The release in the answer to `SELECT version()`; None if it names none. The build is not
-    read: released builds print -b0, whatever they are."""
+    """The release in `SELECT version()`, if it names one. Its build is always -b0."""
     match = _BANNER.search(text)
     return tuple(map(int, match[1].split("."))) if match else None
 

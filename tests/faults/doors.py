@@ -36,7 +36,7 @@ from orchestrator.planning import (
     slo,
 )
 from orchestrator.planning.disk_matrix import MatrixCell
-from orchestrator.tier_catalog import aws_prices, prices
+from orchestrator.tier_catalog import aws_prices, azure_prices, prices
 from orchestrator.yugabyte import counters
 from tests import ROOT, aws_answers
 from tests.azure_answers import P6_ANSWER, ULTRA_ANSWER
@@ -150,7 +150,7 @@ def _azure(text: str) -> object:
         except ValueError as error:
             raise OSError("no JSON") from error  # as the HTTP client says it
 
-    found = prices_command._azure("westeurope", "USD", CATALOG, answered)
+    found = prices_command._azure("westeurope", "USD", CATALOG, azure_prices.URL, answered)
     return _price_list(_listed(found))
 
 

@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-import docker
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms.docker import campaigns
-from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes import manifests, space
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
@@ -50,11 +48,8 @@ def planted() -> Iterator[tuple[str, dict[str, str]]]:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    engine = Engine(FakeClock())
-    monkeypatch.setattr(docker, "from_env", lambda **_: engine)
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")  # nothing is asked there
-    return engine
+def engine() -> Engine:
+    return Engine(FakeClock())
 
 
 def kept_by(engine: Engine) -> dict[tuple[str, str], Any]:
@@ -70,7 +65,7 @@ def test_thirty_things_on_an_engine_stay(engine: Engine, tmp_path: Path) -> None
     others = kept_by(engine)
     assert len(others) == 30
     for number in range(CAMPAIGNS):
-        platform = DockerPlatform(engine.clock)
+        platform = engine.platform()
         with platform.guard.held():
             platform.sweep()
             spec = ContainerSpec(f"tierbench-{number}-node", "image", ("true",), "database")
@@ -78,7 +73,7 @@ def test_thirty_things_on_an_engine_stay(engine: Engine, tmp_path: Path) -> None
                 assert len(engine.things) > 30
         if number % 2:
             left_by_a_killed_campaign(engine, f"dead{number:02}")
-        app = an_app(tmp_path, connect=lambda *_: DockerPlatform(engine.clock))
+        app = an_app(tmp_path, connect=lambda *_: engine.platform())
         assert tierbench(app, "clean", "--yes") == 0
     assert kept_by(engine) == others
 
@@ -192,6 +187,6 @@ def test_folders_beside_ours_stay(engine: Engine, tmp_path: Path) -> None:
         file.parent.mkdir(parents=True)
         file.write_text("of somebody else")
     for _ in range(CAMPAIGNS):
-        app = an_app(cache, connect=lambda *_: DockerPlatform(engine.clock))
+        app = an_app(cache, connect=lambda *_: engine.platform())
         assert tierbench(app, "clean", "--yes") == 0
     assert [file.read_text() for file in kept] == ["of somebody else"] * len(kept)

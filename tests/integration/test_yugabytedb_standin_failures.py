@@ -3,30 +3,28 @@ and what its first-run checklist says of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from orchestrator.databases.yugabytedb import YugabyteDB, checklist, checks, readiness
+from orchestrator.databases.yugabytedb import YugabyteDB, checklist, checks
 from orchestrator.errors import NodeError
 from orchestrator.powers import Container, ContainerSpec, World
-from orchestrator.yugabyte import counters
+from tests.clocks import HastyClock
 from tests.fakes import QuietProgress
 from tests.integration.standin_nodes import NETWORK, Switched, spec, up, volumes
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
 
-def test_a_start_that_takes_too_long_says_what_was_missing(
-    image: str, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readiness, "NODE_DEADLINE_S", 8.0)
-    slow = {2: {"STANDIN_SLOW_S": "60"}}
-    with pytest.raises(NodeError) as raised, up(spec(image), world, slow):
+def test_a_start_that_takes_too_long_says_what_was_missing(image: str, world: World) -> None:
+    slow, here = {2: {"STANDIN_SLOW_S": "60"}}, replace(world, clock=HastyClock(37.5))
+    with pytest.raises(NodeError) as raised, up(spec(image), here, slow):
         pass
-    assert raised.value.what.startswith("YugabyteDB's node-2 was not ready within 8 s")
+    assert raised.value.what.startswith("YugabyteDB's node-2 was not ready within 300 s")
     assert f"{NETWORK}-node-1" in raised.value.evidence
 
 
@@ -108,10 +106,7 @@ def test_a_disk_loaded_at_another_address_is_not_started(image: str, world: Worl
 # ------------------------------------------------------------------ first run, others' clusters
 
 
-def test_the_first_run_checklist_goes_through(
-    image: str, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
+def test_the_first_run_checklist_goes_through(image: str, world: World) -> None:
     found = list(checklist.first_run(checklist.spec(own={"image": image}), world))
     assert [one.name for one in found] == [fact.name for fact in checklist.lines()]
     open_lines = {one.name for one in found if one.state != "confirmed"}
@@ -136,12 +131,11 @@ def of_version(version: str, world: World) -> World:
 
 @pytest.mark.slow
 def test_another_release_is_a_line_of_the_checklist_and_not_its_end(
-    image: str, world: World, monkeypatch: pytest.MonkeyPatch
+    image: str, world: World
 ) -> None:
-    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
-    monkeypatch.setattr(checklist, "FACTS", checks.FACTS[:2])
     here = of_version("2.20.10.0-b29", world)
-    found = list(checklist.first_run(checklist.spec(own={"image": image}), here))
+    asked = checklist.spec(own={"image": image})
+    found = list(checklist.first_run(asked, here, facts=checks.FACTS[:2]))
     assert [one.name for one in found] == [
         "start", "banner", "pages", "settle", "cold-copy", "second-copy", "tls",
     ]  # fmt: skip
@@ -150,18 +144,18 @@ def test_another_release_is_a_line_of_the_checklist_and_not_its_end(
 
 
 @pytest.mark.slow
-def test_the_first_run_checklist_says_what_is_not_so(
-    image: str, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_run_checklist_says_what_is_not_so(image: str, world: World) -> None:
     """Here: another build, a metric that a release no longer has, and one that cannot be looked at
     at all."""
-    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
-    monkeypatch.setattr(checks, "METRICS", ("wal_syncs_total", "no_such_counter"))
-    monkeypatch.setattr(counters, "statements", lambda _: dict[str, Any]()["no such page"])
-    here = of_version("2.18.1.0-b85", world)
+    names = ("wal_syncs_total", "no_such_counter")
+    other: dict[str, Callable[[checks.Probe], tuple[bool, str]]] = {
+        "counters": lambda probe: checks.counted(probe, names),
+        "statements": lambda _: dict[str, Any]()["no such page"],
+    }
+    facts = [replace(one, look=other.get(one.name, one.look)) for one in checks.FACTS]
+    here, asked = of_version("2.18.1.0-b85", world), checklist.spec(own={"image": image})
     found = {
-        one.name: (one.state, one.seen)
-        for one in checklist.first_run(checklist.spec(own={"image": image}), here)
+        one.name: (one.state, one.seen) for one in checklist.first_run(asked, here, facts=facts)
     }
     state, seen = found["banner"]
     assert state == "not confirmed" and "page: 2.18.1.0-b85; asked: 2.18.1.0-b84" in seen

@@ -22,6 +22,7 @@ import pytest
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock, wait_until
@@ -38,6 +39,7 @@ FAST = {"metadata": {"name": "tierbench-fast"}, "provisioner": "disk.test"}
 def platform(campaign: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
     """A test leaves nothing."""
     campaign.placement.machine_names.clear()
+    campaign.pods.start_s, campaign.images.told_s = Pods.start_s, ClusterImages.told_s
     yield campaign
     assert campaign.sweep() == ()
 
@@ -261,10 +263,8 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
 # ------------------------------------------------------------------ what goes wrong
 
 
-def test_an_image_that_cannot_be_pulled(
-    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(platform.images, "told_s", 2.0)
+def test_an_image_that_cannot_be_pulled(platform: KubernetesPlatform) -> None:
+    platform.images.told_s = 2.0
     assert not platform.images.present("no.such/image:1")
     with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
         platform.once(ContainerSpec("missing", "no.such/image:1", (), "client"), 60)
@@ -272,10 +272,8 @@ def test_an_image_that_cannot_be_pulled(
     assert platform.container("missing").state() == "gone"
 
 
-def test_more_than_any_machine_has(
-    platform: KubernetesPlatform, debian: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(platform.pods, "start_s", 3)
+def test_more_than_any_machine_has(platform: KubernetesPlatform, debian: str) -> None:
+    platform.pods.start_s = 3
     with pytest.raises(UnavailableError, match="Insufficient cpu"):
         platform.once(sleeper("large", debian, cpus=1000), 60)
 
@@ -291,14 +289,14 @@ def test_a_quota_that_is_exceeded(platform: KubernetesPlatform, debian: str, cor
 
 
 def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
-    platform: KubernetesPlatform, debian: str, monkeypatch: pytest.MonkeyPatch
+    platform: KubernetesPlatform, debian: str
 ) -> None:
     with (
         pytest.raises(UnavailableError, match="no storage class premium"),
         platform.claims.claim("never", "premium", 2**30),
     ):
         pass
-    monkeypatch.setattr(platform.pods, "start_s", 4)
+    platform.pods.start_s = 4
     nobody = {"metadata": {"name": "tierbench-nobody"}, "provisioner": "nobody.test"}
     with (
         platform.claims.storage_class(nobody) as made,

@@ -31,7 +31,6 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
-from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.dry import DryGenerator
@@ -73,16 +72,12 @@ class ThrowawayTier(Throwaway, DryTier):
     kind: DiskKind = "none"
 
 
-def planned(tier: str, folder: Path, parts: Parts | None = None) -> Plan:
+def planned(tier: str, folder: Path, parts: Parts | None = None, db: str = "postgresql") -> Plan:
     """The plan of a profile with this tier, made as the command line makes it."""
     file = folder / "mine.yaml"
     file.write_text(profile_text(tier, "azure-d8s-v5"))
     request = Request(
-        profiles=[str(file)],
-        workloads=["point-select"],
-        database="postgresql",
-        scale="smoke",
-        nodes=1,
+        profiles=[str(file)], workloads=["point-select"], database=db, scale="smoke", nodes=1
     )
     app = an_app(folder)
     return plans.make_plan(with_parts(app, parts) if parts else app, request)
@@ -97,13 +92,17 @@ def a_dry_plan(database: str = "dry", generator: str = "dry", tier: Tier | None 
     return replace(plan, profiles=profiles, workloads=(replace(workload, generator=generator),))
 
 
-def carried_out(plan: Plan, folder: Path, added: Sequence[Any] = ()) -> Results:
-    parts = Parts(
-        databases.databases(),
-        load_generators.load_generators(),
-        tiers.tier_mechanisms(),
-        (DryCollector(), *added),
+def shipped(**added: Any) -> Parts:
+    """The registries as they are, and what is added to each."""
+    return Parts(
+        databases.databases() | added.get("databases", {}),
+        load_generators.load_generators() | added.get("load_generators", {}),
+        tiers.tier_mechanisms() | added.get("tiers", {}),
+        (*collectors.collectors(fake_world().platform)[-1:], *added.get("collectors", ())),
     )
+
+
+def carried_out(plan: Plan, folder: Path, parts: Parts) -> Results:
     world = fake_world(cache=folder / "cache")
     loaded = store.load(experiment.execute(plan, parts, world, folder / "results", {}))
     assert report.console(loaded, judge(loaded))
@@ -111,36 +110,30 @@ def carried_out(plan: Plan, folder: Path, added: Sequence[Any] = ()) -> Results:
     return loaded
 
 
-def test_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    registry = {**databases.databases(), "throwaway": ThrowawayDatabase()}
-    monkeypatch.setattr(databases, "databases", lambda: registry)
-    carried_out(a_dry_plan(database="throwaway"), tmp_path)
-    assert databases.choose("throwaway").name == "throwaway"
+def test_a_database(tmp_path: Path) -> None:
+    parts = shipped(databases={"throwaway": ThrowawayDatabase()})
+    carried_out(a_dry_plan(database="throwaway"), tmp_path, parts)
+    (profile,) = planned("{enforcement: none}", tmp_path, parts, "throwaway").profiles
+    assert profile.cluster.database == "throwaway"
 
 
-def test_a_load_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    registry = {**load_generators.load_generators(), "throwaway": ThrowawayGenerator()}
-    monkeypatch.setattr(load_generators, "load_generators", lambda: registry)
+def test_a_load_generator(tmp_path: Path) -> None:
+    parts = shipped(load_generators={"throwaway": ThrowawayGenerator()})
     plan = a_dry_plan(generator="throwaway")
-    carried_out(replace(plan, workloads=(load_generators.bind(plan.workloads[0], None),)), tmp_path)
+    workloads = (load_generators.bind(plan.workloads[0], None),)
+    carried_out(replace(plan, workloads=workloads), tmp_path, parts)
 
 
-def test_a_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    registry = (*collectors.collectors(fake_world().platform), ThrowawayCollector())
-    monkeypatch.setattr(collectors, "collectors", lambda _machine: registry)
-    (run,) = carried_out(
-        a_dry_plan(), tmp_path, collectors.collectors(fake_world().platform)[-1:]
-    ).runs
+def test_a_collector(tmp_path: Path) -> None:
+    (run,) = carried_out(a_dry_plan(), tmp_path, shipped(collectors=[ThrowawayCollector()])).runs
     assert "throwaway" in set(run.samples["metric"])
 
 
-def test_a_tier_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tier_mechanism(tmp_path: Path) -> None:
     """A profile names it; judging and the report know its disks by their kind alone."""
-    registry = {**tiers.tier_mechanisms(), "throwaway": ThrowawayTier()}
-    monkeypatch.setattr(tiers, "tier_mechanisms", lambda: registry)
-    parts = Parts(databases.databases(), load_generators.load_generators(), registry, ())
+    parts = shipped(tiers={"throwaway": ThrowawayTier()})
     tier = planned("{enforcement: throwaway}", tmp_path, parts).profiles[0].tier
-    results = carried_out(a_dry_plan(tier=tier), tmp_path)
+    results = carried_out(a_dry_plan(tier=tier), tmp_path, parts)
     verdict = judge(results)
     assert "none tier" in {doubt.kind for doubt in verdict.doubts}
     text = report.write(results, verdict, tmp_path).markdown.read_text()
@@ -251,7 +244,7 @@ def test_the_documented_tier_is_a_profile() -> None:
 
 
 def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> None:
-    (text,) = examples("MACHINES.md", "Three machines with a disk each")
+    text, _ = examples("recipes/three-machines.md", "On the fourth")
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     rows = project_files.catalog(ROOT)
     profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)

@@ -27,7 +27,7 @@ from tests import ROOT
 from tests.asked import commands
 from tests.sources import MODULES, PACKAGE, nodes
 
-DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
+DOCUMENTS = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 MAX_COLUMNS, MAX_README_LINES = 100, 110
 
 

@@ -23,7 +23,6 @@ from orchestrator.load_generators.common import client
 from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, NodeSize, Placing, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
-from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes import manifests
 from orchestrator.platforms.kubernetes.placing import Spread
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Network
@@ -86,9 +85,9 @@ def test_the_table_has_each_container_and_no_other(specs: Mapping[str, Container
 
 @pytest.mark.parametrize("name", ROWS)
 def test_capabilities_and_network_on_an_engine(
-    name: str, specs: Mapping[str, ContainerSpec], monkeypatch: pytest.MonkeyPatch
+    name: str, specs: Mapping[str, ContainerSpec]
 ) -> None:
-    host = asked_of_an_engine(specs[name], monkeypatch)
+    host = asked_of_an_engine(specs[name])
     capabilities = "the engine's"
     if "cap_drop" in host:
         assert host["cap_drop"] == ["ALL"] and "no-new-privileges" in host["security_opt"]
@@ -143,14 +142,10 @@ def test_no_secret_is_in_a_pod(specs: Mapping[str, ContainerSpec]) -> None:
     assert [name for name, pod in pods.items() if "s3cret" in pod] == []
 
 
-def asked_of_an_engine(spec: ContainerSpec, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def asked_of_an_engine(spec: ContainerSpec) -> dict[str, Any]:
     """The host configuration that a Docker engine is given; rights that it refused at another
     time are asked for."""
-    import docker
-
     engine = Engine(FakeClock())
-    monkeypatch.setattr(docker, "from_env", lambda **_: engine)
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")
-    with DockerPlatform(engine.clock).running(spec):
+    with engine.platform().running(spec):
         (container,) = engine.things
         return dict(container.attrs["HostConfig"])

@@ -63,6 +63,8 @@ MAX_TOP_FILES = 10
 MAX_FUNCTION_LINES, MAX_MODULE_LINES = 70, 350
 LONGER = {"model.py": 400}  # all nouns in one file is the point of it
 MAX_TEST_LINES = 400
+MAX_PATCHES = 16  # of modules and classes by tests, however it is written
+PATCHING = re.compile(r"(.*\.)?setattr|(mock\.)?patch(\.(object|dict|multiple))?")
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
 
 
@@ -269,6 +271,16 @@ def test_a_class_has_its_name_alone() -> None:
                 places.setdefault(node.name, []).append(place(file))
     twice = {name: files for name, files in places.items() if len(files) > 1}
     assert twice == {}, "say in the name what kind it is of, in the field's words"
+
+
+def test_tests_are_handed_what_they_need_and_patch_little() -> None:
+    """A seam is a parameter, a field of `App` or of what is passed, or a real thing."""
+    patches = Counter[str]()
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and PATCHING.fullmatch(ast.unparse(node.func)):
+                patches[str(file.relative_to(ROOT))] += 1
+    assert patches.total() <= MAX_PATCHES, f"{dict(patches)}: give the code what it lacks"
 
 
 def test_no_test_imports_a_test() -> None:

@@ -11,7 +11,7 @@ day and say nothing about the spread between days.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -21,7 +21,7 @@ import numpy as np
 from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
-from orchestrator.analysis.results import Results
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import across_days, stats
 from orchestrator.metrics import METRICS
 from orchestrator.model import Direction
@@ -66,13 +66,14 @@ def compare(
     before: Results,
     after: Results,
     margin_pct: float | None = None,
-    across_machines: bool = False,
+    across: Collection[str] = (),
     p99_margin_pct: float | None = None,
     history: Iterable[Results] = (),
 ) -> CampaignComparison:
     """Every profile × workload that both have finished runs of. Margins: those of `after`, if not
-    given; `across_machines`: see `comparability.obstacle_over_time`; `history`: other campaigns, of
-    which those count that began before the later of both and are comparable with it."""
+    given; `across`: see `comparability.obstacle_over_time`; `history`: other campaigns, of which
+    those count that began before the later of both and are comparable with it, or with the other
+    one if these are more."""
     margin = after.plan.margin_pct if margin_pct is None else margin_pct
     p99_margin = after.plan.p99_margin_pct if p99_margin_pct is None else p99_margin_pct
     titles = _measured(before), _measured(after)
@@ -87,7 +88,7 @@ def compare(
         (profile, count, pair)
         for profile, workload in titles[0]
         if (profile, workload) in titles[1]
-        for count, pair in _pairs(before, after, profile, workload, across_machines, others)
+        for count, pair in _pairs(before, after, profile, workload, across, others)
     ]
     deltas: dict[int, Delta] = {}
     for proven in (True, False):  # a family each: chances that prove nothing ease no others
@@ -102,7 +103,11 @@ def compare(
         tuple(_with_history(*pairs[i], deltas[i]) for i in range(len(pairs))),
         tuple(f"{p} × {w}" for p, w in titles[0] if (p, w) not in titles[1]),
         tuple(f"{p} × {w}" for p, w in titles[1] if (p, w) not in titles[0]),
-        (*_apart(before, after), *comparability.remarks(before, after)),
+        (
+            *_apart(before, after),
+            *(_changed_disks(pairs, before, after) if "tiers" in across else ()),
+            *comparability.remarks(before, after),
+        ),
     )
 
 
@@ -128,25 +133,36 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
     )
 
 
+def _changed_disks(
+    pairs: Iterable[tuple[str, int, Pair]], before: Results, after: Results
+) -> Iterator[str]:
+    used = [[run.record.profile for run in campaign.runs] for campaign in (before, after)]
+    disks = [{profile.name: profile.tier for profile in profiles} for profiles in used]
+    for profile in dict.fromkeys(profile for profile, *_ in pairs):
+        changes = comparability.changes_of_tier(disks[0][profile], disks[1][profile])
+        yield f"the disk of {profile}: {'; '.join(changes) or 'declared alike in both'}"
+
+
 def _pairs(
     before: Results,
     after: Results,
     profile: str,
     workload: str,
-    across: bool,
+    across: Collection[str],
     history: Sequence[Results],
 ) -> Iterator[tuple[int, Pair]]:
-    """Each with the number of campaigns of `history` that measured as `after` did, and so say what
-    differs between days."""
+    """Each with the number of campaigns of `history` that measured as one of both did, and so say
+    what differs between days."""
     runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
     obstacle = comparability.obstacle_over_time(before, after, profile, workload, across)
-    past = [
-        of_other
-        for one in ([] if obstacle else history)
-        if (of_other := results.finished(one, profile, workload))
-        and not comparability.obstacle_over_time(one, after, profile, workload, across)
-    ]
+    past = max(
+        (
+            _alike(history, side, profile, workload, {*across} - {"tiers"})
+            for side in (after, before)
+        ),
+        key=len,
+    )
     for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
         days = [values for other in past if (values := results.whole(other, pair.key))]
         sides, ratio = (pair.left, pair.right), pair.ratio
@@ -155,6 +171,18 @@ def _pairs(
             if len(days) >= FEWEST_HISTORY:
                 ratio = across_days.ratio_across_days(*sides, days)
         yield len(days), replace(pair, ratio=ratio, in_blocks=False)
+
+
+def _alike(
+    history: Sequence[Results], like: Results, profile: str, workload: str, across: Collection[str]
+) -> list[Sequence[RunData]]:
+    """The finished runs of each campaign that measured as `like` did."""
+    return [
+        runs
+        for campaign in history
+        if (runs := results.finished(campaign, profile, workload))
+        and not comparability.obstacle_over_time(campaign, like, profile, workload, across)
+    ]
 
 
 def _with_history(profile: str, count: int, pair: Pair, delta: Delta) -> ProfileDelta:
@@ -236,7 +264,7 @@ class Trend:
 
 
 def trend(
-    campaigns: Sequence[Results], profile: str, workload: str, across_machines: bool = False
+    campaigns: Sequence[Results], profile: str, workload: str, across: Collection[str] = ()
 ) -> Trend | None:
     """The series of those with finished runs of that cell and the newest one's rate; None if no
     campaign has any."""
@@ -253,9 +281,7 @@ def trend(
         values = _values(one, profile, workload, metric)
         reason = f"a run has no {METRICS[metric].title}"
         if values:
-            reason = comparability.obstacle_over_time(
-                one, newest, profile, workload, across_machines
-            )
+            reason = comparability.obstacle_over_time(one, newest, profile, workload, across)
         if reason:
             left_out.append(LeftOut(one.name, reason))
         else:

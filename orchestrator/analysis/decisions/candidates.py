@@ -50,13 +50,11 @@ NEW_ORDER = (
 def each_once(
     throughput: Criterion, latencies: tuple[Criterion, ...], *, closed_loop: bool
 ) -> tuple[Criterion, ...]:
-    """What tiers are compared in, each figure once.
-
-    In a closed loop without think time the average latency of all transactions is sessions ÷
-    throughput (Little's law), and throughput stands for both. In an open loop or with think time
-    they are two figures. So is the average of New-Order alone, which is one part of a session's
-    time, though the rate of New-Orders is a fixed share of all.
-    """
+    """What tiers are compared in, each figure once. In a closed loop without think time the average
+    latency of all transactions is sessions ÷ throughput (Little's law), and throughput stands for
+    both. In an open loop or with think time they are two figures. So is the average of New-Order
+    alone, which is one part of a session's time, though the rate of New-Orders is a fixed share of
+    all."""
     same = LATENCIES[0] if closed_loop else None
     return throughput, *(criterion for criterion in latencies if criterion != same)
 

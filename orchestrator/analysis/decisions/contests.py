@@ -37,10 +37,8 @@ SHOWN = 1 - 2 * ONE_SIDED  # an interval whose either end is a one-sided bound a
 
 @dataclass(frozen=True)
 class Contest:
-    """All candidates of a workload, from cheap to dear, and in what they are compared.
-
-    Without a price for each in one list the order is by declared limits.
-    """
+    """All candidates of a workload, from cheap to dear, and in what they are compared. Without a
+    price for each in one list the order is by declared limits."""
 
     workload: str
     candidates: tuple[Candidate, ...]

@@ -134,11 +134,8 @@ def knee(rates: Mapping[int, float]) -> int | None:
 
 
 def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
-    """Load by load from the least, up to the first that is not proven.
-
-    A load of which a run has no such figure (too few transactions for it) is no step of the proof:
-    the next one is tested.
-    """
+    """Load by load from the least, up to the first that is not proven. A load of which a run has no
+    such figure (too few transactions for it) is no step of the proof: the next one is tested."""
     proven, stopped = None, ""
     for place, value in enumerate(loads.values if loads.latencies else ()):
         runs = loads.runs(tier, place)
@@ -246,12 +243,9 @@ def _whole_repetitions(
 
 def decide(loads: Loads, contest: Contest) -> Decision:
     """The cheapest tier that is enough for all loads of a sweep that has an SLO, or none with what
-    each is proven to take.
-
-    Latencies say how much load a tier takes; a clause on a rate says how much is needed. Without
-    such a clause a tier is enough only if it is proven at every load of the sweep; else the answer
-    depends on the load, and is told load by load.
-    """
+    each is proven to take. Latencies say how much load a tier takes; a clause on a rate says how
+    much is needed. Without such a clause a tier is enough only if it is proven at every load of the
+    sweep; else the answer depends on the load, and is told load by load."""
     slo = tuple(format_objective(one) for one in loads.slo)
     if contest.obstacle:
         return Decision(loads.name, None, contest.obstacle, slo=slo)

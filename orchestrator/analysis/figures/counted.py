@@ -48,9 +48,7 @@ class Counted:
 
     def percentile(self, percent: float) -> float:
         """The exact nearest-rank percentile: the ⌈p·n/100⌉-th smallest value, one that occurred.
-
-        ValueError without values or outside 0 < percent ≤ 100.
-        """
+        ValueError without values or outside 0 < percent ≤ 100."""
         return float(self.at_ranks(np.array([stats.rank(self.total, percent)]))[0])
 
     def at_ranks(self, ranks: np.ndarray) -> np.ndarray:

@@ -190,9 +190,7 @@ def intervals(
     table: pd.DataFrame, phases: Mapping[str, tuple[float, float]], pooled: bool = False
 ) -> pd.DataFrame:
     """One row per whole second of each phase, with INTERVAL_COLUMNS; `time_s` is its begin (Unix).
-
-    A second without transactions has throughput 0. Percentiles as of all types together.
-    """
+    A second without transactions has throughput 0. Percentiles as of all types together."""
     seconds = Seconds(phases, pooled)
     seconds.add(table)
     return seconds.intervals()

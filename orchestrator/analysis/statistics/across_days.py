@@ -35,10 +35,8 @@ _NUMBERS_AT_ONCE = 50_000
 
 def ratio(before: Sequence[float], after: Sequence[float], confidence: float = CONFIDENCE) -> Ratio:
     """The ratio of `after` to `before`, of geometric means, with Welch's interval on logarithms.
-
     Assumes independent values. No interval if a side has one value. ValueError if a side is empty,
-    or a value is not positive and finite.
-    """
+    or a value is not positive and finite."""
     if not before or not after:
         raise ValueError("a ratio needs a value on each side")
     left, right = stats.logs_for_ratio(before), stats.logs_for_ratio(after)
@@ -57,13 +55,11 @@ def ratio_across_days(
     confidence: float = CONFIDENCE,
 ) -> Ratio:
     """As `ratio`, with an interval that also holds what differs between campaigns of equal truth.
-
     `history`: the values of other campaigns, at least two. Their means spread as those of both
     sides do, so the difference of two such means has Student's prediction interval with k - 1
     degrees of freedom (Hahn and Meeker 1991). As many values of each are used as the smaller side
-    has, for the mean of more is steadier. Of that interval and Welch's the wider holds.
-    ValueError as `ratio`.
-    """
+    has, for the mean of more is steadier. Of that interval and Welch's the wider holds. ValueError
+    as `ratio`."""
     alone = ratio(before, after, confidence)
     if alone.low is None:
         return alone
@@ -76,12 +72,10 @@ def ratio_across_days(
 
 
 def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
-    """Degrees of freedom, more careful than Welch's own.
-
-    Welch and Satterthwaite's are too many for two to five values a side of unlike noise: up to 6 %
-    false alarms instead of 5 %, and 10 % if the counts differ too. Those of the smaller side are
-    the proven lower bound (Mickey and Brown 1966); half-way to it holds the 5 % with equal counts.
-    """
+    """Degrees of freedom, more careful than Welch's own. Welch and Satterthwaite's are too many for
+    two to five values a side of unlike noise: up to 6 % false alarms instead of 5 %, and 10 % if
+    the counts differ too. Those of the smaller side are the proven lower bound (Mickey and Brown
+    1966); half-way to it holds the 5 % with equal counts."""
     least = float(min(counts) - 1)
     if counts[0] != counts[1]:
         return least
@@ -129,9 +123,7 @@ def _best_split(distances: np.ndarray, borders: Sequence[int]) -> tuple[float, i
 def _energies(distances: np.ndarray) -> np.ndarray:
     """The scaled energy distance of both sides of each split, the first at SMALLEST: with m and n
     values, mn/(m+n) · (2·mean between − mean within left − mean within right), moment 1.
-
-    `distances`: the last two axes are those of a series; others are several series.
-    """
+    `distances`: the last two axes are those of a series; others are several series."""
     size = distances.shape[-1]
     sums = distances.cumsum(-2).cumsum(-1)
     left = np.arange(SMALLEST, size - SMALLEST + 1)

@@ -26,12 +26,10 @@ _STEPS_PER_DEVIATION, _DEVIATIONS = 100, 8
 
 
 def shares(first: int, most: int) -> dict[int, float]:
-    """Repetitions → the share of the usual chance of error that a look after so many may use.
-
-    For looks after `first`, `first` + 1, … `most` repetitions, stopping at the first that answers:
-    the chances of Lan and DeMets (1983), made for sums of normal values by the recursion of
-    Armitage, McPherson and Rowe (1969), and used as levels of t-tests as Pocock (1977) does.
-    """
+    """Repetitions → the share of the usual chance of error that a look after so many may use. For
+    looks after `first`, `first` + 1, … `most` repetitions, stopping at the first that answers: the
+    chances of Lan and DeMets (1983), made for sums of normal values by the recursion of Armitage,
+    McPherson and Rowe (1969), and used as levels of t-tests as Pocock (1977) does."""
     looks = range(first, most + 1)
     if len(looks) == 1:
         return {first: 1.0}

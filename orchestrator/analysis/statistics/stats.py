@@ -50,10 +50,8 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
 
 
 def rank(count: int, percent: float) -> int:
-    """The place of the percentile among `count` values in order, counted from 1.
-
-    ValueError without values or outside 0 < percent ≤ 100.
-    """
+    """The place of the percentile among `count` values in order, counted from 1. ValueError without
+    values or outside 0 < percent ≤ 100."""
     if count == 0 or not 0 < percent <= 100:
         raise ValueError(f"no {percent}th percentile of {count} values")
     return max(1, math.ceil(count * (percent / 100)))  # as NumPy multiplies
@@ -61,9 +59,7 @@ def rank(count: int, percent: float) -> int:
 
 def percentile_min_count(percent: float) -> int:
     """Observations a percentile needs: ten beyond it. 200 for p95, 1,000 for p99, 10,000 for p99.9.
-
-    ValueError outside 0 ≤ percent < 100.
-    """
+    ValueError outside 0 ≤ percent < 100."""
     if not 0 <= percent < 100:
         raise ValueError(f"a percentile below 100 is expected, got {percent}")
     return math.ceil(round(MIN_BEYOND / (1 - percent / 100), 6))
@@ -112,14 +108,12 @@ def ratio_of_means(
     baseline: Sequence[float], contender: Sequence[float], confidence: float = CONFIDENCE
 ) -> Ratio:
     """The ratio of contender to baseline, with an interval by Student's paired test on logarithms.
-
     The values stand in blocks: the i-th of both sides are of the same repetition, so what slows a
     whole repetition down cancels out (Student 1908). Logarithms, because run-to-run noise of rates
     and times is proportional, and because the interval of a ratio is then exact and the same
     whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999). No interval if there
     is one block. ValueError if a value is not positive and finite (such a ratio has no meaning), or
-    if a side has no values or more than the other.
-    """
+    if a side has no values or more than the other."""
     changes = _changes(baseline, contender)
     change = float(changes.mean())
     if changes.size < 2:
@@ -209,10 +203,8 @@ def t_quantile(quantile: float, freedom: float) -> float:
 
 
 def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
-    """p-values of one family of comparisons after Benjamini and Hochberg (1995).
-
-    Calling those ≤ 5 % differences keeps the expected share of false ones among them ≤ 5 %.
-    """
+    """p-values of one family of comparisons after Benjamini and Hochberg (1995). Calling those ≤ 5
+    % differences keeps the expected share of false ones among them ≤ 5 %."""
     if not p_values:
         return ()
     # As scipy.stats.false_discovery_control, which takes a second to import.
@@ -232,12 +224,10 @@ def any_of(p_values: Sequence[float], family: int) -> float:
 
 
 def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) -> float:
-    """The level at which claims of one family hold, by Hochberg's step-up procedure (1988).
-
-    Those with p at most this are made. That any of them is false has a chance of at most `alpha`.
-    With m claims: alpha if all reach it, else alpha ÷ 2 for the m − 1 best if these reach that, and
-    so on.
-    """
+    """The level at which claims of one family hold, by Hochberg's step-up procedure (1988). Those
+    with p at most this are made. That any of them is false has a chance of at most `alpha`. With m
+    claims: alpha if all reach it, else alpha ÷ 2 for the m − 1 best if these reach that, and so
+    on."""
     count = len(p_values)
     if not count:
         return alpha
@@ -256,11 +246,9 @@ def repetitions_to_reach(
     half_width: float,
     confidence: float = CONFIDENCE,
 ) -> int | None:
-    """Blocks with which the interval's half width, of logarithms, would be `half_width`.
-
-    Rough, since it takes the noise seen so far for the true noise. None above 50, or with fewer
-    than two blocks.
-    """
+    """Blocks with which the interval's half width, of logarithms, would be `half_width`. Rough,
+    since it takes the noise seen so far for the true noise. None above 50, or with fewer than two
+    blocks."""
     if len(baseline) < 2 or half_width <= 0:
         return None
     spread = _spread_of_changes(_changes(baseline, contender))
@@ -275,11 +263,9 @@ def repetitions_to_reach(
 
 @dataclass(frozen=True)
 class Steadiness:
-    """The movement of a series over its window, in % of its mean.
-
-    drift_pct: the fitted line's change from start to end; noise_pct: what such a change could be by
-    chance (95 %). halves_pct: second half against first.
-    """
+    """The movement of a series over its window, in % of its mean. drift_pct: the fitted line's
+    change from start to end; noise_pct: what such a change could be by chance (95 %). halves_pct:
+    second half against first."""
 
     drift_pct: float
     halves_pct: float
@@ -297,13 +283,11 @@ class Steadiness:
 
 
 def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
-    """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance.
-
-    10 % along the fitted line is SNIA's steady state (Solid State Storage Performance Test
-    Specification 2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to
-    each other are not independent: checkpoints and vacuum last for several. None if there are
-    fewer than twenty finite values, or their mean is not above zero.
-    """
+    """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance. 10 %
+    along the fitted line is SNIA's steady state (Solid State Storage Performance Test Specification
+    2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to each other are
+    not independent: checkpoints and vacuum last for several. None if there are fewer than twenty
+    finite values, or their mean is not above zero."""
     pairs = [(t, v) for t, v in zip(times_s, values, strict=True) if math.isfinite(v)]
     if len(pairs) < 2 * BATCHES:
         return None

@@ -43,15 +43,12 @@ HOST_CPU_SECONDS = "cpu_busy_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
-_AT_ONCE = 2**21  # rows, or one node more: with what is computed from them some 600 MB
 
 
 def rates(samples: pd.DataFrame) -> pd.DataFrame:
-    """Counters per second: time_s (end of the step), step_s, node, metric, value, phase.
-
-    One row per two successive samples, so a gap is one long step at its mean rate. A step where
-    the counter falls was a reset: how much it grew is not known, so the step is left out.
-    """
+    """Counters per second: time_s (end of the step), step_s, node, metric, value, phase. One row
+    per two successive samples, so a gap is one long step at its mean rate. A step where the counter
+    falls was a reset: how much it grew is not known, so the step is left out."""
     counted = [name for name in samples["metric"].unique() if str(name).endswith("_total")]
     counters = samples[samples["metric"].isin(counted)]
     ordered = counters.sort_values(["node", "metric", "time_s"], ignore_index=True)
@@ -77,11 +74,9 @@ def wide_rates(samples: pd.DataFrame, node: str) -> pd.DataFrame:
 
 
 class Growth:
-    """Growth per second of each counter of each node between the window's first and last sample.
-
-    It is not the mean of rates, which uneven sampling would bend. Counters sampled over less than
-    half of the window are left out.
-    """
+    """Growth per second of each counter of each node between the window's first and last sample. It
+    is not the mean of rates, which uneven sampling would bend. Counters sampled over less than half
+    of the window are left out."""
 
     def __init__(self, samples: pd.DataFrame, start_s: float, end_s: float) -> None:
         self._start_s, self._end_s = start_s, end_s
@@ -124,10 +119,10 @@ def summed(several: Collection[Mapping[str, float]]) -> dict[str, float]:
 
 class Samples:
     """Tables with time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
+    `parts` reads them from the first on at each call; the text columns may be categories, which are
+    then in alphabetical order in what is returned."""
 
-    `parts` reads them from the first on at each call; the text columns may be categories, which
-    are then in alphabetical order in what is returned.
-    """
+    at_once = 2**21  # rows, or one node more: with what is computed from them some 600 MB
 
     def __init__(self, parts: Callable[[], Iterable[pd.DataFrame]]) -> None:
         self.parts = parts
@@ -149,13 +144,13 @@ class Samples:
         """Some counters, of all nodes."""
         return _joined(part[part["metric"].isin(list(metrics))] for part in self.parts())
 
-    def by_nodes(self, at_once: int = _AT_ONCE) -> Iterator[pd.DataFrame]:
+    def by_nodes(self) -> Iterator[pd.DataFrame]:
         """All of them, in tables that have all of some nodes each."""
         rows = Counter[str]()
         for part in self.parts():
             rows.update({str(node): int(n) for node, n in part["node"].value_counts().items()})
         of_nodes = pd.Series(dict(sorted(rows.items())), dtype="int64")
-        for _, group in of_nodes.groupby(of_nodes.cumsum() // at_once):
+        for _, group in of_nodes.groupby(of_nodes.cumsum() // self.at_once):
             yield _joined(part[part["node"].isin(group.index)] for part in self.parts())
 
 

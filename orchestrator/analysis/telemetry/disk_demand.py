@@ -58,13 +58,11 @@ def demand(
     which: str = "",
 ) -> pd.DataFrame | None:
     """The node's disk second by second from the first sample on; None if it was not sampled.
-
     time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
     it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
     sums of a second this is a lower bound. `begin`: the credit at one moment; from there on it is
-    followed anew. `which`: "wal_" for the disk of its WAL.
-    """
+    followed anew. `which`: "wal_" for the disk of its WAL."""
     wide = counters.wide_rates(samples, node)
     counted = (counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES)
     metrics = reads, writes, read_bytes, written_bytes = [f"{which}{name}" for name in counted]
@@ -104,16 +102,13 @@ def _cap(
     top: int | None,
     known: tuple[int, float | None],
 ) -> tuple[Array | None, Array | None]:
-    """The cap in force each second, and the credit left after it in % of a full bucket.
-
-    A bucket of (top − base) × duration drains by what is used above the base rate and fills by
-    what is left of it. With less credit than some seconds of the peak take, the cap is the base
-    and what the credit adds to it, as far as it was used. One that starts empty is kept empty
-    (docs/TIERS.md), so the base holds.
-    `known`: from that second on the credit was what the disk's own server said. No provider tells
-    how full a real disk's bucket is: it has credit, of unknown size, in each second in which it is
-    above its base.
-    """
+    """The cap in force each second, and the credit left after it in % of a full bucket. A bucket of
+    (top − base) × duration drains by what is used above the base rate and fills by what is left of
+    it. With less credit than some seconds of the peak take, the cap is the base and what the credit
+    adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md), so the
+    base holds. `known`: from that second on the credit was what the disk's own server said. No
+    provider tells how full a real disk's bucket is: it has credit, of unknown size, in each second
+    in which it is above its base."""
     if base is None:
         return None, None
     burst = tier.limits.burst
@@ -242,12 +237,10 @@ class Overhead:
 
 
 def overheads(record: Record, disk: str) -> dict[str, Overhead]:
-    """Of "read" and "write", as far as a disk of ours counted them.
-
-    The overhead of an emulated disk is measured when its device starts, without load, and taken off
-    its latency (docs/DISKS.md). In the window it is the mean time of requests as the kernel saw
-    them, less the mean that the disk's server needed for them.
-    """
+    """Of "read" and "write", as far as a disk of ours counted them. The overhead of an emulated
+    disk is measured when its device starts, without load, and taken off its latency
+    (docs/DISKS.md). In the window it is the mean time of requests as the kernel saw them, less the
+    mean that the disk's server needed for them."""
     counted = group(record.facts, "disks", disk, "overhead")
     at_start = group(record.facts, "tier", "overhead_us", disk)
     of_way = {}

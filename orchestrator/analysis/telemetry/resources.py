@@ -62,11 +62,9 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 
 
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
-    """Database node → its values and those of its machine, by their names in `VALUES`.
-
-    Without samples those that the record itself states, if any. `cpus`: cores of the machine, for
-    nodes that do not say theirs.
-    """
+    """Database node → its values and those of its machine, by their names in `VALUES`. Without
+    samples those that the record itself states, if any. `cpus`: cores of the machine, for nodes
+    that do not say theirs."""
     growth, nodes = run.growth, run.record.nodes
     if growth is None:
         return _stated(run.record)
@@ -179,12 +177,10 @@ def _node(node: Node, growth: Growth, machine_cpus: float | None) -> dict[str, f
 def telemetry(
     nodes: Sequence[Node], growth: Growth, cpus: float | None = None
 ) -> tuple[Measurement, ...]:
-    """The telemetry metrics over a window. What was not sampled is absent, never 0.
-
-    Scope is a database node's name, or "all": the sum over their disks of IOPS, bandwidth and
-    queue depth, the mean of their CPU, and the wait of all I/Os over the number of all I/Os.
-    `cpus`: cores of the machine, for nodes that do not say theirs.
-    """
+    """The telemetry metrics over a window. What was not sampled is absent, never 0. Scope is a
+    database node's name, or "all": the sum over their disks of IOPS, bandwidth and queue depth, the
+    mean of their CPU, and the wait of all I/Os over the number of all I/Os. `cpus`: cores of the
+    machine, for nodes that do not say theirs."""
     on_machines = machines.Machines(nodes, growth, cpus)
     database = [node for node in nodes if node.role == "database"]
     values = {
@@ -223,11 +219,9 @@ def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[s
 
 def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
     """I/O of the disks that hold only WAL: of each node's, and of all together, each disk once.
-
     They are in no sum of the data disks, because the tier's limits are those of the data disks; one
     that is also the data disk of some node is not in theirs. What the log's disk limits is seen
-    from its syncs (`wal_disk_bound`).
-    """
+    from its syncs (`wal_disk_bound`)."""
     with_one = [node for node in database if node.wal_device]
     grown = {node.name: growth.of(node.name, _OF_WAL_DISK) for node in with_one}
     for name, values in grown.items():
@@ -322,10 +316,8 @@ def paced(record: Record) -> bool:
 
 def ceiling_nopm(record: Record) -> float | None:
     """New-Orders a minute that think time allows at most: committed ones, unless the workload says
-    that its generator counts those rolled back too (`rollbacks: counted`).
-
-    None without think time, or with another mix.
-    """
+    that its generator counts those rolled back too (`rollbacks: counted`). None without think time,
+    or with another mix."""
     workload = record.workload
     warehouses = workload.dataset.parameters.get("warehouses")
     usual = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "") == _USUAL_MIX

@@ -51,8 +51,7 @@ def each(
     read: Callable[[Subject], Iterable[Reading]],
     read_at: Callable[[Subject], float],
 ) -> Iterator[Sample]:
-    """Samples of all subjects that can be read; then OSError with the failures of the others.
-    `read_at`: when (Unix seconds) a subject's last value was read."""
+    """Samples of all that can be read, as of `read_at`; then OSError with the other failures."""
     failures: list[str] = []
     for subject in subjects:
         try:

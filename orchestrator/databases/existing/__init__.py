@@ -46,9 +46,8 @@ _VACUUM_S = 6 * 3600.0
 
 @dataclass
 class _Used:
-    """The handle of a cluster in use. `begun`: its counters when measuring began. `keep`: the
-    snapshot that the owner's command is to make of what is loaded; `restored_s`: how long it took
-    to bring one back."""
+    """The handle. `begun`: its counters when measuring began. `keep`: the snapshot that the owner's
+    command is to make; `restored_s`: how long it took to bring one back."""
 
     declared: Existing
     observed: probe.Observation
@@ -116,12 +115,8 @@ class ExistingCluster:
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> Iterator[Cluster]:
-        """Makes our database, empty or as the owner's command restores it; drops it at the end. The
-        cluster itself is left alone.
-
-        The client uses the own network of the machine that runs it, and no address is translated:
-        `check` refuses hosts that are others there.
-        """
+        """Makes our database, empty or restored, and drops it at the end. The client uses its
+        machine's own network: `check` refuses hosts that are others there."""
         declared, _ = declaration.read(spec)
         observed = self._look(declared, world)
         force = observed.drops_by_force

@@ -43,8 +43,7 @@ _VERIFIED = ("verify-full", "verify-ca")
 
 @dataclass(frozen=True)
 class Existing:
-    """Host k belongs to entry k of every list that is not empty. Lists of URLs have no path.
-    `port`: of the hosts that name none."""
+    """Host k belongs to entry k of every list. `port`: of the hosts that name none."""
 
     hosts: Hosts = NOWHERE
     port: int = 5433
@@ -101,8 +100,7 @@ def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
 
 
 def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:
-    """Adds to `values` what a URI among the hosts says; yields contradictions, and what has no
-    effect."""
+    """Adds to `values` what a URI among the hosts says; yields contradictions."""
     hosts: Hosts = values.get("hosts", NOWHERE)
     for option, value in hosts.options.items():
         key = _KEYS.get(option)
@@ -184,8 +182,7 @@ def tls(declared: Existing) -> Tls:
 
 
 def address(declared: Existing, database: str, server: Server | None = None) -> Address:
-    """The address of a session with this server, by default the first. UnavailableError if the
-    password cannot be read."""
+    """A session with this server, or the first. UnavailableError if the password cannot be read."""
     at = sql.local(endpoint(declared, server or declared.servers[0]))
     return replace(at, database=database)
 
@@ -252,8 +249,7 @@ _FIELD = re.compile(r"((?:\\.|[^:\\])*)(?::|$)")
 
 
 def _password_in(path: str) -> str:
-    """The text of a file that holds one password. UnavailableError if it cannot be read, or if
-    others may read it."""
+    """A file's password. UnavailableError if it cannot be read, or if others may read it."""
     file = Path(path).expanduser()
     try:
         mode, text = _content(path)
@@ -271,9 +267,8 @@ def _password_in(path: str) -> str:
 
 
 def _password_of_libpq(path: str, host: str, port: int, database: str, user: str) -> str:
-    """The password of the first line that fits (host:port:database:user:password, `*` fits all);
-    "" if there is none, or if libpq would not read the file (its documentation, "The Password
-    File")."""
+    """That of the first line that fits (host:port:database:user:password, `*` fits all); "" if
+    there is none, or if libpq would not read the file."""
     try:
         mode, text = _content(path)
     except OSError:

@@ -31,9 +31,8 @@ def has_pressure(body: str) -> bool:
 
 
 def device_of(body: str, path: str) -> str | None:
-    """The disk whose counters are in the page and whose file system holds `path`: that of the
-    longest mount point above it. A partition counts as its whole disk. None if none is known: some
-    kernels call the root's `/dev/root`, and a file system may be on no disk."""
+    """The disk in the page whose file system holds `path`; a partition counts as its whole disk.
+    None if none is known, as of `/dev/root`, or of a file system on no disk."""
     mounts = {
         sample.labels["mountpoint"]: sample.labels["device"].removeprefix("/dev/")
         for sample in _samples(body, "node_filesystem_size_bytes")

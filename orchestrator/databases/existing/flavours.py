@@ -54,8 +54,7 @@ def banner_of(banner: str) -> str | None:
 
 
 def refused(banner: str, session: Session) -> str | None:
-    """The database that is not to be taken for PostgreSQL or YugabyteDB. RunError if the server
-    does not answer."""
+    """The database that is not to be taken for PostgreSQL or YugabyteDB, if it is one."""
     for part, name in _BANNERS.items():
         if part in banner:
             return name

@@ -105,8 +105,7 @@ class Lease:
             raise self._taken_by(other)
 
     def take(self) -> Holder | None:
-        """Takes the row, or says that it is still ours; the other campaign if one has it.
-        UnavailableError if the server does not let us see it."""
+        """Takes the row, or says that it is ours; returns another that has it. UnavailableError."""
         for attempt in range(_TRIES):
             try:
                 if attempt:  # most often it is there: others made it, or we did
@@ -237,8 +236,7 @@ class Lease:
 
 
 def _holder(session: Session) -> tuple[Holder | None, bool]:
-    """Who is in the row, if anybody, and whether silent for long. RunError if no tierbench wrote
-    it."""
+    """Who is in the row, and whether silent for long. RunError if no tierbench wrote it."""
     rows = session.rows(_SEEN)
     if not rows:
         return None, False

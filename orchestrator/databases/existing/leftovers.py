@@ -23,8 +23,7 @@ _FOLDER = "existing"
 
 @dataclass(frozen=True)
 class Owner:
-    """The campaign that made a database, on which host, when (Unix seconds), and with which cache;
-    older releases did not say the last."""
+    """The campaign that made a database: where, when, with which cache ("" of older releases)."""
 
     host: str
     campaign: str

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TextIO
 
 from orchestrator.databases.existing import leftovers
 from orchestrator.databases.existing.declaration import Existing, address
@@ -66,15 +67,15 @@ def mark_of(database: str) -> str:
 class Terminal:
     """Asks a person, each question once: in the middle of a campaign nobody may be there."""
 
-    def __init__(self) -> None:
-        self._answers: dict[str, bool] = {}
+    def __init__(self, stdin: TextIO | None = None) -> None:
+        self._stdin, self._answers = stdin or sys.stdin, dict[str, bool]()
 
     def __call__(self, question: str, may_ask: bool) -> bool:
         """The answer, or the one given before; False also if there is none, or no terminal."""
-        if question not in self._answers and may_ask and sys.stdin.isatty():
+        if question not in self._answers and may_ask and self._stdin.isatty():
             sys.stderr.write(f"{question} [yes/no] ")
             sys.stderr.flush()
-            self._answers[question] = sys.stdin.readline().strip().lower() == "yes"
+            self._answers[question] = self._stdin.readline().strip().lower() == "yes"
         return self._answers.get(question, False)
 
 
@@ -151,8 +152,7 @@ class OwnDatabase:
         return owner in remembered
 
     def make(self) -> None:
-        """Makes the database, empty. UsageError as `require_replaceable`; RunError if it cannot be
-        marked as ours."""
+        """Makes the database, empty and marked as ours. UsageError as `require_replaceable`."""
         self._drop(lambda owner: self._require_given_up(owner, may_ask=False))
         world = self.world
         owner = leftovers.owner(world.cache, world.platform.campaign, round(world.clock.now()))
@@ -215,8 +215,7 @@ class OwnDatabase:
     # -------------------------------------------------------------- the owner's commands
 
     def save(self, snapshot: Path) -> None:
-        """Keeps the database that was just loaded; `snapshot` says afterwards that it was kept.
-        RunError if the command fails."""
+        """Keeps the database that was just loaded. RunError if the command fails."""
         self._run("save", self.declared.save or "", snapshot)
         files.write_text(snapshot, "saved by the profile's own command\n")
 
@@ -236,8 +235,7 @@ class OwnDatabase:
             )
 
     def _environment(self, snapshot: Path) -> dict[str, str]:
-        """What libpq's programs read, of the first host and our database, and the snapshot's
-        name."""
+        """What libpq's programs read, and the snapshot's name."""
         at = address(self.declared, self.name)
         files = {name: getattr(at.tls, field) for field, name in _TLS_VARIABLES.items()}
         return {

@@ -65,9 +65,8 @@ def settings(session: Session) -> dict[str, str]:
 
 
 def counters(session: Session, number: str) -> dict[str, float]:
-    """Of the session's database and its server, and the work of all databases, without what this
-    release does not count. `number`: of the release, such as `16.4`. WAL in bytes is the place in
-    the log."""
+    """Of the session's database, its server, and all databases, as far as the release `number`,
+    such as `16.4`, counts them. WAL in bytes is the place in the log."""
     major = number.split(".")[0]
     if not major.isdigit() or int(major) < 10:
         return {}  # one that only is like a PostgreSQL, or too old

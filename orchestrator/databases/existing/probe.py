@@ -39,10 +39,9 @@ class SeenMachine:
 
 @dataclass(frozen=True)
 class Observation:
-    """What the servers say of their cluster. None: no server that knows it is declared. `other`: a
-    database that is not measured; `flavour` is empty if it is not known what answers; `pooler`:
-    how one shows itself; `waits_counted`: whether it counts the time that sessions wait for disks.
-    """
+    """What the servers say; None: no server that knows it is declared. `other`: a database that is
+    not measured; `flavour`: "" if unknown; `pooler`: how one shows itself; `waits_counted`: whether
+    it counts the time that sessions wait for disks."""
 
     flavour: str
     version: str  # with its build, if a server's page has it
@@ -134,8 +133,7 @@ def _machine(declared: Existing, number: int, where: Places) -> SeenMachine:
 
 
 def _counts_pressure(url: str) -> bool:
-    """Whether the exporter has this collector and the kernel its counters: one that has not
-    refuses a page that asks for it."""
+    """An exporter without this collector refuses a page that asks for it."""
     try:
         return disks.has_pressure(http_client.get(f"{url}/metrics?collect[]=pressure"))
     except OSError:

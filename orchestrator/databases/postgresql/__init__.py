@@ -65,9 +65,8 @@ class PostgreSQL:
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> Iterator[Cluster]:
-        """Stops servers on kept disks cleanly at the end, the primary first, so that the disks are
-        one consistent state; NodeError if that fails. Kills servers on other disks, and all servers
-        after an error."""
+        """Stops servers on kept disks cleanly at the end, so that the disks are one consistent
+        state; NodeError if that fails. Kills all others, and all after an error."""
         if spec.port is not None:
             _raise_if_taken(spec.port)
         password, standby_password = container_nodes.new_password(), container_nodes.new_password()
@@ -126,8 +125,7 @@ class PostgreSQL:
         self._checkpoint(cluster, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        """Reads indexes, then tables, on all nodes, up to their memory. Stops with a warning after
-        ten minutes, even if the caches are not full."""
+        """Reads indexes, then tables, on all nodes, for at most ten minutes."""
         memory_bytes = cluster.nodes[0].memory_bytes
         if memory_bytes is None:
             return
@@ -158,8 +156,7 @@ class PostgreSQL:
         return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
-        """Writes a checkpoint on the primary, then on the standbys when they have replayed it, so
-        that all nodes start alike."""
+        """On the primary, then on standbys that have replayed it, so that all nodes start alike."""
         with self._session(cluster, world, _CHECKPOINT_S) as session:
             session.rows("CHECKPOINT")
             standbys = len(cluster.nodes) - 1

@@ -29,10 +29,7 @@ WHERE state = 'streaming' AND replay_lsn >= pg_current_wal_flush_lsn() AND sync_
 
 def replicas_caught_up(session: Session) -> int:
     """Standbys that stream, are in the quorum if they belong there, and have replayed all that the
-    primary has flushed.
-
-    The number may change at once: the server's own background work writes to the log as well.
-    """
+    primary has flushed. It may change at once: the server writes by itself, too."""
     return int(session.rows(_CAUGHT_UP)[0]["replicas_caught_up"])
 
 
@@ -123,8 +120,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Extent:
-    """Blocks `first` to `last` of a relation. Mode "buffer" ends in shared buffers, "read" in the
-    page cache."""
+    """Blocks of a relation. "buffer" ends in shared buffers, "read" in the page cache."""
 
     oid: int
     mode: Literal["buffer", "read"]
@@ -152,11 +148,8 @@ def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
 
 
 def fill(relations: Sequence[Relation], shared_blocks: int, file_blocks: int) -> tuple[Extent, ...]:
-    """Indexes before tables, shared buffers before the page cache, each relation in proportion.
-
-    A cache that has long been in use holds indexes, because their blocks are touched more often
-    than those of tables. Of a table any part is as good as another if keys are drawn uniformly.
-    """
+    """Indexes before tables, as in a cache long in use, shared buffers before the page cache, each
+    relation in proportion: of a table any part is as good if keys are drawn uniformly."""
     extents: list[Extent] = []
     for is_index in (True, False):
         group = [relation for relation in relations if relation.is_index is is_index]

@@ -53,8 +53,7 @@ def slot(number: int) -> str:
 
 
 def synchronous_standby_names(replication_factor: int) -> str:
-    """`ANY 1 (node_2, node_3)`: so many standbys must flush a commit that a majority has it with
-    the primary; empty for a single node."""
+    """`ANY 1 (node_2, node_3)`: so many that a majority has flushed a commit."""
     if replication_factor < 2:
         return ""
     standbys = ", ".join(slot(number) for number in range(2, replication_factor + 1))

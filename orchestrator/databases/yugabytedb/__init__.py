@@ -52,9 +52,8 @@ _Started = list[tuple[Node, Endpoint]]
 
 @dataclass
 class _Running:
-    """The handle of a running cluster. `begun`: its counters when measuring began. `ulimits`: of
-    each node's processes, as they are in force. `plans`: its containers, as they were started.
-    `leaders`: of tablets when measuring began."""
+    """The handle. `begun`, `leaders`: counters and tablets when measuring began. `ulimits`: of
+    nodes' processes, as they are in force. `plans`: its containers, as they were started."""
 
     settings: settings.Settings
     masters: str
@@ -115,9 +114,7 @@ class YugabyteDB:
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> Iterator[Cluster]:
         """New nodes start one after the other, each joining the first; restored ones at once.
-
-        NodeError if the cluster that runs is not the profile's: release, copies, durability.
-        """
+        NodeError if the cluster is not the profile's: release, copies, durability."""
         chosen, _ = settings.read(spec)
         masters = flags.master_addresses(spec, network.addresses)
         readiness = Readiness(spec, chosen, self._connect, Unread(world), world)
@@ -324,8 +321,7 @@ def _counters(cluster: Cluster) -> counters.ByNode:
 
 
 def _new(start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World) -> _Started:
-    """Starts new nodes. With TLS a first start that fails at the administrator's password, which
-    slow disks let happen, is tried once more on emptied disks."""
+    """Starts new nodes; once more if only the administrator's password was not changed in time."""
     try:
         return start()
     except NodeError as error:

@@ -108,13 +108,10 @@ def first_run(
     world: World,
     connect: Connect = sql.session,
     database: YugabyteDB | None = None,
+    facts: Sequence[Fact] = FACTS,
 ) -> Iterator[CheckedFact]:
-    """Yields each finding as it is made. UnavailableError if the image is not here, or if a node's
-    disk would not outlast the node.
-
-    A release other than the expected one is a finding here, and so is a cluster that does not come
-    up: then the other lines could not be looked at.
-    """
+    """Yields each finding as it is made; another release, or a cluster that does not come up, is
+    one. UnavailableError if the image is not here, or if disks would not outlast their nodes."""
     database = database or YugabyteDB(connect, refuse_other_release=False)
     _need_lasting_disks(world.platform)
     database.check(cluster_spec, world)
@@ -145,7 +142,7 @@ def first_run(
                     world.progress.step(f"checking: {fact.claim}")
                     yield finding(fact, Probe(cluster, connect, world, release))
 
-        yield from looked_at(cluster_spec, names, False, START, *FACTS, SETTLE)
+        yield from looked_at(cluster_spec, names, False, START, *facts, SETTLE)
         for fact in (COLD_COPY, SECOND_COPY):
             world.progress.step("starting again from the same disks")
             yield from looked_at(cluster_spec, names, True, fact)
@@ -212,8 +209,7 @@ def kept(
     world: World,
     results: Path | None = None,
 ) -> Iterator[CheckedFact]:
-    """Yields the findings as they are made, then keeps whether all that is needed was confirmed,
-    and writes all of them to a file in `results`."""
+    """Yields the findings, then keeps them and whether all that is needed was confirmed."""
     tag, file = _file(spec, platform, world.cache)
     if file is not None:
         file.unlink(missing_ok=True)

@@ -32,8 +32,7 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Probe:
-    """A running cluster of the image, and what is needed to query it. `release`: the one that the
-    image's tag names, with its build."""
+    """A running cluster. `release`: the one that the image's tag names, with its build."""
 
     cluster: Cluster
     connect: Connect
@@ -70,8 +69,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Fact:
-    """`claim`: what the adapter relies on. `look` returns whether it is true, and what was seen.
-    `needed`: whether DB=auto waits for it."""
+    """`look` returns whether the claim is true, and what was seen. `needed`: by DB=auto."""
 
     name: str
     claim: str
@@ -130,9 +128,9 @@ def copied(probe: Probe) -> tuple[bool, str]:
     return rows == ROWS, f"{rows} rows"
 
 
-def _counters(probe: Probe) -> tuple[bool, str]:
+def counted(probe: Probe, metrics: Sequence[str] = METRICS) -> tuple[bool, str]:
     sampled = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
-    missing = [name for name in METRICS if name not in sampled]
+    missing = [name for name in metrics if name not in sampled]
     return not missing, f"missing: {', '.join(missing) or 'none'}"
 
 
@@ -287,7 +285,7 @@ FACTS = (
     Fact("analyze", "several tables can be analysed at a time", _analyze, needed=False),
     Fact("batches", "a batch of writes under conflict is done as a whole or not at all", _batches,
          needed=False),
-    Fact("counters", "the metrics sampled here are there under their names", _counters,
+    Fact("counters", "the metrics sampled here are there under their names", counted,
          inferred=False),
     Fact("statements", "YSQL counts statements, with a sum of microseconds", _statements,
          inferred=False),

@@ -135,11 +135,8 @@ def joined(flags: Mapping[str, str]) -> str:
 def start_command(
     spec: ClusterSpec, settings: Settings, number: int, addresses: Sequence[str], restored: bool
 ) -> tuple[str, ...]:
-    """The container's command for node `number` (from 1) of those at `addresses`.
-
-    A restored node has no `--join`: the option needs a running master, and a cluster that starts
-    as a whole has none yet. The node remembers which cluster it joined.
-    """
+    """The command of node `number` (from 1) of those at `addresses`. A restored one remembers its
+    cluster: `--join` would need a running master, and there is none yet."""
     own_address = addresses[number - 1]
     argv = [
         "bin/yugabyted",

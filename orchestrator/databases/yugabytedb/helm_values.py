@@ -91,8 +91,7 @@ def _placed(placing: Placing) -> dict[str, Any]:
 
 
 def memory(spec: ClusterSpec) -> dict[str, int]:
-    """Whole GiB of a master's and of a tablet server's pod: together the profile's node, unless
-    that is too small for both."""
+    """Whole GiB of a master and of a tablet server: together the node, unless that is too small."""
     node_bytes = spec.size.memory_bytes
     shares = flags.memory(node_bytes)
     master, least = (

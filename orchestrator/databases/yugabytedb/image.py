@@ -59,10 +59,7 @@ def advice(settings: Settings, platform: Platform) -> str:
 
 
 def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
-    """The tag, pulled if it was not here; None if it is neither here nor can be pulled.
-
-    Ignores mistakes in the profile: a wrong version reads as the default one.
-    """
+    """The tag, pulled if it was not here, if it can be; a wrong version reads as the default."""
     tag = chosen(read(spec)[0], platform)
     return tag if platform.images.present(tag) or platform.images.pull(tag) else None
 

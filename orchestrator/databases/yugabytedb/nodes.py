@@ -66,8 +66,7 @@ def container_spec(
     image: str,
     certificates: Mapping[str, bytes],
 ) -> ContainerSpec:
-    """The container of node `number`, counted from 1. Only node 1 has the profile's port.
-    `certificates`: name → content, empty without TLS."""
+    """The container of node `number`, from 1, which alone has the profile's port."""
     mounts = [Mount(volume.name, flags.BASE_DIR)]
     if volume.wal:
         mounts.append(Mount(volume.wal, flags.WAL_DISK_DIR))
@@ -138,8 +137,7 @@ def log(name: str, world: World) -> str:
 
 
 def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> None:
-    """Adds to a failure what the servers' own logs say, of the nodes that ended, or of all if none
-    has; and in its advice what that means, if it is known."""
+    """Adds to a failure what the logs say of nodes that ended, or of all; and what that means."""
     ended = [plan for plan in plans if world.platform.container(plan.name).state() != "running"]
     said = "\n".join(at_once.each(lambda plan: _servers_logs(plan, world), ended or plans))
     error.evidence = f"{error.evidence}\n{said}".strip()
@@ -149,8 +147,7 @@ def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> No
 
 
 def _servers_logs(plan: ContainerSpec, world: World) -> str:
-    """The last lines of the servers' logs on a node's disk, without passwords: also of a node that
-    has ended, in which nothing can be run any more."""
+    """The last lines of the servers' logs, without passwords: also of a node that has ended."""
     try:
         if world.platform.container(plan.name).state() == "running":
             argv = ("sh", "-c", _SERVERS_LOGS)
@@ -185,8 +182,7 @@ def _on_its_disk(plan: ContainerSpec, name: str, script: str, world: World) -> C
 
 
 def run(node: Node, argv: Sequence[str], timeout_s: float, world: World) -> Completed:
-    """Runs a command, `bin/…` in the image's home. RunError if it fails, NodeError if its node
-    dies."""
+    """Runs a command, `bin/…` in the image's home. RunError if it fails or its node dies."""
     program = f"{_HOME}/{argv[0]}" if argv[0].startswith("bin/") else argv[0]
     return container_nodes.run(node, (program, *argv[1:]), timeout_s, world, (node,))
 

@@ -60,8 +60,7 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a profile, with its version. `wal_disk`: whether nodes have a disk of its own
-    for the WAL, which the tier says."""
+    """The settings of a profile. `wal_disk`: whether nodes have a disk for the WAL, by the tier."""
 
     version: Version
     durability: Literal["default", "durable"] = "default"
@@ -85,10 +84,7 @@ class Settings:
 
 
 def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
-    """The settings, and all mistakes in them and in the cluster's shape.
-
-    A mistaken setting reads as its default, so that all mistakes are found at once.
-    """
+    """The settings, a mistaken one as its default, and all mistakes in them and in the shape."""
     mistakes: list[Mistake] = list(_shape_mistakes(spec))
     texts = dict(spec.settings)
 

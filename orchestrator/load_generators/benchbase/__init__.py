@@ -227,10 +227,8 @@ class BenchBase:
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a run.
-
         Those about customers' balances are left out, because BenchBase breaks them by itself: it
-        computes money in binary floating point, and Payment overwrites a balance it read before.
-        """
+        computes money in binary floating point, and Payment overwrites a balance it read before."""
         facts = consistency.verify(config.conditions(world), cluster, seed_of(workload), world)
         return {**facts, "not_checked": list(config.NOT_KEPT)}
 

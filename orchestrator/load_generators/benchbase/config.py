@@ -102,9 +102,7 @@ class BenchBaseSettings:
 
 def bind(workload: Workload) -> Workload:
     """Converts the built-in TPC-C-derived workload to BenchBase, with a data set of its own.
-
-    UsageError for any other workload.
-    """
+    UsageError for any other workload."""
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
         raise UsageError(
             f"BenchBase cannot run {workload.name}: it is used for the TPC-C-derived workload only",
@@ -124,10 +122,9 @@ def check(workload: Workload) -> None:
 
 
 def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSettings:
-    """Reads BenchBase's settings from `workload`. UsageError lists everything it cannot do.
-
-    Of terminals that think, whose number the warehouses give, one of several clients gets its
-    part; `workload` has the other parts already."""
+    """Reads BenchBase's settings from `workload`. UsageError lists everything it cannot do. Of
+    terminals that think, whose number the warehouses give, one of several clients gets its part;
+    `workload` has the other parts already."""
     mistakes: list[Mistake] = []
     where = f"workloads/{workload.name}.yaml"
 

@@ -56,12 +56,10 @@ def final_state(out: Path) -> str | None:
 
 
 def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Returns the table of transactions.py in order of start, and facts about how it was read.
-
-    If outcomes cannot be known, the fact `outcomes_known` is False, all rows count as committed,
-    and `new_orders_committed` holds the certain range. LoadError if there is nothing to read, or
-    if a connection was lost.
-    """
+    """Returns the table of transactions.py in order of start, and facts about how it was read. If
+    outcomes cannot be known, the fact `outcomes_known` is False, all rows count as committed, and
+    `new_orders_committed` holds the certain range. LoadError if there is nothing to read, or if a
+    connection was lost."""
     rows = _read_raw(_only(out, "raw.csv"))
     attempts = _read_attempts(out / ATTEMPTS)
     histograms = _json(out / HISTOGRAMS)
@@ -156,11 +154,9 @@ _DETAILS = re.compile(r"(?:attempt \[(\d+)\], max retry attempts \[(\d+)\], )?sq
 
 
 def _read_attempts(file: Path) -> pd.DataFrame:
-    """Attempts that did not commit: time_s, terminal, type, kind, number, last, sqlstate.
-
-    `number`: of a refused attempt, counted from 0 in its transaction; −1 for others, for which it
-    is unknown. `last`: no further attempt was made. LoadError if a connection was lost.
-    """
+    """Attempts that did not commit: time_s, terminal, type, kind, number, last, sqlstate. `number`:
+    of a refused attempt, counted from 0 in its transaction; −1 for others, for which it is unknown.
+    `last`: no further attempt was made. LoadError if a connection was lost."""
     lines = file.read_text().splitlines() if file.is_file() else []
     columns = ["time", "terminal", "type", "kind", "number", "last", "sqlstate"]
     table = pd.DataFrame(list(_attempts(lines)), columns=columns, dtype=object)
@@ -199,10 +195,8 @@ def _lost_connection(line: str) -> LoadError:
 
 def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
     """Returns the row of each attempt; −1 if its transaction was outside the measured window.
-
-    Places twice: a transaction ends just after its last attempt, so the first pass measures how
-    far the clocks are apart, which the second pass corrects.
-    """
+    Places twice: a transaction ends just after its last attempt, so the first pass measures how far
+    the clocks are apart, which the second pass corrects."""
     placed = _place_within(_CLOCKS_APART_S, rows, attempts)
     ends = attempts["last"].to_numpy() & (placed >= 0)
     end_s = (rows["start_s"] + rows["latency_s"]).to_numpy()[placed[ends]]
@@ -226,12 +220,10 @@ def _place_within(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
 
 
 def _place_in_order(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
-    """Places the attempts of one terminal, whose transactions do not overlap.
-
-    Each transaction has one row. So an attempt that begins a transaction belongs to the first row
-    of its type, after the row used last, that covers its time; the following attempts belong to
-    the same row. Times alone would be ambiguous at a row's boundary.
-    """
+    """Places the attempts of one terminal, whose transactions do not overlap. Each transaction has
+    one row. So an attempt that begins a transaction belongs to the first row of its type, after the
+    row used last, that covers its time; the following attempts belong to the same row. Times alone
+    would be ambiguous at a row's boundary."""
     start_s = rows["start_s"].to_numpy()
     end_s = start_s + rows["latency_s"].to_numpy()
     kinds = rows["type"].astype(str).to_numpy()

@@ -60,11 +60,9 @@ def client_container(
     name: str = CLIENT,
     files: Mapping[str, Path] | None = None,
 ) -> Iterator[Node]:
-    """Starts the client, which idles until a command is run in it.
-
-    The project's `workloads` are at `/workloads`, the files of `tls` in `/tls`; `files` are further
-    ones, by their places, whose folders are in the image. Raw output goes to `/out`.
-    """
+    """Starts the client, which idles until a command is run in it. The project's `workloads` are at
+    `/workloads`, the files of `tls` in `/tls`; `files` are further ones, by their places, whose
+    folders are in the image. Raw output goes to `/out`."""
     spec = ContainerSpec(
         name=f"{world.scope}-{name}",
         image=image,
@@ -175,11 +173,9 @@ def run_in_client(
     user: str = "",
     out: Path | None = None,
 ) -> Completed:
-    """Runs a command in the client to its end. NodeError if a database node dies meanwhile.
-
-    It gets the database's password through the environment, so no file or command line holds it.
-    What it leaves in `/out` comes to the folder `out`, also if it fails.
-    """
+    """Runs a command in the client to its end. NodeError if a database node dies meanwhile. It gets
+    the database's password through the environment, so no file or command line holds it. What it
+    leaves in `/out` comes to the folder `out`, also if it fails."""
     container = world.platform.container
     runner = container(client.container or "")
     ended_well = False

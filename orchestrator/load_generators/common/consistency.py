@@ -93,11 +93,9 @@ def sample(warehouses: Sequence[int], seed: int) -> list[int]:
 
 
 def restricted(statement: str, rows: Mapping[str, str], warehouses: Sequence[int]) -> str:
-    """The statement for some warehouses: CTEs, named like the tables, hide the other rows.
-
-    In a WITH that is not recursive, the name inside means the table. Only columns that the
-    statement uses are taken, since PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows.
-    """
+    """The statement for some warehouses: CTEs, named like the tables, hide the other rows. In a
+    WITH that is not recursive, the name inside means the table. Only columns that the statement
+    uses are taken, since PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows."""
     numbers, ctes = ", ".join(map(str, warehouses)), []
     for table, condition in rows.items():
         if re.search(rf"\b{table}\b", statement):
@@ -117,9 +115,7 @@ def check(
     connect: sql.Connect = sql.session,
 ) -> ConsistencyOutcome:
     """Evaluates the conditions, a few at once; `fresh`: also those of a data set just loaded.
-
-    RunError if the warehouses cannot be read.
-    """
+    RunError if the warehouses cannot be read."""
     tables, at = rows_of(text), sql.local(endpoint)
     table, key = next((name, condition.split()[0]) for name, condition in tables.items())
     with connect(at, _STATEMENT_S) as session:

@@ -33,9 +33,6 @@ RECORD = np.dtype(
         ("retries", "<u2"),
     ]
 )
-_BLOCK = 4096  # records: small beside a part, even of many hundred files
-_READ = 256 * _BLOCK
-_PART = 2**20
 _SECOND_NS = 10**9
 
 
@@ -48,6 +45,7 @@ class _File:
     count: int
     first_ns: np.ndarray
     last_ns: np.ndarray
+    block: int  # records of a block
     shift_ns: int = 0
 
     def of(self, start_ns: int, end_ns: int) -> np.ndarray:
@@ -56,7 +54,8 @@ class _File:
         blocks = np.flatnonzero((self.first_ns < end_ns) & (self.last_ns >= start_ns))
         if not len(blocks):
             return np.empty(0, RECORD)
-        first, last = int(blocks[0]) * _BLOCK, min(int(blocks[-1] + 1) * _BLOCK, self.count)
+        first = int(blocks[0]) * self.block
+        last = min(int(blocks[-1] + 1) * self.block, self.count)
         rows = _read(self.path, first, last - first)
         started_ns = rows["start_ns"]
         found: np.ndarray = rows[(started_ns >= start_ns) & (started_ns < end_ns)]
@@ -67,10 +66,12 @@ class _File:
 class Records:
     """The tables of transactions.py of these files, in order of start; read anew at each iteration.
     At least one, which may be empty. `count`, `failures`: of all records. `unstarted_s`: type → how
-    long each of those was due that never began.
+    long each of those was due that never began. Bytes beyond the last whole record (of a killed
+    client) are dropped."""
 
-    Bytes beyond the last whole record (of a killed client) are dropped.
-    """
+    block = 4096  # records: small beside a part, even of many hundred files
+    read = 256 * block
+    part = 2**20
 
     def __init__(self, files: Sequence[Path], types: Sequence[str]) -> None:
         self.count = self.failures = 0
@@ -80,11 +81,11 @@ class Records:
         self._codes: set[int] = set()
         self._files = [self._known(file) for file in files]
 
-    @staticmethod
-    def merged(several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
+    @classmethod
+    def merged(cls, several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
         """Those of several clients, each once. `shifts_s`: by how much the clock of each is ahead
         of ours. LoadError if their types differ."""
-        whole = Records((), several[0].types)
+        whole = cls((), several[0].types)
         for one, shift_s in zip(several, shifts_s, strict=True):
             if one.types != whole.types:
                 raise LoadError(f"clients ran other transactions: {one.types}, {whole.types}")
@@ -122,9 +123,9 @@ class Records:
         """Reads a file once, for what all parts need to know of it."""
         count = path.stat().st_size // RECORD.itemsize
         firsts, lasts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for offset in range(0, count, _READ):
-            rows = _read(path, offset, min(_READ, count - offset))
-            begins = np.arange(0, len(rows), _BLOCK)
+        for offset in range(0, count, self.read):
+            rows = _read(path, offset, min(self.read, count - offset))
+            begins = np.arange(0, len(rows), self.block)
             firsts.append(np.minimum.reduceat(rows["start_ns"], begins))
             lasts.append(np.maximum.reduceat(rows["start_ns"], begins))
             seconds, counts = np.unique(rows["start_ns"] // _SECOND_NS, return_counts=True)
@@ -132,7 +133,7 @@ class Records:
             self._codes |= set(np.unique(rows["sqlstate"]).tolist())
             self.failures += int((rows["outcome"] == FAILED).sum())
         self.count += count
-        return _File(path, count, np.concatenate(firsts), np.concatenate(lasts))
+        return _File(path, count, np.concatenate(firsts), np.concatenate(lasts), self.block)
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         for start_ns, end_ns in self._spans():
@@ -144,7 +145,7 @@ class Records:
         seconds = sorted(self._seconds)
         begin, count = (seconds[0] if seconds else 0), 0
         for second in seconds:
-            if count and count + self._seconds[second] > _PART:
+            if count and count + self._seconds[second] > self.part:
                 yield begin * _SECOND_NS, second * _SECOND_NS
                 begin, count = second, 0
             count += self._seconds[second]

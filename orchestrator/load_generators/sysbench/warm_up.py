@@ -28,11 +28,9 @@ _SECOND, _RATE = re.compile(r"\[ (\d+)s \]"), re.compile(r"tps: ([\d.]+)")
 
 
 class SteadyRule:
-    """Whether throughput has become steady, by the limits of the doubt `unsteady throughput`.
-
-    They must hold over the last half of the warm-up so far, so that a slow rise is seen, and at ten
-    looks in a row, because one look a second would find a steady moment in any noise.
-    """
+    """Whether throughput has become steady, by the limits of the doubt `unsteady throughput`. They
+    must hold over the last half of the warm-up so far, so that a slow rise is seen, and at ten
+    looks in a row, because one look a second would find a steady moment in any noise."""
 
     def __init__(self) -> None:
         self._rates: list[float] = []
@@ -53,8 +51,7 @@ class WarmUp:
     """One run: `line` gets each line that sysbench prints, and the window is begun in time. `begin`
     is called when its threads are ready, and returns when they begin; without it they begin then.
     `agree` is told each second whether the window could begin, and returns when it does, if it
-    does; without it it begins as soon as it could. `end_at` is then told when the window ends.
-    """
+    does; without it it begins as soon as it could. `end_at` is then told when the window ends."""
 
     def __init__(
         self,

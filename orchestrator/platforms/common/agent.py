@@ -55,8 +55,7 @@ def container(name: str, image: str, placement: str = "") -> ContainerSpec:
 
 @contextmanager
 def conversation(platform: Platform, name: str, placement: str = "") -> Iterator[Conversation]:
-    """Starts the agent's container `name` on the machine of `placement` and talks with the agent;
-    it is gone when the block ends."""
+    """Starts the agent's container for the block, on the machine of `placement`."""
     spec = container(name, own_images.need(own_images.PROJECT, IMAGE, platform), placement)
     with platform.running(spec) as running, running.conversation(COMMAND) as talking:
         yield talking

@@ -22,12 +22,9 @@ class VolumeSource:
 
 @dataclass(frozen=True)
 class RentedVolume:
-    """What a claim got, as the platform says: for comparison with what was asked for.
-
-    `size_bytes`: its capacity, as the provider rounded it. `handle`: the provider's name of the
-    disk; `attributes`: what its driver noted about it (not all drivers note IOPS). `machines`:
-    labels that a machine must have to use it, `key=value`; of a zonal disk, its zone.
-    """
+    """What a claim got, as the platform says. `size_bytes`: as the provider rounded it. `handle`:
+    the provider's name of the disk; `attributes`: what its driver noted. `machines`: labels that a
+    machine must have to use it, `key=value`."""
 
     name: str
     storage_class: str
@@ -81,35 +78,29 @@ class Claims(Protocol):
         source: VolumeSource | None = None,
         stays: bool = False,
     ) -> AbstractContextManager[str]:
-        """Makes a claim, empty or as a copy; removes it at the end, and waits until its volume is
-        gone. Yields its name. UnavailableError if the class is missing, or its quota exceeded.
-        `stays`: unless the block raises, it stays until the end of the campaign.
-
-        The volume may come only when a container uses it: on what machine is then decided by the
-        container's `placement`."""
+        """Makes a claim, empty or as a copy, and yields its name; removes it at the end, and its
+        volume with it. UnavailableError if the class is missing, or its quota exceeded. `stays`:
+        until the end of the campaign, unless the block raises. The volume may come only when a
+        container uses it."""
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
-        """Waits until a claim has its volume, and returns what it is. RunError, with what the
-        provisioner says, if it gets none within the timeout. For a class that `waits`, call it
-        when a container uses the claim."""
+        """Waits for a claim's volume, and returns what it is; of a class that `waits`, while a
+        container uses it. RunError, with what the provisioner says, if none comes in time."""
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
-        """Returns the class by which volumes of a driver can be kept as snapshots, if there is one:
-        of several rather one that does not keep them."""
+        """Returns a driver's class of snapshots, rather one that does not keep them, if any."""
 
     def holds(self, source: VolumeSource) -> bool:
         """Returns whether a claim or a snapshot of this campaign is there."""
 
     def retained(self) -> tuple[str, ...]:
-        """Returns volumes and snapshots that this campaign rented and that outlive it, because
-        their class keeps them."""
+        """Returns what this campaign rented and outlives it, because its class keeps it."""
 
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> AbstractContextManager[str]:
-        """Keeps the content of a claim that nothing writes to; yields when the snapshot may be a
-        `Source`. RunError, with the driver's words, if it is not ready within the timeout.
-        `stays`: as of a claim."""
+        """Keeps the content of a claim that nothing writes to; yields when it may be a `Source`.
+        RunError, with the driver's words, if that is not in time. `stays`: as of a claim."""
 
 
 @runtime_checkable

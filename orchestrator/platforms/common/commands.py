@@ -38,12 +38,9 @@ class Streams(Protocol):
 
 
 class Output:
-    """The two streams of a command, read by a thread so that the caller is never blocked.
-
-    `chunks` ends with the command; TierbenchError from it ends it too, and is shown as an error.
-    Any other error is raised where the output is followed, as a RunError.
-    `kept`: how many pieces of output are kept at most, where the command goes on for hours.
-    """
+    """The streams of a command, read by a thread; `kept`: how many pieces at most. TierbenchError
+    from `chunks` ends it as an error of the command; any other is raised in `follow`, as a
+    RunError."""
 
     def __init__(self, chunks: Iterable[Chunk], kept: int | None = None) -> None:
         self.out: deque[str] = deque(maxlen=kept)
@@ -63,8 +60,7 @@ class Output:
         self._queue.put(None)
 
     def follow(self, on_line: Callable[[str], None]) -> bool:
-        """Reads what arrives within a quarter of a second; False when the stream has ended.
-        RunError if it could not be read to its end."""
+        """Reads what arrives within a quarter second; False at the end. RunError if it broke."""
         try:
             chunk = self._queue.get(timeout=0.25)
         except queue.Empty:
@@ -102,12 +98,12 @@ class LineConversation:
         self._streams, self._doing, self._clock = streams, doing, clock
         self._output = Output(streams, _KEPT)
         self._lines: deque[str] = deque()
-        self._open = True
+        self._open, self.send_s = True, SEND_S
 
     def send(self, line: str) -> None:
         data = f"{line}\n".encode()
         try:
-            at_once.within(lambda: self._streams.send(data), SEND_S)
+            at_once.within(lambda: self._streams.send(data), self.send_s)
         except OSError as error:
             what = f"{self._doing}: it takes no line: {error}"
             raise RunError(what, evidence=self._output.tail()) from error
@@ -152,9 +148,8 @@ def follow(
     ask: Callable[[], object] = lambda: None,
 ) -> bool:
     """Reads the output to its end; False if the deadline comes first. Each second it looks at the
-    containers of `watch`, as `raise_if_dead` does, and calls `look`; and `ask`, which asks whatever
-    runs the command for a sign of life, when no output has come for a while. What they raise has
-    the last output as its evidence."""
+    containers of `watch` and calls `look`; and `ask`, for a sign of life, when no output has come
+    for a while. What they raise has the last output as its evidence."""
     looked_s = quiet_s = clock.monotonic()
     came = 0
     try:
@@ -178,8 +173,7 @@ def follow(
 
 
 def after_failure(watch: Sequence[Container], output: Output, clock: Clock) -> None:
-    """As `raise_if_dead`: a load generator that lost its database often ends before the platform
-    notices the death."""
+    """As `raise_if_dead`, a moment later: a lost database is noticed late."""
     if watch:
         clock.sleep(_UNNOTICED_S)
         raise_if_dead(watch, output)

@@ -77,8 +77,7 @@ def require_asked_for(what: str, is_open: str, instead: str) -> None:
 
 
 def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
-    """Whether the holder with this mark of its process lives; `is_young` is asked only if the
-    process cannot be seen from here."""
+    """Whether the holder lives; `is_young` is asked if its process cannot be seen from here."""
     alive = host.process_lives(process_mark)
     return is_young() if alive is None else alive
 
@@ -148,8 +147,7 @@ class Swept:
             self.kept.append(error.what)
 
     def result(self, look: str) -> tuple[str, ...]:
-        """Returns what was removed. RunError if something stayed; `look`: the command that shows
-        it."""
+        """Returns what was removed. RunError if something stayed, which `look` shows."""
         if self.kept:
             raise RunError(
                 f"leftovers of an earlier run could not be removed: {'; '.join(self.kept)}",

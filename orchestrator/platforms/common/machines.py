@@ -54,8 +54,7 @@ class ReadAtOnce(Protocol):
     """A machine whose files are read together, by a program on it, from time to time."""
 
     def read_at(self) -> float | None:
-        """Returns when that was read which the calling thread got last (Unix seconds by this
-        computer's clock); None if it has read nothing."""
+        """Returns when the calling thread's last text was read, by this computer's clock."""
 
     def locate(self, container_id: str) -> Located:
         """Finds a container of which only the id is known. OSError if it is not on the machine."""
@@ -72,8 +71,7 @@ class ToldOf(Protocol):
 
 
 def told(machine: Machine) -> MachineFacts:
-    """Returns the facts that are known without starting anything on the machine, if the platform
-    says them."""
+    """Returns the facts that the platform says, without starting anything there, if it does."""
     facts = machine.told if isinstance(machine, ToldOf) else None
     return facts or machine.facts()
 
@@ -101,8 +99,7 @@ class IsOpen(Protocol):
 
 @runtime_checkable
 class Promises(Protocol):
-    """A platform that starts a container only where all that it asks for is promised to no
-    other."""
+    """A platform on which a container starts only if all that it asks for is free for it."""
 
     def free_cpus(self, nodes: int) -> float:
         """Returns how many CPUs each of so many nodes of a database may ask for now."""
@@ -150,8 +147,7 @@ def system(os_release: str) -> str:
 
 
 class LocalMachine:
-    """This computer. `root` holds its /proc, /sys, /dev and /etc, so that tests can give a fixture
-    tree; all other paths are used as they are."""
+    """This computer. `root` holds its /proc, /sys, /dev and /etc: a fixture tree in tests."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root

@@ -108,8 +108,7 @@ class VolumeGuard:
         return age.total_seconds() < DEAD_S
 
     def _last_beat(self, holder: Any) -> Any:
-        """The volume of the last beat, which is missing for a moment while it is renewed; if it
-        stays missing, the guard itself."""
+        """The last beat's volume, missing while it is renewed; else the guard itself."""
         name = _beat_name(_of(holder, CAMPAIGN))
         for _ in range(3):
             if (beat := self._volume(name)) is not None:

@@ -49,6 +49,7 @@ MARK = f"{LABEL}=1"
 OURS: dict[str, Any] = {"label": MARK}
 _PASSING = (502, 503, 504)  # of a proxy before the engine, or of one that is starting
 Answer = TypeVar("Answer")
+ClientOf = Callable[..., DockerClient]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ class Reach:
     is_local: bool
 
 
-def connect(engine: str | None = None) -> tuple[DockerClient, Reach, str]:
+def connect(
+    engine: str | None = None, client_of: ClientOf = docker.from_env, silence_s: float = SILENCE_S
+) -> tuple[DockerClient, Reach, str]:
     """Connects to `engine`, a context's name or an address; None: to the one of the environment.
     Also returns its address as it was named, `ssh://…`, `tcp://…` or `unix://…`.
 
@@ -80,8 +83,8 @@ def connect(engine: str | None = None) -> tuple[DockerClient, Reach, str]:
             environment.pop(name, None)
     advice = {"advice": f"does it run, and is it reached from here? {_TRY}"} if engine else {}
     with engine_errors(f"connecting to {engine or host}", **advice), _without(_OTHER_AUTHORITIES):
-        _require_listening(environment.get("DOCKER_HOST") or host)
-        client = docker.from_env(timeout=SILENCE_S, environment=environment)
+        _require_listening(environment.get("DOCKER_HOST") or host, silence_s)
+        client = client_of(timeout=silence_s, environment=environment)
         for scheme in ("http://", "https://"):
             adapter: Any = client.api.get_adapter(scheme)
             adapter.poolmanager.connection_pool_kw["socket_options"] = _KEEPALIVE
@@ -104,13 +107,13 @@ def _require_protected(url: str, host: str) -> None:
         )
 
 
-def _require_listening(host: str) -> None:
+def _require_listening(host: str, silence_s: float) -> None:
     """OSError where nothing listens on a Unix socket: docker-py, which would find that out as well,
     leaves its own unclosed."""
     scheme, _, path = host.partition("://")
     if scheme == "unix":
         with socket.socket(socket.AF_UNIX) as tried:
-            tried.settimeout(SILENCE_S)
+            tried.settimeout(silence_s)
             tried.connect(path)
 
 
@@ -185,11 +188,19 @@ class Engine:
     `known_as`: how errors name it, "" if it is the only one. UnavailableError if it does not
     answer."""
 
-    def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        address: str | None,
+        campaign: str,
+        known_as: str,
+        client_of: ClientOf = docker.from_env,
+        silence_s: float = SILENCE_S,
+    ) -> None:
         self.clock, self.campaign, self.known_as = clock, campaign, known_as
-        self.beats, self.host = GuardBeats(), ""
+        self.beats, self.host, self.silence_s = GuardBeats(), "", silence_s
         with self._named():
-            self.client, self.reach, self.host = connect(address)
+            self.client, self.reach, self.host = connect(address, client_of, silence_s)
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:

@@ -18,7 +18,7 @@ from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker.campaigns import Leftovers
-from orchestrator.platforms.docker.connection import SILENCE_S, Engine
+from orchestrator.platforms.docker.connection import Engine
 from orchestrator.powers import Completed, Container, Machine
 from orchestrator.system import at_once
 
@@ -28,11 +28,8 @@ _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
 
 class DockerStreams:
     """The streams of a command, on a connection for itself: `exec_start(…, socket=True)`.
-
-    docker-py's own reader waits for the network before each piece, and so for what TLS has received
-    already; and it misses what came together with the head of the engine's answer. Its stream
-    cannot be written to, and would leave the response, and with it the socket, open.
-    """
+    docker-py's own reader waits for the network although TLS has data, misses what came with the
+    head of the answer, cannot be written to, and leaves its socket open."""
 
     def __init__(self, socket: Any) -> None:
         self._response, self._socket = socket._response, getattr(socket, "_sock", socket)
@@ -110,7 +107,6 @@ class DockerContainer:
         return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
 
     def _begun(self, doing: str, argv: Sequence[str], **options: Any) -> tuple[str, DockerStreams]:
-        """The id of a command that begins to run, and its streams."""
         api = self.engine.client.api
         with self.engine.errors(doing):
             execution = str(api.exec_create(self.name, list(argv), **options)["Id"])
@@ -137,7 +133,7 @@ class DockerContainer:
                 content.truncate()
                 archive = self.engine.client.api.get_archive(self.name, folder)[0]
                 try:  # docker-py takes away the limit of this stream
-                    for piece in at_once.pieces(archive, SILENCE_S):
+                    for piece in at_once.pieces(archive, self.engine.silence_s):
                         content.write(piece)
                 except TimeoutError as error:
                     raise TimeoutError(f"{error}, after {content.tell():,} bytes") from error

@@ -18,6 +18,7 @@ from typing import Any
 from docker.errors import APIError, DockerException
 from docker.types import Ulimit
 
+import docker
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
@@ -25,7 +26,7 @@ from orchestrator.platforms.common.lifecycle import rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
-from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
+from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, ClientOf, Engine
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
@@ -46,20 +47,23 @@ THIS_COMPUTER = "this computer"
 
 
 class DockerPlatform:
-    """The `Platform` protocol on a Docker engine. UnavailableError if none answers.
-
-    `address`: a context or an address, None for the environment's. `known_as`: what it is called
-    where there are several.
-    """
+    """The `Platform` protocol on a Docker engine; UnavailableError if none answers. `address`: None
+    for the environment's. `known_as`: its name among several."""
 
     name = "docker"
 
     def __init__(
-        self, clock: Clock, address: str | None = None, campaign: str = "", known_as: str = ""
+        self,
+        clock: Clock,
+        address: str | None = None,
+        campaign: str = "",
+        known_as: str = "",
+        client_of: ClientOf = docker.from_env,
     ) -> None:
         self.known_as = known_as
         self._clock, self._rights = clock, limits.Rights()
-        self._engine = Engine(clock, address, campaign or secrets.token_hex(3), known_as)
+        campaign = campaign or secrets.token_hex(3)
+        self._engine = Engine(clock, address, campaign, known_as, client_of)
         self._client, self.reach = self._engine.client, self._engine.reach
         self._signs = SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)
@@ -103,9 +107,8 @@ class DockerPlatform:
         return (self._machine,)
 
     def _machine_of(self, info: dict[str, Any]) -> Machine:
-        """This computer if the engine is reached here, and reports this kernel and memory, to the
-        byte; else a machine that is read by the agent on it. Readers of a container also check
-        that its process is here, in case of a machine alike."""
+        """This computer if the engine is here and reports its kernel and memory, to the byte; else
+        one that is read by an agent. Readers also check that a container's process is there."""
         here = LocalMachine()
         facts = MachineFacts(
             hostname=str(info.get("Name", "")),
@@ -177,7 +180,6 @@ class DockerPlatform:
             return self._up(spec, container)
 
     def _made(self, spec: ContainerSpec) -> Any:
-        """Creates the container, after removing a leftover of the same name."""
         with self._engine.errors(f"starting {spec.name}"):
             get = self._client.containers.get
             leftover = self._leftovers.make_room("container", spec.name, get)
@@ -215,8 +217,7 @@ class DockerPlatform:
         return Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
 
     def _exit_code_of(self, spec: ContainerSpec, container: Any, end: float, limit_s: float) -> int:
-        """Waits for the container's end. RunError past the instant `end`, which docker-py reports
-        with the same exception as a dead engine."""
+        """RunError past `end`, which docker-py reports with the exception of a dead engine."""
 
         def ended() -> int | None:
             left_s = end - self._clock.monotonic()

@@ -8,7 +8,7 @@ from typing import Any
 from docker.errors import DockerException, ImageNotFound
 
 from orchestrator.errors import RunError
-from orchestrator.platforms.docker.connection import SILENCE_S, Engine
+from orchestrator.platforms.docker.connection import Engine
 from orchestrator.system import at_once
 
 _WORK_SILENCE_S = 900.0  # a step of a build says nothing while it compiles
@@ -48,7 +48,7 @@ class DockerImages:
         with self._engine.errors(f"bringing {tag}"):
             saved = other._client.images.get(tag).save(named=tag)
             images: Any = self._client.images  # its types want a file; a stream does too
-            images.load(at_once.pieces(saved, SILENCE_S))
+            images.load(at_once.pieces(saved, self._engine.silence_s))
 
     def ways_to_get(self, tag: str) -> str:
         return (
@@ -85,10 +85,10 @@ class DockerImages:
         return True
 
 
-def _told(begin: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+def _told(begin: Callable[[], Iterable[Any]], silence_s: float = _WORK_SILENCE_S) -> Iterator[Any]:
     """What an engine tells of work that lasts for minutes, for which docker-py has no limit."""
 
     def entries() -> Iterator[Any]:
         yield from begin()
 
-    return at_once.pieces(entries(), _WORK_SILENCE_S)
+    return at_once.pieces(entries(), silence_s)

@@ -49,8 +49,7 @@ _ULIMIT_LINES = {"nofile": "Max open files", "nproc": "Max processes"}  # of /pr
 
 
 class Rights:
-    """The rights of containers that make block devices: with the optional one until the engine
-    has refused it."""
+    """The rights of containers that make block devices, without what the engine has refused."""
 
     def __init__(self) -> None:
         self._with_optional = True
@@ -114,7 +113,6 @@ def read_back(caps: Sequence[DeviceCap], process_id: int, container: str, machin
 
 
 def _number(device: str, machine: Machine) -> str:
-    """major:minor of a block device."""
     try:
         return machine.read(f"/sys/class/block/{Path(device).name}/dev").strip()
     except OSError as error:
@@ -166,8 +164,7 @@ def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
 def ulimits_in_force(
     limits: Mapping[str, Any], process_id: int, machine: Machine
 ) -> dict[str, str]:
-    """Returns the soft limits of these names, a number or `unlimited`; none if they cannot be
-    read from here."""
+    """Returns the soft limits of these names; none if they cannot be read from here."""
     lines: list[str] = []
     with suppress(OSError):
         lines = machine.read(f"/proc/{process_id}/limits").splitlines() if limits else []

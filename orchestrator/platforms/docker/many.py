@@ -38,9 +38,8 @@ _NODE, _CLIENT = "node", "client"
 
 
 class DockerMachines:
-    """The `Platform` protocol on the engines of `placing`. UnavailableError if one of them does not
-    answer, UsageError if others cannot reach it. What an engine has is asked of that engine: a
-    container knows its own. `guard` and `images` are those of all engines."""
+    """The `Platform` protocol on the engines of `placing`, whose containers know their own.
+    UnavailableError if one does not answer, UsageError if others cannot reach it."""
 
     name = "docker"
 
@@ -90,7 +89,6 @@ class DockerMachines:
         return self._nodes[int(number) - 1]
 
     def _each(self, ask: Callable[[DockerPlatform], Any]) -> list[Any]:
-        """The answers of all engines, in their order."""
         return at_once.each(ask, self._engines)
 
     def facts(self) -> dict[str, Any]:
@@ -208,8 +206,7 @@ class _ImagesOfAll:
 
 
 class _GuardOfAll:
-    """The `Guard` protocol: that of each engine. Who holds them all has our images on all. `here`
-    connects to the engine of the environment."""
+    """The `Guard` protocol: that of each engine. Its holder has our images on all."""
 
     def __init__(
         self, engines: Sequence[DockerPlatform], here: Callable[[], DockerPlatform]

@@ -42,8 +42,7 @@ class Networks:
     def _create_network(
         self, name: str, preferred: Sequence[str]
     ) -> tuple[Any, ipaddress.IPv4Network]:
-        """Makes a network on the first of `preferred` and our own subnets that overlaps no other
-        of the engine. Returns it with its subnet."""
+        """Makes one on the first subnet that overlaps no other; returns it with its subnet."""
         used_subnets = self._used_subnets(preferred)
         for text in (*preferred, *_SUBNETS):
             subnet = ipaddress.IPv4Network(text)
@@ -67,8 +66,7 @@ class Networks:
         raise UnavailableError("no free subnet for the cluster's network", advice="make clean")
 
     def _used_subnets(self, preferred: Sequence[str]) -> list[Any]:
-        """The subnets of the engine. Removes leftovers of a dead campaign on `preferred`: some
-        data sets start on no other addresses."""
+        """The engine's subnets, without leftovers on `preferred`, which it removes."""
         other = self._guard.other()
         used: list[Any] = []
         for network in self._engine.patiently(self._client.networks.list):

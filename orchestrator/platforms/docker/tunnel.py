@@ -43,10 +43,8 @@ _OPTIONS = (
 
 
 class Tunnel:
-    """A tunnel to the engine at `url`, `ssh://[user@]host[:port][/path of its socket]`, which is
-    made again if it breaks. `host` is the machine's name or address by ssh's own configuration.
-
-    UsageError for another address, UnavailableError if ssh cannot connect."""
+    """A tunnel to the engine at `url`, made again if it breaks; `host` is its machine as ssh has
+    it. UsageError for another address, UnavailableError if ssh cannot connect."""
 
     def __init__(
         self,
@@ -113,8 +111,7 @@ class Tunnel:
         )
 
     def _keep(self) -> None:
-        """Opens the tunnel again when it breaks: its loss then costs no more than one run. No
-        error ends that, also not one of a machine that makes no process for a moment."""
+        """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""
         while not self._closing.is_set():
             with suppress(Exception):
                 for _ in self._beside.lines():

@@ -53,9 +53,8 @@ class Namespaces:
         return [] if self._space.given else self._api.listed(NAMESPACES, MARK)
 
     def remove(self, campaign: str) -> list[str]:
-        """Removes a campaign's namespace, classes and volumes; of a given namespace only what the
-        campaign has made in it. Returns what it removed, one line each. RunError if something
-        stays."""
+        """Removes all of a campaign, of a given namespace only what it made there. Returns one line
+        for each thing. RunError if something stays."""
         removed: list[str] = []
         folders = [("volume", VOLUMES), ("storage class", CLASSES)]
         if self._space.given:
@@ -88,8 +87,7 @@ class Namespaces:
         self._space.await_gone(f"namespace {name}", path, _GONE_S)
 
     def trouble_of_removal(self) -> str:
-        """Removes this campaign's; returns why what was rented may still be there, "" if it is
-        not."""
+        """Removes this campaign's; returns why what was rented may still be there, or ""."""
         try:
             self.remove(self._space.campaign)
         except (Refused, Unanswered, RunError) as error:
@@ -102,9 +100,8 @@ class Namespaces:
         return ""
 
     def await_rented(self, namespace: str, kept: Collection[str] = ()) -> None:
-        """Waits until the volumes and snapshots that the namespace's claims had are gone: they cost
-        money. Of classes that keep them it waits for none, nor for those of `kept`, addresses of
-        claims and snapshots. RunError if some stay."""
+        """Waits until the namespace's volumes and snapshots are gone, which cost money, without
+        those of `kept` (addresses) and of classes that keep them. RunError if some stay."""
 
         def gone() -> bool:
             return not self.rented(namespace, kept)
@@ -158,8 +155,7 @@ class Sweeper:
         self._other, self._forget = other, forget
 
     def listed(self) -> tuple[str, ...]:
-        """What others have left, with what is in their namespaces, one line each; nothing is
-        removed."""
+        """What others have left, and what is in their namespaces, one line each."""
         lines: list[str] = []
         with cluster_errors("looking for leftovers"):
             for kind, name, _ in self._leftovers(own=False):
@@ -184,8 +180,7 @@ class Sweeper:
     def _leftovers(
         self, own: bool = True
     ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
-        """What is ours, in the order in which it goes: kind, name, and how it is removed. `own`: of
-        this program, too."""
+        """What is ours, in the order of its removal. `own`: of this program, too."""
         other = self._other()
         living = {other, self._space.campaign}
         for kind, group, plural in KINDS if own or self._space.given else ():

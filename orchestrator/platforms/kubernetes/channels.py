@@ -60,10 +60,9 @@ def await_any(
 
 
 class Frames:
-    """A command that runs, by the WebSocket `socket`. Iterating gives its output to its end.
-
-    One thread may iterate while another sends: they take turns, for a TLS connection must not be
-    used by two at once. `silence_s`: an error if for so long nothing comes, or can be sent."""
+    """A command that runs, by a WebSocket. Iterating gives its output to its end; who sends
+    meanwhile takes turns with it. `silence_s`: an error if for so long nothing comes, or can be
+    sent."""
 
     def __init__(self, socket: Any, silence_s: float | None = None) -> None:
         self._socket, self._silence_s = socket, silence_s
@@ -127,9 +126,8 @@ class Frames:
                 self.cut()
 
     def cut(self) -> None:
-        """Ends the connection; whoever reads its frames closes it. Closed here, under a thread that
-        reads, its number would be given to the next connection, whose bytes that thread would then
-        take."""
+        """Ends the connection; whoever reads its frames closes it: closed under a reader, its
+        number could be given to another connection, which the reader would then read."""
         with self._turn:
             self._socket.abort()
 
@@ -151,8 +149,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class _Way:
-    """A way into a pod. `data`: the channel of what comes from it; `numbered`: whether the first
-    frame of each channel only has the port's number."""
+    """A way into a pod. `data`: the channel of what comes; `numbered`: a port's number is first."""
 
     open: Callable[[], Any]
     data: int
@@ -229,9 +226,8 @@ class _NothingListens(Exception):
 
 
 def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes = b"") -> None:
-    """Carries both ways until one side ends, or the pod reports an error; _NothingListens if that
-    is all it says. What one side does not take yet keeps its other direction open, and is not read
-    on meanwhile. `to_there`: what is sent first."""
+    """Carries both ways until one ends. _NothingListens if the pod reports only an error. What a
+    side does not take keeps the other from being read. `to_there`: what is sent first."""
     here.setblocking(False)
     to_here = b""
     unanswered: bytes | None = b""  # None: there was an answer

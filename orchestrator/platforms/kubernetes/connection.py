@@ -25,7 +25,7 @@ from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import OpenApiException
 from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.incluster_config import load_incluster_config
+from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
@@ -37,7 +37,7 @@ from orchestrator.system.redaction import remember
 from orchestrator.units import listed
 
 RIGHTS = "docs/KUBERNETES.md has the rights that tierbench needs, as a Role to copy"
-_CONNECT_S, _READ_S = 10.0, 60.0
+_CONNECT_S = 10.0
 _PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
 _UNCONNECTED = (
     ConnectionRefusedError,
@@ -46,7 +46,6 @@ _UNCONNECTED = (
     urllib3.exceptions.NewConnectionError,
     urllib3.exceptions.ConnectTimeoutError,
 )
-_NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _MERGE = "application/merge-patch+json"
 Thing = dict[str, Any]
 """An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
@@ -112,15 +111,19 @@ class Api:
     """The API server. Answers are JSON; `Refused` or `Unanswered` if there is none. `context`: the
     kubeconfig's that is used, "" in a pod; `namespace`: that context's."""
 
+    read_s = 60.0  # also to open a WebSocket: the client library gives it no limit
+    of_pod = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # who a pod is in its cluster
+    open_websocket = staticmethod(ws_client.create_websocket)
+    client_of = ApiClient
+
     def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
-        self._configuration, self.context, self.namespace = _cluster(context)
+        self._configuration, self.context, self.namespace = _cluster(context, self.of_pod)
         remember(*(key.removeprefix("Bearer ") for key in self._configuration.api_key.values()))
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
-        self._client = ApiClient(self._configuration)
+        self._client = self.client_of(self._configuration)
         self._ahead_s = 0.0  # of the server's clock
-        self.open_s = _READ_S  # for a WebSocket, to which the client library gives no limit
 
     @property
     def host(self) -> str:
@@ -140,8 +143,7 @@ class Api:
         return None
 
     def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
-        """Returns all objects of a kind with these labels and fields; none if the cluster has no
-        such kind."""
+        """Returns all with these labels and fields; none if there is no such kind."""
         query = {"labelSelector": selector, "fieldSelector": fields}
         with contextlib.suppress(_Missing):
             answer = self.get(path, **{key: value for key, value in query.items() if value})
@@ -152,8 +154,7 @@ class Api:
         return self._asked_again("GET", path, query).decode(errors="replace")
 
     def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
-        """Is asked again only where no connection was made: whether a call that was not answered
-        made it cannot be told."""
+        """Is asked again only where no connection was made: else it may have made it already."""
         answer = lifecycle.patiently(
             lambda: self._asked("POST", path, {}, thing), self._clock, _is_not_begun
         )
@@ -187,11 +188,11 @@ class Api:
         return lifecycle.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
 
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
-        opening = partial(ws_client.create_websocket, self._configuration, url, headers)
+        opening = partial(self.open_websocket, self._configuration, url, headers)
         try:
-            return at_once.within(opening, self.open_s)
+            return at_once.within(opening, self.read_s)
         except TimeoutError as error:
-            raise Unanswered(f"no connection within {self.open_s:g} s") from error
+            raise Unanswered(f"no connection within {self.read_s:g} s") from error
         except websocket.WebSocketBadStatusException as error:
             body = error.resp_body
             text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or error)
@@ -225,7 +226,7 @@ class Api:
                 body=body,
                 auth_settings=["BearerToken"],
             )
-            answer = self._client.call_api(*request, _request_timeout=(_CONNECT_S, _READ_S))
+            answer = self._client.call_api(*request, _request_timeout=(_CONNECT_S, self.read_s))
             data = bytes(answer.read())
         except (OpenApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise Unanswered(_reason(error)) from error
@@ -255,7 +256,7 @@ def _is_not_begun(error: Exception) -> bool:
     return isinstance(reason, _UNCONNECTED)
 
 
-def _cluster(context: str | None) -> tuple[Configuration, str, str]:
+def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str]:
     """How the cluster of KUBECONFIG or ~/.kube/config is reached, by this context or the current
     one, with the context and its namespace; else, in a pod, its own cluster ("" as the context),
     unless a context was named. UnavailableError if there is none, UsageError for a context that
@@ -283,16 +284,16 @@ def _cluster(context: str | None) -> tuple[Configuration, str, str]:
             ) from error
         reason = error
     try:
-        load_incluster_config(client_configuration=configuration)
+        loader = InClusterConfigLoader(of_pod / "token", of_pod / "ca.crt")
+        loader.load_and_set(configuration)
     except (ConfigException, OSError):
         raise _unconfigured(reason) from reason
     with contextlib.suppress(OSError):
-        return configuration, "", _NAMESPACE_OF_POD.read_text().strip()
+        return configuration, "", (of_pod / "namespace").read_text().strip()
     return configuration, "", "default"
 
 
 def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
-    """The contexts of the kubeconfig by name, and which is the current one."""
     merged = KubeConfigMerger(_files()).config
     if merged is None:
         return {}, None

@@ -40,10 +40,10 @@ class KubernetesPlatform:
 
     name = "kubernetes"
 
-    def __init__(self, clock: Clock, placing: Placing | None = None) -> None:
+    def __init__(self, clock: Clock, placing: Placing | None = None, api: type[Api] = Api) -> None:
         self._clock, placing = clock, placing or Placing()
         self._agents: dict[str, AgentMachine] = {}
-        self._api = Api(clock, placing.context)
+        self._api = api(clock, placing.context)
         with cluster_errors(f"connecting to {self._api.host}"):
             self._version = self._api.get("/version")
         given = placing.namespace or ""

@@ -40,8 +40,7 @@ _OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 @dataclass(frozen=True)
 class _Right:
-    """What may be done in the given namespace, or in all: that of a campaign is not there yet.
-    `resource` is as `kubectl auth can-i` has it, with its group and subresource."""
+    """A right, in the given namespace or in all; `resource` as `kubectl auth can-i` has it."""
 
     what_for: str
     verbs: str

@@ -51,9 +51,8 @@ _ACCOUNT_S = 60.0
 
 
 class LeaseGuard:
-    """The `Guard` protocol: the cluster's campaigns, as seen by that of `space`. `within`: what is
-    done to the namespace while it is there; `rent_s`: how long what is rented outlives this
-    program."""
+    """The `Guard` protocol. `within`: what is done to the namespace while it is there; `rent_s`:
+    how long what is rented outlives this program."""
 
     def __init__(
         self, space: Space, within: Callable[[], AbstractContextManager[None]], rent_s: int
@@ -71,9 +70,8 @@ class LeaseGuard:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Takes the Lease and makes the namespace, and removes both, with all that is in it, at the
-        end of the block. UnavailableError if a live campaign has it, or if none may be made;
-        LeftBehindError if what was rented may still be there."""
+        """Takes the Lease and makes the namespace; removes both at the end, with all in it.
+        UnavailableError if another campaign is alive, LeftBehindError if rented things may stay."""
         with cluster_errors("looking for another campaign"):
             self._take()
         try:
@@ -224,8 +222,7 @@ class Rent:
             self.hire()
 
     def end(self) -> None:
-        """The job ends by its deadline at once, and is removed: where it would not go with its
-        namespace."""
+        """Ends the job by its deadline, where it would not go with its namespace."""
         with contextlib.suppress(Refused, Unanswered):
             if name := self._space.owner.get("name"):
                 path = self._space.path("jobs", name, _JOBS)

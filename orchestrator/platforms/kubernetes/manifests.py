@@ -155,8 +155,7 @@ def _key(number: int, name: str) -> str:
 
 
 def _resources(spec: ContainerSpec) -> dict[str, Any]:
-    """Requests equal limits: the machine has set aside what the container may use. Disks and
-    clients ask for a share, and have no limits."""
+    """Requests equal limits, which are set aside; disks and clients only ask for a share."""
     if not spec.cpus and not spec.memory_bytes:
         return {"requests": {"cpu": SHARES[spec.role]}} if spec.role in SHARES else {}
     amounts = {

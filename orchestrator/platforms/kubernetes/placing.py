@@ -81,16 +81,14 @@ def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
 
 
 def _labels(placement: str, chosen: Placing) -> Mapping[str, str]:
-    """Those of the machines that a placement may be on. Clients are where nodes are, unless the
-    profile says otherwise."""
+    """Clients are where nodes are, unless the profile says otherwise."""
     if kind_of(placement) == _CLIENT and chosen.client_selector:
         return chosen.client_selector
     return chosen.node_selector
 
 
 def _away_from_nodes(placement: str) -> dict[str, Any]:
-    """Only a wish: a demand of the nodes that run would keep one more than there are machines from
-    all of them."""
+    """Only a wish: a demand would keep one node more than there are machines from all of them."""
     others = {
         "labelSelector": {
             "matchExpressions": [_demand(KIND, (_NODE,)), _demand(PLACEMENT, (placement,), "NotIn")]
@@ -111,8 +109,7 @@ def _demand(key: str, values: tuple[str, ...], operator: str = "In") -> dict[str
 
 
 def usable(node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] = (_NODE,)) -> bool:
-    """Whether pods of one of these placements may run on a machine: ready, chosen, and without a
-    taint that is not tolerated."""
+    """Whether pods of one of these placements may run on a machine, as the scheduler decides it."""
     labels = node["metadata"].get("labels") or {}
     ready = trouble.is_ready(node)
     fits = any(_labels(placement, chosen).items() <= labels.items() for placement in placements)
@@ -170,8 +167,7 @@ class Placement:
         return [name for name in machines if name not in self._taken()]
 
     def machines_of(self, nodes: int) -> list[Thing]:
-        """Those that nodes 1 to `nodes` of a database are bound to, as by their disks; all that
-        they may be on, if one is not bound yet."""
+        """Those that nodes 1 to `nodes` are bound to; all, if one is not bound yet."""
         usable = self.find_machines((_NODE,))
         bound = {self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
         if None in bound:

@@ -44,8 +44,7 @@ _KILL = ("sh", "-c", "kill -KILL -1")  # all of the pod but its first process an
 
 
 class Pod:
-    """The `Container` protocol. `machine_named`: finds the machine of a name, None if there is
-    none."""
+    """The `Container` protocol. `machine_named`: finds the machine of a name, if there is one."""
 
     def __init__(
         self, name: str, space: Space, machine_named: Callable[[str], Machine | None]
@@ -123,8 +122,7 @@ class Pod:
     def pipe(
         self, doing: str, argv: Sequence[str], data: bytes = b"", out: IO[bytes] | None = None
     ) -> None:
-        """Runs a command, sends it `data`, and writes its output to `out`. RunError if it fails, or
-        if nothing goes either way for a while."""
+        """Runs a command with input and output. RunError if it fails, or stalls."""
         doing = f"{doing} {self.name}"
         frames, errors = self._begin(doing, argv, _SILENCE_S), b""
         try:
@@ -223,8 +221,7 @@ class Pod:
     # -------------------------------------------------------------- looking
 
     def describe(self, spec: ContainerSpec, pod: Thing) -> None:
-        """Notes what is known since its start, and forwards its ports. NodeError if it runs no
-        longer."""
+        """Notes what is known now, and forwards its ports. NodeError if it has ended."""
         state = self.state()
         if state != "running":
             raise NodeError(

@@ -31,16 +31,15 @@ from orchestrator.platforms.kubernetes.space import (
 from orchestrator.powers import Clock, Completed, ContainerEntry, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 
-# A pod waits this long for a machine, a volume or an image; or until the cluster has grown.
-START_S, GROWN_S = 180.0, 900.0
-_LOOK_EVERY_S = 1.0
-_TOLD_S = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
+GROWN_S = 900.0  # what a pod waits until the cluster has grown
 _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
 class Pods:
-    """The containers of a campaign. `claims`: of the volumes that mounts may name; `machine_named`:
-    as of `Pod`."""
+    """The containers of a campaign. `claims`: of the volumes that mounts may name."""
+
+    start_s = 180.0  # a pod waits this long for a machine, a volume or an image
+    look_every_s = 1.0
 
     def __init__(
         self,
@@ -52,7 +51,6 @@ class Pods:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._placement, self._claims, self._machine_named = placement, claims, machine_named
         self._pods: dict[str, Pod] = {}
-        self.start_s = START_S
 
     def pod(self, name: str) -> Pod:
         """The only one of this name: what is known of it is kept there."""
@@ -124,7 +122,7 @@ class Pods:
     def _awaited(self, spec: ContainerSpec, done: Callable[[Thing], bool]) -> Thing:
         """Returns the pod when it is `done`. UnavailableError when that is hopeless."""
         path, now = self.pod(spec.name).path, self._clock.monotonic()
-        next_look, patience = now + _LOOK_EVERY_S, trouble.Patience(now)
+        next_look, patience = now + self.look_every_s, trouble.Patience(now)
         while True:
             with cluster_errors(f"starting {spec.name}"):
                 pod = self._api.get(path)
@@ -135,7 +133,7 @@ class Pods:
             now = self._clock.monotonic()
             if now >= next_look:
                 self._raise_if_hopeless(spec, pod, patience)
-                next_look = now + _LOOK_EVERY_S
+                next_look = now + self.look_every_s
             self._clock.sleep(0.1)
 
     def _raise_if_hopeless(
@@ -173,8 +171,7 @@ class Pods:
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
     def run_beside(self, placement: str, argv: Sequence[str]) -> None:
-        """Runs a command in the server of a disk on the machine of a placement, if one runs.
-        RunError if it fails."""
+        """Runs a command in a disk's server on the machine of a placement, if one runs there."""
         place = f",{PLACEMENT}={placement}" if placement else f",!{KIND}"
         with cluster_errors("looking for the disk's server"):
             pods = self._api.listed(self._space.path("pods"), f"{MARK},{ROLE}=disk{place}")
@@ -186,8 +183,10 @@ class Pods:
 class ClusterImages:
     """The `Images` protocol on a cluster's machines."""
 
+    told_s = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
+
     def __init__(self, placement: Placement, clock: Clock) -> None:
-        self._placement, self._clock, self.told_s = placement, clock, _TOLD_S
+        self._placement, self._clock = placement, clock
 
     def present(self, tag: str) -> bool:
         """On all machines; of one that does not tell all its images it is not known, and the first
@@ -244,8 +243,7 @@ def _named(node: Thing, tag: str) -> list[str]:
 
 
 def full_name(tag: str) -> str:
-    """Returns an image's name with registry and tag, as machines tell it: "debian" is
-    "docker.io/library/debian:latest"."""
+    """Returns a name as machines tell it: "debian" is "docker.io/library/debian:latest"."""
     first, _, rest = tag.partition("/")
     if not rest:
         tag = f"docker.io/library/{tag}"

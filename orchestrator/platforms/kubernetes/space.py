@@ -111,8 +111,7 @@ class Space:
         self.api.make(self.path(plural, group=group), {**manifest, "metadata": metadata})
 
     def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
-        """Removes a thing of ours, if it is there; it is gone when this returns. `grace_s`: of a
-        pod. UnavailableError if it is not ours."""
+        """Removes a thing and waits until it is gone. UnavailableError if it is not ours."""
         with cluster_errors(f"removing {kind} {name}"):
             self.kept.discard(path)
             thing = self.api.found(path)

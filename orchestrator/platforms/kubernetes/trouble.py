@@ -50,8 +50,7 @@ class Patience:
 
 
 def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Trouble | None:
-    """Returns why a pod that should run does not yet; None if nothing is known to be wrong.
-    `events`: those of the pod and of its claims."""
+    """Returns why a pod does not run yet, if it is known. `events`: its own and its claims'."""
     events = list(events)
     status = pod.get("status", {})
     for container in (status.get("initContainerStatuses") or []) + (
@@ -170,8 +169,7 @@ def is_ready(thing: Mapping[str, Any]) -> bool:
 
 
 def of_machine(name: str, node: Mapping[str, Any] | None) -> str:
-    """Returns the state of the pods of a machine that is not ready, beginning with LOST; "" if it
-    is ready."""
+    """Returns what its pods are if it is not ready, beginning with LOST; "" if it is."""
     if node is None:
         return f"{LOST} (its machine {name} is gone)"
     said = _condition(node, "Ready")

@@ -29,8 +29,7 @@ def local_volume(
     machine: str,
     labels: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A volume on a block device of a machine, for one claim. The machine's kubelet makes the file
-    system if there is none, and mounts it."""
+    """A volume on a block device, for one claim. The machine's kubelet makes its file system."""
     # nouuid: disks are copies of each other, with the same XFS identity.
     options = ["noatime", *(["nouuid"] if fstype == "xfs" else [])]
     there = {"matchExpressions": [{"key": MACHINE, "operator": "In", "values": [machine]}]}

@@ -37,12 +37,13 @@ _SNAPSHOT_GROUP = f"apis/{SNAPSHOTS}/v1"
 # Of a volume without a declared device: what a tier without limits gets where there is a class.
 _UNDECLARED_SIZE_BYTES = 16 * 2**30
 _UNMOUNTED_S = 60.0
-_BINDING_S = 20.0
 
 
 class Volumes:
     """Networks, volumes, and the `Claims` power. `claims`: volume → the claim by which pods use it;
     the volumes that have none end with their pods."""
+
+    binding_s = 20.0
 
     def __init__(
         self,
@@ -58,8 +59,7 @@ class Volumes:
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
-        """Names are the same in every campaign, so that databases start from copies of disks.
-        Other `addresses` than those cannot be given."""
+        """Names are always the same, so that databases start from copies of disks."""
         path = self._space.path("services", manifests.SERVICE)
         self._space.remove("network", path, name)
         with cluster_errors(f"making network {name}"):
@@ -113,18 +113,16 @@ class Volumes:
                 yield
 
     def _await_phase(self, path: str, phase: str) -> None:
-        """A claim that the cluster sees before its volume is looked at again only 15 s later, and a
-        pod that is made before its claim is bound waits for the scheduler to try again. Past the
-        deadline the pod's own start says what is wrong."""
+        """A claim that is seen before its volume is looked at again only 15 s later, and so is a
+        pod before its claim. Past the deadline the pod's start says what is wrong."""
 
         def reached() -> bool:
             return (self._api.get(path).get("status") or {}).get("phase") == phase
 
-        wait_until(reached, deadline_s=_BINDING_S, clock=self._clock, every_s=0.05)
+        wait_until(reached, deadline_s=self.binding_s, clock=self._clock, every_s=0.05)
 
     def _await_unmounted(self, device: str, placement: str) -> None:
-        """The kubelet unmounts a device a moment after its last pod is gone: what is still to be
-        written must reach the disk before its server is stopped."""
+        """The kubelet unmounts after the last pod is gone: the disk's server must outlast that."""
         number = PurePosixPath(device).name
         mounted = f"[ -e /sys/fs/xfs/{number} ] || [ -e /sys/fs/ext4/{number} ]"
         waiting = f"n=0; while {mounted}; do n=$((n+1)); [ $n -lt {_UNMOUNTED_S * 10:g} ] || exit 1"

@@ -62,13 +62,11 @@ def figure(
     remark: str = "",
     hover: Sequence[Mapping[str, Any]] = (),
 ) -> Chart:
-    """A chart of the report.
-
-    name: of its file, unlike those of others. title: what is drawn, with unit. spec: a Vega-Lite
-    drawing (altair's `to_dict()`) whose `NamedData` are in `tables`; its marks may have tooltips,
-    and rows with a field `tier` can be hidden by the page's legend. hover: layers and selections
-    for the page alone (see `readings`). remark: what a reader of this chart must know.
-    """
+    """A chart of the report. name: of its file, unlike those of others. title: what is drawn, with
+    unit. spec: a Vega-Lite drawing (altair's `to_dict()`) whose `NamedData` are in `tables`; its
+    marks may have tooltips, and rows with a field `tier` can be hidden by the page's legend. hover:
+    layers and selections for the page alone (see `readings`). remark: what a reader of this chart
+    must know."""
     short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
     svg = with_own_ids(rendered(dict(spec), **short), name)
     return Chart(name, title, svg, remark, _live(spec, short, hover, title))
@@ -207,15 +205,11 @@ def readings(
     panel: str = "",
 ) -> dict[str, Any]:
     """A layer that shows all lines' values at the place under the pointer, and marks the place.
-
     place: the field of the x axis, of which points of all lines have the same values. lines: label
     → expression that says whether a `datum` belongs to the line, whose values there are averaged.
     shown_place: expression for the place in words. more: selections of the chart. panel: the field
-    by which the chart is cut into panels, if it is.
-
-    Each place has an unseen strip that reaches half way to its neighbours: a point or a line would
-    be too thin to be hit.
-    """
+    by which the chart is cut into panels, if it is. Each place has an unseen strip that reaches
+    half way to its neighbours: a point or a line would be too thin to be hit."""
     panels = [panel] if panel else []
     strips = [
         {"calculate": _which(list(lines.values())), "as": "line"},

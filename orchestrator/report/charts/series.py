@@ -29,10 +29,8 @@ MEAN, BUSIEST = "mean of nodes", "busiest node"
 
 @dataclass(frozen=True)
 class Series:
-    """seconds (0 is when measuring began), value, tier, run; `bin_s` is each point's width.
-
-    A column `of` tells the mean of nodes from the busiest, and `node` whose value it is.
-    """
+    """seconds (0 is when measuring began), value, tier, run; `bin_s` is each point's width. A
+    column `of` tells the mean of nodes from the busiest, and `node` whose value it is."""
 
     table: pd.DataFrame
     bin_s: int

@@ -63,10 +63,8 @@ COLUMNS = (*_OF_RUN, *_OF_FIGURE)
 
 def as_csv(campaign: Results, _: Verdict) -> str:
     """A row for each figure of each run; a run without figures has one row without a metric, so
-    that it is not overlooked.
-
-    `disk` is the kind of the tier's disks, `excluded` is yes or no; numbers have all their digits.
-    """
+    that it is not overlooked. `disk` is the kind of the tier's disks, `excluded` is yes or no;
+    numbers have all their digits."""
     disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")

@@ -6,7 +6,7 @@ two campaigns. The rates at length: `make bench NAME=history`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -99,7 +99,7 @@ def over(rates: Sequence[float]) -> list[Results]:
     return [campaign(day, rate) for day, rate in enumerate(rates)][::-1]
 
 
-def of(campaigns: Sequence[Results], across: bool = False) -> Trend:
+def of(campaigns: Sequence[Results], across: Collection[str] = ()) -> Trend:
     found = trend(campaigns, "ultra", "point-select", across)
     assert found is not None
     return found
@@ -145,7 +145,7 @@ def test_campaigns_unlike_the_newest_are_left_out_and_named() -> None:
     (left,) = found.left_out
     assert (left.campaign, left.reason) == ("day--3", "unlike machine other against example")
     assert "Left out, day--3: unlike machine other against example." in drawn(found)
-    assert len(of(every, across=True).points) == 13
+    assert len(of(every, across={"machines"}).points) == 13
 
 
 def test_a_newest_campaign_that_is_not_sound_itself_is_open() -> None:

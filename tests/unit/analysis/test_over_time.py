@@ -200,11 +200,11 @@ def test_what_changes_no_figure_is_not_unlike() -> None:
 def test_machines_of_one_kind_can_be_taken_for_one() -> None:
     one, two = on(campaign(), 0), on(SLOWER, 7, hostname="other")
     assert throughput(compared(one, two))[0] == "inconclusive"
-    made = compared(one, two, across_machines=True)
+    made = compared(one, two, across={"machines"})
     assert throughput(made)[0] == "worse"
     assert "they were measured on machines of other names (example and other)" in made.doubts[1]
     bigger = on(SLOWER, 7, hostname="other", cpus=64)
-    assert throughput(compared(one, bigger, across_machines=True))[0] == "inconclusive"
+    assert throughput(compared(one, bigger, across={"machines"}))[0] == "inconclusive"
 
 
 def test_figures_of_others_are_not_compared() -> None:
@@ -337,3 +337,17 @@ def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
     changed = later(campaign(), 0, revision="a" * 40, revision_changed=True, host=HOST)
     (remark, *_) = comparability.remarks(changed, changed)
     assert remark.startswith("both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa")
+
+
+def test_another_disk_of_the_profile_is_compared_where_that_is_the_question() -> None:
+    after = on(on_tier(SLOWER, iops=9), 7)
+    made = compared(on(campaign(), 0), after, across={"tiers"})
+    assert throughput(made)[0] == "worse", "days are learnt from the campaigns on the disk before"
+    assert "the disk of ultra: tier's iops 10000 against 9" in made.doubts
+
+
+def test_the_spread_of_days_is_never_taken_from_campaigns_of_two_disks() -> None:
+    both = [*HISTORY[:3], *(on(on_tier(SLOWER, iops=9), day) for day in (3, 4, 5))]
+    after = on(on_tier(SLOWER, iops=9), 7)
+    made = over_time.compare(on(campaign(), 0), after, history=both, across={"tiers"})
+    assert {delta.history for delta in made.deltas} == {3}

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry import counters
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.report.charts import series
@@ -33,12 +32,11 @@ def in_files(campaign: Results, folder: Path, rows: int) -> Results:
 
 
 @pytest.mark.parametrize("at_once", [1, 1_500, 2**21])
-def test_figures_do_not_depend_on_how_samples_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
-) -> None:
+def test_figures_do_not_depend_on_how_samples_are_read(tmp_path: Path, at_once: int) -> None:
     expected = judge(BURST)
-    monkeypatch.setattr(counters, "_AT_ONCE", at_once)
     campaign = in_files(BURST, tmp_path, rows=777)
+    for run in campaign.runs:
+        run.sampled.at_once = at_once
     found = judge(campaign)
     assert found.cells == expected.cells
     assert found.bottlenecks == expected.bottlenecks
@@ -51,7 +49,8 @@ def test_figures_do_not_depend_on_how_samples_are_read(
 
 def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(tmp_path: Path) -> None:
     (run, *_) = in_files(BURST, tmp_path, rows=777).runs
-    tables = list(run.sampled.by_nodes(at_once=1_500))
+    run.sampled.at_once = 1_500
+    tables = list(run.sampled.by_nodes())
     nodes = [set(table["node"].unique()) for table in tables]
     assert len(nodes) > 1 and sum(map(len, nodes)) == len(set().union(*nodes))
     assert sum(map(len, tables)) == len(run.samples) == len(BURST.runs[0].samples)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.tiers.common.real import removal
 from orchestrator.tiers.common.real.removal import MarkedFolder
-from tests.apps import tierbench
+from tests.apps import Terminal, tierbench
 from tests.plans import profile_text
 from tests.refused_profiles import cluster_text
 from tests.standing import Engine, Place
@@ -145,14 +145,8 @@ def test_a_step_that_fails_ends_with_its_code_and_the_rest_goes_on(
 
 
 @pytest.mark.parametrize("answer", ["n\n", "y\n"])
-def test_at_a_terminal_it_shows_then_asks(
-    steps: Steps, answer: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setattr("sys.stdin", Terminal(answer))
+def test_at_a_terminal_it_shows_then_asks(steps: Steps, answer: str) -> None:
+    steps.app = replace(steps.app, stdin=Terminal(answer))
     clean(steps)
     removed = [("sweep", False), ("forget", False)] if answer == "y\n" else []
     assert steps.asked == [("sweep", True), ("forget", True), *removed]
@@ -160,8 +154,8 @@ def test_at_a_terminal_it_shows_then_asks(
     assert clean(steps) == 0 and len(steps.asked) == 2, "nobody is asked where nothing is to go"
 
 
-def test_without_a_terminal_it_refuses(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+def test_without_a_terminal_it_refuses(steps: Steps) -> None:
+    steps.app = replace(steps.app, stdin=io.StringIO())
     assert clean(steps) == 64 and steps.asked == []
 
 

@@ -9,21 +9,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
 from orchestrator.cli import campaign, plans
+from orchestrator.cli.app import App
 from orchestrator.cli.options import Request
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.databases.yugabytedb.checklist import CheckedFact, State
 from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.load_generators import load_generators
-from orchestrator.model import Plan
+from orchestrator.model import ClusterSpec, Plan
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.powers import Machine, MachineFacts
+from orchestrator.powers import Machine, MachineFacts, World
 from tests.apps import an_app, said_by, with_parts
 from tests.fake_parts import FakeDatabase, fake_parts
 from tests.fakes import FakeClock, FakePlatform, Log, this_machine_has
@@ -62,19 +63,20 @@ def findings(unconfirmed: dict[str, State]) -> list[CheckedFact]:
     return [CheckedFact(name, "", unconfirmed.get(name, "confirmed"), "") for name in NAMES]
 
 
-def go_through(
-    engine: Any,
-    cache: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    found: list[CheckedFact] | None = None,
-) -> list[str]:
+@dataclass(frozen=True)
+class Checking(App):
+    """Its checklist has these findings; None: all is confirmed."""
+
+    found: list[CheckedFact] | None = None
+
+    def first_run(self, spec: ClusterSpec, world: World) -> Iterator[CheckedFact]:
+        return iter(findings({}) if self.found is None else self.found)
+
+
+def go_through(engine: Any, cache: Path, found: list[CheckedFact] | None = None) -> list[str]:
     """The checklist, with these findings; what was said."""
-    app = an_app(cache, engine, clock=FakeClock())
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            checklist, "first_run", lambda *_: iter(findings({}) if found is None else found)
-        )
-        list(campaign.first_run(app, None))
+    app = Checking(**vars(an_app(cache, engine, clock=FakeClock())), found=found)
+    list(campaign.first_run(app, None))
     return said_by(app)
 
 
@@ -86,10 +88,8 @@ def test_an_image_alone_is_no_reason_to_take_yugabytedb(engine: Engine, tmp_path
     assert engine.asked == []
 
 
-def test_a_checklist_that_passed_here_is_and_is_said(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert any("DB=auto" in line for line in go_through(engine, tmp_path, monkeypatch))
+def test_a_checklist_that_passed_here_is_and_is_said(engine: Engine, tmp_path: Path) -> None:
+    assert any("DB=auto" in line for line in go_through(engine, tmp_path))
     made = plans.make_plan(an_app(tmp_path, engine), asked(profiles=("premium", "ultra")))
     assert databases(made) == ["yugabytedb", "yugabytedb"]
     said = [note.text for note in made.notes if "checklist passed" in note.text]
@@ -98,17 +98,15 @@ def test_a_checklist_that_passed_here_is_and_is_said(
 
 @pytest.mark.parametrize("state", ["not confirmed", "could not be looked at"])
 def test_a_checklist_with_an_open_line_unlocks_nothing_and_locks_again(
-    state: State, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: State, engine: Engine, tmp_path: Path
 ) -> None:
-    go_through(engine, tmp_path, monkeypatch)
-    go_through(engine, tmp_path, monkeypatch, findings({"cold-copy": state}))
+    go_through(engine, tmp_path)
+    go_through(engine, tmp_path, findings({"cold-copy": state}))
     assert databases(plans.make_plan(an_app(tmp_path, engine), asked())) == ["postgresql"]
 
 
-def test_a_checklist_cut_short_unlocks_nothing(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go_through(engine, tmp_path, monkeypatch, findings({})[:-2])
+def test_a_checklist_cut_short_unlocks_nothing(engine: Engine, tmp_path: Path) -> None:
+    go_through(engine, tmp_path, findings({})[:-2])
     assert databases(plans.make_plan(an_app(tmp_path, engine), asked())) == ["postgresql"]
 
 
@@ -122,9 +120,9 @@ def test_a_checklist_cut_short_unlocks_nothing(
     ids=["another image of that name", "another machine", "the image is gone"],
 )
 def test_it_is_about_this_image_on_this_machine(
-    other: Engine, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    other: Engine, engine: Engine, tmp_path: Path
 ) -> None:
-    go_through(engine, tmp_path, monkeypatch)
+    go_through(engine, tmp_path)
     assert databases(plans.make_plan(an_app(tmp_path, other), asked())) == ["postgresql"]
 
 
@@ -213,9 +211,9 @@ def carry_out(
     ],
 )
 def test_a_database_that_auto_took_and_that_does_not_start_gives_way(
-    word: str, error: Exception, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    word: str, error: Exception, engine: Engine, tmp_path: Path
 ) -> None:
-    go_through(engine, tmp_path, monkeypatch)
+    go_through(engine, tmp_path)
     log = Log(broken={word: error})
     request = asked(profiles=("premium", "ultra"))
     plan, said = carry_out(request, log, tmp_path, engine)
@@ -230,9 +228,9 @@ def test_a_database_that_auto_took_and_that_does_not_start_gives_way(
 
 
 def test_it_is_started_once_for_all_tiers_before_the_plan_is_written(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, tmp_path: Path
 ) -> None:
-    go_through(engine, tmp_path, monkeypatch)
+    go_through(engine, tmp_path)
     log = Log()
     plan, _ = carry_out(asked(profiles=("premium", "ultra")), log, tmp_path, engine)
     assert [one["cluster"]["database"] for one in plan["profiles"]] == ["yugabytedb"] * 2
@@ -253,10 +251,8 @@ def test_a_database_that_was_named_is_neither_tried_beforehand_nor_replaced(
     assert "volume up" not in log.words
 
 
-def test_an_interrupt_is_no_reason_for_another_database(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go_through(engine, tmp_path, monkeypatch)
+def test_an_interrupt_is_no_reason_for_another_database(engine: Engine, tmp_path: Path) -> None:
+    go_through(engine, tmp_path)
     log = Log(broken={"yugabytedb up": KeyboardInterrupt()})
     with pytest.raises(KeyboardInterrupt):
         carry_out(asked(), log, tmp_path, engine)

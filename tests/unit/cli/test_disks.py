@@ -14,7 +14,6 @@ from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.system import host
 from orchestrator.tier import Burst, Gate, Tier
-from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import standing
 from tests import ROOT
 from tests.apps import tierbench
@@ -31,8 +30,11 @@ BURSTING = a_tier(
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     this_machine_has(monkeypatch, free_bytes=2**40)
-    monkeypatch.setattr(emulated.EmulatedTier, "check", lambda *_: None)
-    return Place(tmp_path)
+    made = Place(tmp_path)
+    (made.proc.parent / "dev").mkdir()
+    for device in ("fuse", "loop-control"):
+        (made.proc.parent / "dev" / device).touch()
+    return made
 
 
 # ------------------------------------------------------------------ which tier

@@ -14,16 +14,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import doctor, provision
+from orchestrator.cli import doctor
 from orchestrator.cli.app import App
 from orchestrator.databases.yugabytedb import checklist
+from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.errors import UnavailableError
-from orchestrator.model import Placing
+from orchestrator.model import ClusterSpec, Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import StorageClass
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import World
+from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.documented import existing_profiles
 from tests.fake_cluster import FakeCluster
@@ -38,6 +40,7 @@ kubernetes:
   tolerations: [{key: bench, operator: Exists, effect: NoSchedule}]
 """
 MACHINES = "machines: [vm1, vm2, 'tcp://vm3:2376']\nclient_machine: vm1\n"
+OUR_IMAGES = [own_images.tag(ROOT, name) for name in own_images.OURS]
 THEIRS = existing_profiles()[0]
 PLACED = Placing(machines=("vm1", "vm2", "tcp://vm3:2376"), client_machine="vm1")
 
@@ -58,6 +61,10 @@ class Checking(App):
     def at_work(self, *where: Any) -> Iterator[World]:
         self.begun.append(where)
         yield fake_world(Log(), self.cache)
+
+    def first_run(self, spec: ClusterSpec, world: World) -> Iterator[CheckedFact]:
+        self.begun.append((spec.version, spec.settings.get("image")))
+        yield from ()
 
 
 @pytest.fixture
@@ -91,7 +98,7 @@ def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
 
 
 @pytest.fixture
-def engines(app: App, monkeypatch: pytest.MonkeyPatch) -> tuple[App, dict[str | None, Engine]]:
+def engines(app: App) -> tuple[App, dict[str | None, Engine]]:
     """The program with engines of `machines`, and these by the word that the profile has for each.
     The first has our images."""
     made: dict[str | None, Engine] = {}
@@ -99,28 +106,20 @@ def engines(app: App, monkeypatch: pytest.MonkeyPatch) -> tuple[App, dict[str | 
     def engine(clock: Any, name: str | None, *more: Any) -> Engine:
         made[name] = Engine(clock, name, *more)
         if len(made) == 1:
-            made[name].here = {f"tierbench/{one}:1" for one in own_images.OURS}
+            made[name].here = set(OUR_IMAGES)
         return made[name]
 
     def connect(clock: Any, placing: Placing) -> Any:
         connected: Any = engine
         return DockerMachines(clock, placing, connected)
 
-    monkeypatch.setattr(own_images, "tag", lambda _root, name: f"tierbench/{name}:1")
     return replace(app, platforms=lambda: {"docker": connect}), made
 
 
 @pytest.fixture
-def checking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checking:
+def checking(tmp_path: Path) -> Checking:
     """A program whose checklist only writes down the version and the image that it examines."""
-    app = Checking(**vars(an_app(tmp_path)))
-
-    def kept(_findings: Any, spec: Any, *_: Any) -> Iterator[Any]:
-        app.begun.append((spec.version, spec.settings.get("image")))
-        yield from ()
-
-    monkeypatch.setattr(checklist, "kept", kept)
-    return app
+    return Checking(**vars(an_app(tmp_path)))
 
 
 # ------------------------------------------------------------------ what is examined
@@ -151,7 +150,7 @@ def test_each_engine_of_a_profile_is_examined(
     said = capsys.readouterr().out
     for name in ("vm1", "vm2", "tcp://vm3:2376"):
         assert f"Docker engine of {by_name[name].known_as}: version 29.1" in said
-    assert "open    image tierbench/disk:1" in said
+    assert f"open    image {OUR_IMAGES[0]}" in said
     assert "missing" not in said and "processors" not in said and "None" not in said
 
 
@@ -179,20 +178,16 @@ def test_an_engine_elsewhere_is_not_taken_for_this_machine(tmp_path: Path) -> No
 
 
 def test_images_are_brought_to_the_cluster_of_a_profile(
-    app: App, clusters: dict[str, FakeCluster], profile: Any, monkeypatch: pytest.MonkeyPatch
+    app: App, clusters: dict[str, FakeCluster], profile: Any
 ) -> None:
     """`setup` looks on the same machines as `doctor`."""
-    brought: list[Any] = []
-
-    def bring(_engine: Any, platform: Any, *_: Any) -> None:
-        brought.append(platform)
-
-    monkeypatch.setattr(provision, "provide", lambda _app: FakePlatform())
-    monkeypatch.setattr(provision, "bring_images", bring)
-    named = ("--profile", profile(KUBERNETES))
-    assert tierbench(app, "setup", *named) == tierbench(app, "setup") == 0
-    (platform,) = brought
-    assert platform.placement.placing.context == "bench" and clusters["test"].calls == []
+    engine: Any = FakePlatform(images=[own_images.BASE, *OUR_IMAGES])
+    here = replace(app, platforms=lambda: {**app.platforms(), "docker": lambda *_: engine})
+    assert tierbench(here, "setup") == 0
+    assert clusters["bench"].calls == engine.asked == []
+    assert tierbench(here, "setup", "--profile", profile(KUBERNETES)) == 0
+    assert engine.asked == [("push", tag, "registry.example") for tag in OUR_IMAGES]
+    assert clusters["bench"].calls != [] and clusters["test"].calls == []
 
 
 # ------------------------------------------------------------------ where the checklist runs

@@ -14,7 +14,6 @@ import pytest
 from orchestrator.cli import main, plans
 from orchestrator.cli.options import Request
 from orchestrator.databases import databases
-from orchestrator.databases.existing import declaration
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.load_generators import load_generators
 from orchestrator.parts import Parts
@@ -180,13 +179,14 @@ def test_what_needs_a_container_or_a_cluster_is_said_to_be_unchecked(
 
 
 def test_a_cluster_that_others_run_is_not_connected_to(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     _, postgresql = existing_profiles()
+    (tmp_path / "ca.crt").touch()
+    postgresql = re.sub("tls_root: .*", f"tls_root: {tmp_path}/ca.crt", postgresql)
     text = "".join(line for line in postgresql.splitlines(True) if "password_env" not in line)
     hosts = "hosts: postgresql://bench:mine@10.0.0.21"
     (tmp_path / "theirs.yaml").write_text(re.sub(r"hosts: \S+", hosts, text))
-    monkeypatch.setattr(declaration, "unreadable", lambda _: ())
     assert dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert") == EXIT_DONE
     text = " ".join(capsys.readouterr().out.split())
     assert "theirs: database existing: the cluster is not connected to" in text

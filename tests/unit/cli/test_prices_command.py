@@ -18,7 +18,6 @@ from orchestrator import tier_catalog
 from orchestrator.cli.app import App
 from orchestrator.cli.main import program
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.tier_catalog import aws_prices, azure_prices
 from tests import aws_answers
 from tests.azure_answers import P6_ANSWER, V2_ANSWER
 from tests.catalog import CATALOG, at
@@ -27,6 +26,7 @@ from tests.catalog import CATALOG, at
 @dataclass
 class Service:
     url: str
+    items: tuple[Any, ...] = (*P6_ANSWER, *V2_ANSWER)
     questions: list[dict[str, list[str]]] = field(default_factory=list)
 
 
@@ -39,7 +39,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
             asked = parse_qs(urlparse(self.path).query)
             found.questions.append(asked)
             wanted = asked["$filter"][0]
-            items = [one for one in (*P6_ANSWER, *V2_ANSWER) if f"'{one['productName']}'" in wanted]
+            items = [one for one in found.items if f"'{one['productName']}'" in wanted]
             skip = int(asked.get("$skip", ["0"])[0])
             query = urlparse(self.path).query.partition("&$skip")[0]
             more = f"{found.url}?{query}&$skip={skip + 2}"
@@ -57,21 +57,21 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
     found = Service(f"http://127.0.0.1:{server.server_port}/api/retail/prices")
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setattr(azure_prices, "URL", found.url)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     yield found
     server.shutdown()
     server.server_close()
 
 
-def update(file: Path) -> Any:
+def update(service: Service, file: Path) -> Any:
     options = ["--region", "ukwest", "--currency", "GBP", "--file", str(file)]
-    return CliRunner().invoke(program, ["prices", "update", *options], obj=App())
+    app = App(price_services={"azure": service.url})
+    return CliRunner().invoke(program, ["prices", "update", *options], obj=app)
 
 
 def test_writes_a_list_that_profiles_then_use(service: Service, tmp_path: Path) -> None:
     file = tmp_path / "lists" / "azure.yaml"
-    done = update(file)
+    done = update(service, file)
     assert done.exit_code == 0, done.output
     assert "2 prices of ukwest in GBP" in " ".join(done.output.split())
     rows = tier_catalog.with_prices(CATALOG, {file.name: file.read_text()})
@@ -83,16 +83,25 @@ def test_writes_a_list_that_profiles_then_use(service: Service, tmp_path: Path) 
     assert sum("$skip" in question for question in service.questions) == 2  # of five items
 
 
+@dataclass
+class Files:
+    """`files`: path → what the server on this machine has there; `short`: announced bytes that
+    never come."""
+
+    url: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    short: bytes = b""
+
+
 @pytest.fixture
-def aws_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
-    """Path → what a server on this machine has there; `short`: announced bytes that never come."""
-    files: dict[str, bytes] = {}
+def aws_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
+    there = Files()
 
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = files.get(self.path)
+            body = there.files.get(self.path)
             self.send_response(404 if body is None else 200)
-            self.send_header("Content-Length", str(len(body or b"") + len(files.get("short", b""))))
+            self.send_header("Content-Length", str(len(body or b"") + len(there.short)))
             self.end_headers()
             self.wfile.write(body or b"")
 
@@ -101,10 +110,9 @@ def aws_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/offers/v1.0/aws/AmazonEC2/current"
-    monkeypatch.setattr(aws_prices, "URL", url)
+    there.url = f"http://127.0.0.1:{server.server_port}/offers/v1.0/aws/AmazonEC2/current"
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    yield files
+    yield there
     server.shutdown()
     server.server_close()
 
@@ -112,17 +120,16 @@ def aws_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
 TOKYO = "/offers/v1.0/aws/AmazonEC2/current/ap-northeast-1/index.csv"
 
 
-def update_aws(file: Path, region: str = "ap-northeast-1") -> Any:
-    options = ["--provider", "aws", "--region", region, "--file", str(file)]
-    return CliRunner().invoke(program, ["prices", "update", *options], obj=App())
+def update_aws(service: Files, file: Path) -> Any:
+    options = ["--provider", "aws", "--region", "ap-northeast-1", "--file", str(file)]
+    app = App(price_services={"aws": service.url})
+    return CliRunner().invoke(program, ["prices", "update", *options], obj=app)
 
 
-def test_an_aws_list_is_written_from_the_file_of_a_region(
-    aws_list: dict[str, bytes], tmp_path: Path
-) -> None:
-    aws_list[TOKYO] = aws_answers.price_list(*aws_answers.TOKYO).encode()
+def test_an_aws_list_is_written_from_the_file_of_a_region(aws_list: Files, tmp_path: Path) -> None:
+    aws_list.files[TOKYO] = aws_answers.price_list(*aws_answers.TOKYO).encode()
     file = tmp_path / "aws.yaml"
-    done = update_aws(file)
+    done = update_aws(aws_list, file)
     assert done.exit_code == 0, done.output
     assert "6 prices of ap-northeast-1 in USD" in " ".join(done.output.split())
     rows = tier_catalog.with_prices(CATALOG, {file.name: file.read_text()})
@@ -142,10 +149,10 @@ def test_an_aws_list_is_written_from_the_file_of_a_region(
     ],
 )
 def test_an_aws_answer_that_is_not_whole_writes_nothing(
-    aws_list: dict[str, bytes], tmp_path: Path, body: bytes | None, short: bytes, said: str
+    aws_list: Files, tmp_path: Path, body: bytes | None, short: bytes, said: str
 ) -> None:
-    aws_list |= {"short": short} | ({TOKYO: body} if body is not None else {})
-    done = update_aws(tmp_path / "aws.yaml")
+    aws_list.short, aws_list.files = short, {TOKYO: body} if body is not None else {}
+    done = update_aws(aws_list, tmp_path / "aws.yaml")
     assert isinstance(done.exception, UnavailableError)
     assert said in done.exception.what
     assert not list(tmp_path.iterdir())
@@ -157,11 +164,8 @@ def test_a_provider_without_such_a_service_is_refused(tmp_path: Path) -> None:
     assert "known: azure and aws" in done.exception.what
 
 
-@pytest.mark.usefixtures("service")
-def test_a_region_without_disks_writes_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(azure_prices, "components", lambda *_: {})
-    done = update(tmp_path / "azure.yaml")
+def test_a_region_without_disks_writes_nothing(service: Service, tmp_path: Path) -> None:
+    service.items = ()
+    done = update(service, tmp_path / "azure.yaml")
     assert isinstance(done.exception, UnavailableError)
     assert not list(tmp_path.iterdir())

@@ -148,7 +148,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         **dict.fromkeys(
             ("--margin", "--p99-margin", "--fail-if-worse", "--accept-inconclusive"), ""
         ),
-        **dict.fromkeys(("--across-machines", "--results", "--json"), ""),
+        **dict.fromkeys(("--across-machines", "--across-tiers", "--results", "--json"), ""),
         "--markdown": "a b --json --markdown",
     },
     "helm-values": dict.fromkeys(("--scale", "--nodes", "--storage-class"), ""),

@@ -15,7 +15,7 @@ from orchestrator.cli import rehearsal
 from orchestrator.cli.app import App
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
-from orchestrator.databases import choose
+from orchestrator.databases import choose, databases
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.rehearsal import NOTE, WARNING
@@ -93,7 +93,7 @@ def test_what_needs_a_disk_is_refused(tmp_path: Path) -> None:
 
 def test_a_campaign_that_measures_takes_none_of_the_parts() -> None:
     with pytest.raises(UsageError, match="no database to measure"):
-        choose("dry")
+        choose("dry", databases())
     tier = "{enforcement: dry, iops: 500, throughput: 60MB/s}"
     with pytest.raises(UsageError) as raised:
         read_profile("x", profile_text(tier), {"small": CLUSTER}, "smoke")

@@ -21,7 +21,7 @@ from orchestrator.errors import (
     EXIT_USAGE,
 )
 from orchestrator.model import Plan
-from orchestrator.run import cache_limit
+from orchestrator.run import datasets
 from orchestrator.system import files, store
 from orchestrator.system.shell import SystemShell
 from orchestrator.tier import Price
@@ -197,7 +197,7 @@ def test_what_would_cost_more_than_it_may_is_refused(tmp_path: Path) -> None:
 def test_the_cache_is_held_to_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(tmp_path)
     held: list[int] = []
-    monkeypatch.setattr(cache_limit, "hold_to", lambda most, *_: held.append(most))
+    monkeypatch.setattr(datasets, "hold_to", lambda most, *_: held.append(most))
     app = program(tmp_path)
     tierbench(app, *words(app, "resume", "latest", "--cache-max", "1GiB"))
     assert held == [2**30, 2**30]  # before and after

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import running_limits
+from orchestrator.cli import tiers
 from orchestrator.cli.app import App
 from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Plan
@@ -45,7 +45,7 @@ def going_on(results: Path, platform: str | None, placing: Placing | None) -> Pa
 
 
 def set_iops(app: App, results: Path) -> float:
-    return running_limits.set_limits(app, "latest", {"iops": 4000.0}, results)["iops"]
+    return tiers.set_limits(app, "latest", {"iops": 4000.0}, results)["iops"]
 
 
 def changed(run: Path) -> list[Any]:

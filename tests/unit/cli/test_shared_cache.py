@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import app as command_line
+from orchestrator.cli import CACHE
 from orchestrator.cli.app import App
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import UnavailableError
+from orchestrator.system import host
 from tests import ROOT
 from tests.apps import said_by, with_parts
 from tests.fake_parts import fake_parts
@@ -23,15 +24,15 @@ On = Callable[[str], App]
 
 
 @pytest.fixture
-def on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> On:
+def on(tmp_path: Path) -> On:
     """The program as it starts on the machine of this name."""
-    monkeypatch.setattr(command_line, "CACHE", tmp_path / "cache")
     platform: Any = FakePlatform()
 
     def started(name: str) -> App:
-        monkeypatch.setattr(socket, "gethostname", lambda: name)
         return App(
             ROOT,
+            host.part_of(tmp_path / "cache", name),
+            machine=name,
             results=tmp_path / name,
             lock=tmp_path / f"{name}.lock",
             clock=FakeClock(),
@@ -40,6 +41,12 @@ def on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> On:
         )
 
     return started
+
+
+def test_the_program_begins_with_the_part_of_this_machine() -> None:
+    app = App()
+    assert app.machine == socket.gethostname()
+    assert app.cache == host.part_of(CACHE, app.machine)
 
 
 def test_each_machine_loads_and_keeps_its_own_data(on: On, tmp_path: Path) -> None:
@@ -64,7 +71,6 @@ def test_of_two_machines_that_begin_at_the_same_moment_one_is_refused(on: On) ->
     with apps["vm2"].at_work():
         pass
     first = apps["vm1"]
-    on("vm1")
     with pytest.raises(UnavailableError, match="belongs to vm2 since this moment"):
         first.at_work().__enter__()
     assert on("vm1").cache == first.cache / "machines" / "vm1"

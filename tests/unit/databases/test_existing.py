@@ -6,9 +6,7 @@ that remembers every statement.
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +24,7 @@ from orchestrator.parts import NodesData
 from orchestrator.powers import Completed, Network, World
 from orchestrator.system import host
 from orchestrator.tiers.existing import ExistingTier
+from tests import apps
 from tests.fake_existing import (
     CACHE,
     HOSTS,
@@ -308,14 +307,13 @@ def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:
     assert server.databases["bench"] == {"payroll"}  # asked beforehand, dropped only when needed
 
 
-def test_nobody_is_asked_in_the_middle_of_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_asked_in_the_middle_of_a_campaign() -> None:
     """But what was answered before it began counts."""
-    monkeypatch.setattr("sys.stdin", io.StringIO("yes\nyes\n"))
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    terminal = Terminal()
+    stdin = apps.Terminal("yes\nyes\n")
+    terminal = Terminal(stdin)
     assert not terminal("drop it?", False)
     assert terminal("drop it?", True) and terminal("drop it?", False)
-    assert sys.stdin.readline() == "yes\n", "asked once"
+    assert stdin.readline() == "yes\n", "asked once"
 
 
 def test_checking_changes_nothing() -> None:

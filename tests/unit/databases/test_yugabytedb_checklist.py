@@ -170,9 +170,7 @@ def test_a_cluster_that_does_not_come_up_leaves_a_whole_list() -> None:
     assert again == [(name, "not confirmed") for name in ("cold-copy", "second-copy", "tls")]
 
 
-def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls() -> None:
     """A second start found what a first had left, in reports of containers that stayed stuck."""
     starts: list[tuple[int, bool, str]] = []
 
@@ -186,9 +184,8 @@ def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls(
             yield probe().cluster
 
     database: Any = Noting()
-    monkeypatch.setattr(checklist, "FACTS", ())
     world = fake_world(platform=Platform())
-    list(checklist.first_run(checklist.spec(), world, database=database))
+    list(checklist.first_run(checklist.spec(), world, database=database, facts=()))
     three = [(3, restored, "off") for restored in (False, True, True)]
     assert starts == [*three, (1, False, "on")]
 

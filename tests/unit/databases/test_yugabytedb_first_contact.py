@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography import x509
@@ -184,16 +183,42 @@ def readiness(world: World, unread: Unread) -> Readiness:
     return Readiness(THREE, settings.read(THREE)[0], sql.session, unread, world)
 
 
+@pytest.fixture
+def master() -> Iterator[Server]:
+    """Three tablet servers are alive, by its pages."""
+    with closing(Server()) as server:
+        alive = {"status": "ALIVE", "user_tablets_leaders": 2}
+        servers = {"": {f"{host}:9000": alive for host in HOSTS}}
+        server.pages["/api/v1/tablet-servers"] = (200, json.dumps(servers))
+        yield server
+
+
+def lead(master: Server, leaders: dict[str, tuple[str, str]]) -> None:
+    """By its page tablets have these leaders: tablet → table, host."""
+    copies = [{"server_uuid": host, "addr": f"{host}:9100"} for host in HOSTS]
+    content = {
+        "keyspaces": [{"keyspace_id": "1", "keyspace_name": container_nodes.DATABASE}],
+        "tables": [{"table_id": t, "keyspace_id": "1", "table_name": t} for t in "ab"],
+        "tablets": [
+            {"table_id": table, "tablet_id": tablet, "replicas": copies, "leader": host}
+            for tablet, (table, host) in leaders.items()
+        ],
+    }
+    master.pages["/dump-entities"] = (200, json.dumps(content))
+
+
 def balanced(
-    monkeypatch: pytest.MonkeyPatch, before: Callable[[], dict[str, tuple[str, str]]], world: World
+    master: Server, before: Callable[[], dict[str, tuple[str, str]]], world: World
 ) -> Callable[[], str | None]:
     """What `leaders_moved` says after `await_balance`; tablets have the leaders of `before`."""
-    monkeypatch.setattr(pages, "tablet_leaders", lambda *_: before())
-    monkeypatch.setattr(pages, "leaders", lambda _: dict.fromkeys(HOSTS, 2))
-    platform: Any = FakePlatform(answer=lambda *_: "Idle = 1")
-    world = replace(world, platform=platform)
+
+    def idle(*_: object) -> str:
+        lead(master, before())
+        return "Idle = 1"
+
+    world = replace(world, platform=FakePlatform(answer=idle))
     made = readiness(world, Unread(world))
-    up = [node(number) for number in (1, 2, 3)]
+    up = [replace(node(number), sources={pages.MASTER: master.url}) for number in (1, 2, 3)]
     begun = made.await_balance(up, "10.0.0.11:7100")
     return lambda: made.leaders_moved(begun, up)
 
@@ -202,27 +227,25 @@ def balanced(
     ("afterwards", "said"), [(EVEN, None), (SWAPPED, "2 of 6 tablets have another leader since")]
 )
 def test_leaders_that_move_in_the_window_are_told(
-    afterwards: dict[str, tuple[str, str]], said: str | None, monkeypatch: pytest.MonkeyPatch
+    afterwards: dict[str, tuple[str, str]], said: str | None, master: Server
 ) -> None:
     """Also if each node leads as many as before."""
-    told = balanced(monkeypatch, lambda: EVEN, fake_world())
-    monkeypatch.setattr(pages, "tablet_leaders", lambda *_: afterwards)
+    told = balanced(master, lambda: EVEN, fake_world())
+    lead(master, afterwards)
     assert told() == said
 
 
-def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(master: Server) -> None:
     """The balancer calls itself idle before it has begun."""
     world = fake_world()
     start_s = world.clock.monotonic()
     moved = lambda: EVEN if world.clock.monotonic() - start_s > 130 else CROWDED  # noqa: E731
-    assert balanced(monkeypatch, moved, world)() is None
+    assert balanced(master, moved, world)() is None
     assert 130 < world.clock.monotonic() - start_s < 140
 
 
-def test_leaders_that_stay_uneven_end_no_run_but_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = balanced(monkeypatch, lambda: CROWDED, fake_world())
+def test_leaders_that_stay_uneven_end_no_run_but_are_told(master: Server) -> None:
+    told = balanced(master, lambda: CROWDED, fake_world())
     assert "a is led by {'10.0.0.11': 0, '10.0.0.12': 2" in str(told())
 
 

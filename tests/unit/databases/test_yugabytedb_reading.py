@@ -7,6 +7,7 @@ Method: literal answers; a web server on 127.0.0.1 if the requests matter, too.
 from __future__ import annotations
 
 import json
+import math
 import ssl
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +24,7 @@ from orchestrator.errors import RunError
 from orchestrator.model import Node
 from orchestrator.system import http_client
 from orchestrator.yugabyte import counters, pages, server_facts
-from tests.fakes import fake_world
+from tests.fakes import FakeClock, fake_world
 from tests.pages import Server
 
 
@@ -225,16 +226,25 @@ def test_nodes_that_differ_show_all_values() -> None:
 # ------------------------------------------------------------------ quiet
 
 
-def test_quiet_is_a_while_without_a_flush_or_a_merge(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = fake_world()
+class Working(FakeClock):
+    """The clock of a server that writes a byte a second, until it has written so many."""
+
+    def __init__(self, server: Server, most: float = math.inf) -> None:
+        super().__init__()
+        self._server, self._most, self._start_s = server, most, self.time_s
+        self.sleep(0)
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        written = min(self.time_s - self._start_s, self._most)
+        metrics = [entity("tablet", value("rocksdb_flush_write_bytes", written))]
+        self._server.pages["/metrics"] = (200, json.dumps(metrics))
+
+
+def test_quiet_is_a_while_without_a_flush_or_a_merge(server: Server) -> None:
+    here = fake_world(clock=Working(server, most=60.0))
     start_s = here.clock.monotonic()
-
-    def busy_for_a_minute(_: object) -> dict[str, dict[str, float]]:
-        working_s = min(here.clock.monotonic() - start_s, 60.0)
-        return {"node-1": {"flush_written_bytes_total": working_s}}
-
-    monkeypatch.setattr(counters, "read", busy_for_a_minute)
-    counters.await_quiet((), here)
+    counters.await_quiet([watched("node-1", yb_tserver=server.url)], here)
     assert (
         60.0 + counters.QUIET_S
         <= here.clock.monotonic() - start_s
@@ -242,13 +252,10 @@ def test_quiet_is_a_while_without_a_flush_or_a_merge(monkeypatch: pytest.MonkeyP
     )
 
 
-def test_a_disk_that_never_rests_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = fake_world()
-    monkeypatch.setattr(
-        counters, "read", lambda _: {"a": {"flush_written_bytes_total": here.clock.now()}}
-    )
+def test_a_disk_that_never_rests_is_an_error(server: Server) -> None:
+    here = fake_world(clock=Working(server))
     with pytest.raises(RunError, match="still flushing or merging files after 10 minutes"):
-        counters.await_quiet((), here, deadline_s=600)
+        counters.await_quiet([watched("a", yb_tserver=server.url)], here, deadline_s=600)
 
 
 # ------------------------------------------------------------------ collectors

@@ -6,7 +6,6 @@ records; held against the plain definitions over one table of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +57,8 @@ def drawn(seed: int, count: int, seconds: int) -> Any:
     return rows[np.argsort(rows["start_ns"] + 1000 * rows["latency_us"].astype(int))]
 
 
-@pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name, value in (("_BLOCK", 16), ("_READ", 64), ("_PART", 100)):
-        monkeypatch.setattr(records, name, value)
-    yield
+class SmallParts(Records):
+    block, read, part = 16, 64, 100
 
 
 @settings(
@@ -74,7 +70,6 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     seconds=st.integers(1, 12),
     pooled=st.booleans(),
 )
-@pytest.mark.usefixtures("small_parts")
 def test_figures_of_parts_are_those_of_the_whole(
     counts: list[int], seed: int, seconds: int, pooled: bool, tmp_path: Path
 ) -> None:
@@ -82,7 +77,7 @@ def test_figures_of_parts_are_those_of_the_whole(
     files = [tmp_path / f"latency-{number}.bin" for number in range(len(written))]
     for file, rows in zip(files, written, strict=True):
         rows.tofile(file)
-    whole, parts = at_once(written), Records(files, TYPES)
+    whole, parts = at_once(written), SmallParts(files, TYPES)
     pd.testing.assert_frame_equal(
         pd.concat(parts, ignore_index=True).astype({"sqlstate": str}),
         whole.astype({"sqlstate": str}),
@@ -130,15 +125,14 @@ def check_by_definition(
                 assert figures[metric, scope] == expected
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_clients_are_merged_each_by_its_own_clock(tmp_path: Path) -> None:
     first, second = drawn(1, 200, 5), drawn(2, 150, 5)
     ahead = second.copy()
     ahead["start_ns"] += 250_000_000
     first.tofile(tmp_path / "a.bin")
     ahead.tofile(tmp_path / "b.bin")
-    each = [Records([tmp_path / name], TYPES) for name in ("a.bin", "b.bin")]
-    both = Records.merged(each, [0.0, 0.25])
+    each = [SmallParts([tmp_path / name], TYPES) for name in ("a.bin", "b.bin")]
+    both = SmallParts.merged(each, [0.0, 0.25])
     found = pd.concat(both, ignore_index=True).astype({"sqlstate": str})
     expected = at_once([first, second]).astype({"sqlstate": str})
     pd.testing.assert_frame_equal(found, expected)

@@ -117,20 +117,12 @@ def test_a_directory_of_a_files_name(tmp_path: Path) -> None:
     assert "cannot be read" in raised.value.mistakes[0].what
 
 
-def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
-    file.write_text(profile_text())
-    real = Path.read_bytes
-
-    def broken(path: Path) -> bytes:
-        if path == file:
-            raise PermissionError(13, "Permission denied")
-        return real(path)
-
-    monkeypatch.setattr(Path, "read_bytes", broken)
+    file.symlink_to("/proc/self/mem")  # a file, of whose first bytes nobody can read any
     with pytest.raises(UsageError) as raised:
         project_files.read(ROOT, [str(file)], [], "smoke")
-    assert "Permission denied" in raised.value.mistakes[0].what
+    assert "Input/output error" in raised.value.mistakes[0].what
 
 
 def test_mistakes_name_the_file_that_was_given(tmp_path: Path) -> None:

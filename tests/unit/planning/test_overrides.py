@@ -81,7 +81,7 @@ def test_all_mistakes_come_at_once_with_the_messages_of_a_file() -> None:
         ("slo=p99 < 1s", "use --slo"),
         ("rand_type=foo", "is one of uniform"),
         ("options.foo=1", "has no such option"),
-        ("threads=[1, 2]", "valid integer"),
+        ("threads=[1, 2]", "expected a whole number"),
     ],
 )
 def test_what_cannot_be_set(given: str, said: str) -> None:

@@ -152,7 +152,8 @@ def test_an_unknown_scale_names_all_there_are() -> None:
     with pytest.raises(UsageError) as raised:
         plan("ultra", ["tpcc"], "study-30")
     said = {mistake.what for mistake in raised.value.mistakes}
-    assert said == {"unknown scale 'study-30'; known: laptop, rehearsal, smoke, study, study-20"}
+    known = "laptop, rehearsal, smoke, study, study-20"
+    assert said == {f"unknown scale 'study-30'; did you mean study-20 or study? known: {known}"}
 
 
 def test_help_names_every_scale() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import Any
 
 import pytest
 
-import docker
 from orchestrator.errors import UsageError
 from orchestrator.platforms.docker import connection
 from orchestrator.platforms.docker.connection import Reach
@@ -58,17 +58,21 @@ def test_engines_that_are_connected_to_at_once_do_not_disturb_each_other(
 
 
 @pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Engine:
+def elsewhere() -> Engine:
     """An engine of another machine that is asked without TLS."""
     engine = Engine(FakeClock())
     engine.api.base_url = "http://192.0.2.7:2375"
-    monkeypatch.setattr(docker, "from_env", lambda **_: engine)
     return engine
+
+
+def connect(engine: Engine, address: str) -> Reach:
+    client: Any = engine
+    return connection.connect(address, lambda **_: client)[1]
 
 
 def test_an_engine_elsewhere_without_tls_is_refused(elsewhere: Engine) -> None:
     with pytest.raises(UsageError, match="without TLS") as refused:
-        connection.connect("tcp://192.0.2.7:2375")
+        connect(elsewhere, "tcp://192.0.2.7:2375")
     assert "TIERBENCH_UNPROTECTED=plain-tcp" in refused.value.advice
     assert elsewhere.calls == []
 
@@ -77,11 +81,11 @@ def test_an_engine_elsewhere_without_tls_is_used_if_that_is_asked_for(
     elsewhere: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIERBENCH_UNPROTECTED", "no-password plain-tcp")
-    assert connection.connect("tcp://192.0.2.7:2375")[1] == Reach("192.0.2.7", is_local=False)
+    assert connect(elsewhere, "tcp://192.0.2.7:2375") == Reach("192.0.2.7", is_local=False)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:2375", "https://192.0.2.7:2376"])
 def test_loopback_and_certificates_need_no_asking(elsewhere: Engine, url: str) -> None:
     elsewhere.api.base_url = url
-    connection.connect("tcp://engine:2375")
+    connect(elsewhere, "tcp://engine:2375")
     assert elsewhere.calls == ["ping"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-import docker
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerSpec
 from tests.contract import Lifecycle
@@ -29,8 +28,5 @@ class TestFake(Lifecycle):
 
 class TestDockerInMemory(Lifecycle):
     @pytest.fixture
-    def platform(self, monkeypatch: pytest.MonkeyPatch) -> DockerPlatform:
-        clock = FakeClock()
-        monkeypatch.setattr(docker, "from_env", lambda **_: Engine(clock))
-        monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")  # nothing is asked there
-        return DockerPlatform(clock)
+    def platform(self) -> DockerPlatform:
+        return Engine(FakeClock()).platform()

@@ -177,7 +177,7 @@ def test_what_stands_outlives_sweeps_until_it_is_removed(
     engine: Engine, ours: DockerPlatform
 ) -> None:
     ours.stand(STANDS)
-    for campaign in (ours, DockerPlatform(engine.clock)):
+    for campaign in (ours, engine.platform()):
         assert campaign.sweep() == ()
         assert campaign.find_containers() == (ContainerEntry(STANDS.name, "what it is", "running"),)
     ours.container(STANDS.name).remove(1)
@@ -257,7 +257,7 @@ def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
         "NCPU": 3,
     }
     engine.facts |= other
-    ours = DockerPlatform(engine.clock)
+    ours = engine.platform()
     machine = ours.container("tierbench-x").find_machine()
     engine.calls.clear()
     assert ours.machines() == (machine,) and engine.calls == []
@@ -271,5 +271,5 @@ def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
 
 def test_the_record_says_which_engine_it_was(engine: Engine) -> None:
     engine.facts = {"Name": "vm1", "ID": "f3a1", "NCPU": 3}
-    facts = DockerPlatform(engine.clock, "tcp://192.0.2.7:2376").facts()
+    facts = engine.platform("tcp://192.0.2.7:2376").facts()
     assert (facts["Name"], facts["Host"], facts["ID"]) == ("vm1", "tcp://192.0.2.7:2376", "f3a1")

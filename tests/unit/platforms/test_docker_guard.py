@@ -37,7 +37,7 @@ def test_a_second_campaign_on_the_engine_is_refused(engine: Engine, ours: Docker
     message = "another campaign is running on this Docker engine"
     with pytest.raises(UnavailableError, match=message), ours.guard.held():
         pass
-    of_several = DockerPlatform(engine.clock, known_as="vm2")
+    of_several = engine.platform(known_as="vm2")
     with pytest.raises(UnavailableError, match=f"^vm2: {message}"), of_several.guard.held():
         pass
     assert ours.guard.other() == "feed00"
@@ -72,7 +72,7 @@ def test_leftovers_are_listed_one_by_one_and_stay(engine: Engine, ours: DockerPl
 def test_the_guard_is_given_back(engine: Engine, ours: DockerPlatform) -> None:
     with ours.guard.held():
         assert ours.guard.other() is None
-        assert DockerPlatform(engine.clock).guard.other() == ours.campaign
+        assert engine.platform().guard.other() == ours.campaign
     assert engine.things == []
 
 
@@ -144,7 +144,7 @@ def test_an_engine_that_was_away_or_pruned_leaves_the_guard_ours(
         engine.errors.clear()
         engine.things.clear()
         ours.guard.beats.renew()
-        assert DockerPlatform(engine.clock).guard.other() == ours.campaign
+        assert engine.platform().guard.other() == ours.campaign
         engine.errors[f"create volume {campaigns.NAME}"] = [refusal(403, "not allowed by policy")]
         with pytest.raises(GuardLostError, match="not allowed by policy"):
             ours.guard.beats.renew()

@@ -4,6 +4,7 @@ own: the test that needs one is skipped where the kernel gives none to this user
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.platforms.common import marked
+from tests import ROOT
 from tests.name_space import in_a_name_space
 
 
@@ -95,9 +97,7 @@ def test_no_mount_is_entered_and_the_rest_goes(tmp_path: Path, ours: str, mounti
     assert (theirs / "golden").read_text() == "copy"
 
 
-def test_what_cannot_be_removed_is_told_and_the_rest_goes(
-    tmp_path: Path, ours: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_removed_is_told_and_the_rest_goes(tmp_path: Path, ours: str) -> None:
     """Another mount of a whole disk, seen from where the folder itself is the place of a mount."""
     folder = filled(tmp_path / "tierbench-data", ours)
     (folder / "busy").touch()
@@ -123,18 +123,16 @@ def test_anew_empties_what_is_ours_and_nothing_else(tmp_path: Path, ours: str) -
     assert [one.name for one in theirs.iterdir()] == ["file"]
 
 
-def test_what_a_cut_removal_leaves_is_still_known_as_ours(
-    tmp_path: Path, ours: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_cut_removal_leaves_is_still_known_as_ours(tmp_path: Path, ours: str) -> None:
     """A directory of data without our mark would be refused until a person removes it."""
     folder = filled(tmp_path / "tierbench-data", ours)
-
-    def killed(*_arguments: object, **_named: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("os.rmdir", killed)
-        with pytest.raises(KeyboardInterrupt):
-            marked.remove(str(folder), ours)
+    killed = f"""
+import os, signal, sys
+from orchestrator.platforms.common import marked
+sys.addaudithook(lambda event, _: event == "os.rmdir" and os.kill(os.getpid(), signal.SIGKILL))
+marked.remove({str(folder)!r}, {ours!r})
+"""
+    done = subprocess.run([sys.executable, "-c", killed], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
     assert (folder / marked.MARK).exists() and (folder / "node-1").exists()
     assert marked.remove(str(folder), ours) and not folder.exists()

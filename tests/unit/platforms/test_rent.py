@@ -22,7 +22,7 @@ TOLD = "start exec in tierbench-node-1"
 def connected(engine: Engine) -> DockerPlatform:
     """With a machine of another kernel than this computer's."""
     engine.facts = {"KernelVersion": "6.1-elsewhere", "MemTotal": 2**34}
-    return DockerPlatform(engine.clock)
+    return engine.platform()
 
 
 def test_a_database_elsewhere_is_told_at_its_start_and_while_the_guard_is_held(
@@ -60,11 +60,11 @@ def test_what_ends_by_itself_anyway_is_not_told(engine: Engine, role: str) -> No
 def test_nothing_is_rented_on_this_computer(engine: Engine) -> None:
     facts = LocalMachine().facts()
     engine.facts = {"KernelVersion": facts.kernel, "MemTotal": facts.memory_bytes}
-    with DockerPlatform(engine.clock).running(NODE):
+    with engine.platform().running(NODE):
         assert TOLD not in engine.calls
 
 
 def test_a_time_that_is_none_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERBENCH_RENT_S", "5")
     with pytest.raises(UsageError, match="TIERBENCH_RENT_S is '5'"):
-        DockerPlatform(engine.clock)
+        engine.platform()

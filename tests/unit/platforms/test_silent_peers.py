@@ -22,7 +22,7 @@ from orchestrator.model import Tls
 from orchestrator.platforms.common import agent, commands, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.commands import Chunk, LineConversation
-from orchestrator.platforms.docker import connection, containers, images, tunnel
+from orchestrator.platforms.docker import connection, images, tunnel
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.tunnel import Tunnel
@@ -30,24 +30,26 @@ from orchestrator.platforms.kubernetes import connection as cluster
 from orchestrator.platforms.kubernetes import pod
 from orchestrator.system import http_client, sql
 from orchestrator.system.clock import SystemClock
+from tests.clocks import HastyClock
 from tests.fake_cluster import FakeCluster
 from tests.fakes import FakeClock
 from tests.silent_peers import ARCHIVING, ENGINE, EXECUTING, silent
 
 _SHORT_S = 0.3
+_PACE = 200.0  # by which a silence of so long is one that is not waited for twice
 # As they are outside of this test.
 _LIMITS_S = {
     "an engine's answer, or its sign of life": commands.QUIET_S + connection.SILENCE_S,
-    "a machine in the cluster": cluster._CONNECT_S + cluster._READ_S + commands.QUIET_S,
-    "a WebSocket": cluster._READ_S,
+    "a machine in the cluster": cluster._CONNECT_S + cluster.Api.read_s + commands.QUIET_S,
+    "a WebSocket": cluster.Api.read_s,
     "files of a pod": pod._SILENCE_S,
     "what is sent": commands.SEND_S,
     "ssh": tunnel._OPEN_S,
-    "a database": sql._CONNECT_S,
+    "a database": sql.Address.connect_s,
     "a public page": http_client.PUBLIC_TIMEOUT_S + http_client._GRACE_S,
     "a question to an agent": agent.ANSWER_S,
 }
-_SILENCES_S, _SILENT_S = (connection.SILENCE_S, cluster._READ_S), lifecycle._SILENT_S
+_SILENCES_S = (connection.SILENCE_S, cluster.Api.read_s)
 _SSH = """#!/bin/sh
 case "$*" in -G*) echo "hostname 127.0.0.1"; exit ;; esac
 echo "debug1: Next authentication method: publickey"
@@ -55,21 +57,10 @@ exec sleep 60
 """
 
 
-@pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (connection, containers, images):
-        monkeypatch.setattr(module, "SILENCE_S", _SHORT_S)
-    monkeypatch.setattr(images, "_WORK_SILENCE_S", _SHORT_S)
-    monkeypatch.setattr(commands, "QUIET_S", 0.1)
-    monkeypatch.setattr(commands, "SEND_S", _SHORT_S)
-    monkeypatch.setattr(lifecycle, "_SILENT_S", _SHORT_S)
-    monkeypatch.setattr(cluster, "_READ_S", _SHORT_S)
-    monkeypatch.setattr(pod, "_SILENCE_S", _SHORT_S)
-    monkeypatch.setattr(sql, "_CONNECT_S", 2)  # psycopg's least
-
-
 def docker(port: int) -> DockerContainer:
-    engine = Engine(SystemClock(), f"tcp://127.0.0.1:{port}", "c1", "vm1")
+    clock = HastyClock(_PACE)
+    address = f"tcp://127.0.0.1:{port}"
+    engine = Engine(clock, address, "c1", "vm1", silence_s=_SHORT_S)
     return DockerContainer("x", engine, Mock(), None)
 
 
@@ -78,7 +69,9 @@ def ask_cluster(folder: Path) -> None:
         here = Mock(folder=folder, address=f"http://127.0.0.1:{port}")
         patch.setenv("KUBECONFIG", str(FakeCluster.kubeconfig(here)))
         with cluster.cluster_errors("looking at node-1"):
-            cluster.Api(SystemClock()).get("/api/v1/pods/node-1")
+            api = cluster.Api(HastyClock(_PACE))
+            api.read_s = _SHORT_S
+            api.get("/api/v1/pods/node-1")
 
 
 class Deaf:
@@ -102,6 +95,7 @@ class Deaf:
 @contextmanager
 def talking(streams: Deaf) -> Iterator[LineConversation]:
     with commands.conversing(streams, "talking", SystemClock()) as talk:
+        talk.send_s = _SHORT_S
         yield talk
 
 
@@ -133,7 +127,8 @@ def put(container: DockerContainer) -> None:
 
 
 def pulled(container: DockerContainer) -> None:
-    list(images._told(lambda: container.engine.client.api.pull("a:1", stream=True, decode=True)))
+    pull = container.engine.client.api.pull
+    list(images._told(lambda: pull("a:1", stream=True, decode=True), _SHORT_S))
 
 
 def page(every_s: float, answers: dict[str, bytes]) -> Any:
@@ -145,8 +140,12 @@ def page(every_s: float, answers: dict[str, bytes]) -> Any:
 
 
 def session(folder: Path) -> None:
-    with silent() as port, sql.session(sql.Address("127.0.0.1", port, "u", "p", "d", Tls("off"))):
-        pass
+    with silent() as port:
+        at = sql.Address(
+            "127.0.0.1", port, "u", "p", "d", Tls("off"), connect_s=2
+        )  # psycopg's least
+        with sql.session(at):
+            pass
 
 
 def run_for_a_day(container: DockerContainer) -> None:
@@ -180,8 +179,6 @@ def test_a_silent_peer_is_an_error_with_its_last_evidence(
     (tmp_path / "ssh").write_text(_SSH)
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(http_client, "_GRACE_S", 0.1)
-    monkeypatch.setattr(agent, "ANSWER_S", _SHORT_S)
     case, said = PEERS[peer]
     began_s = SystemClock().monotonic()
     with pytest.raises((TierbenchError, OSError)) as raised:
@@ -196,11 +193,8 @@ def test_the_real_limits_end_each_of_them_within_two_minutes() -> None:
 
 
 @pytest.mark.parametrize("limit_s", _SILENCES_S)
-def test_what_was_silent_for_its_whole_limit_is_not_asked_again(
-    limit_s: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_silent_for_its_whole_limit_is_not_asked_again(limit_s: float) -> None:
     """Else it would be waited for twice as long. What is refused sooner is asked for a minute."""
-    monkeypatch.setattr(lifecycle, "_SILENT_S", _SILENT_S)
     clock, asked = FakeClock(), list[float]()
 
     def call(takes_s: float) -> None:

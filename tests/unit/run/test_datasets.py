@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
-from orchestrator.kernel import mounts
 from orchestrator.parts import NodesData
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
-from orchestrator.run import cache_limit, checks, datasets, observed
+from orchestrator.run import checks, datasets, observed
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal
 from tests.fake_parts import FakeTier
 from tests.fakes import Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
+from tests.removing import unmounted
 from tests.unit.run.conftest import Campaign, Failing, Make
 
 
@@ -96,7 +96,7 @@ def test_the_longest_unused_data_sets_go_but_none_of_the_campaign(make: Make) ->
         (folder / "dataset.json").write_text("{}")
         os.utime(folder / "dataset.json", (age + 1, age + 1))
     os.utime(own / "dataset.json", (0, 0))
-    cache_limit.hold_to(2 * 2**20 + 2**19, plan, campaign.parts, campaign.world)
+    datasets.hold_to(2 * 2**20 + 2**19, plan, campaign.parts, campaign.world)
     left = {file.parent.name for file in own.parent.glob("*/dataset.json")}
     assert left == {own.name, "newer", "somebody's"}
     campaign.execute(plan=plan)
@@ -226,23 +226,15 @@ def test_an_unfinished_load_waits_for_its_addresses(make: Make) -> None:
     assert file.is_file(), "hours of loading are not lost for an address"
 
 
-@pytest.fixture
-def nothing_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine's own mounts are not asked."""
-    monkeypatch.setattr(mounts, "mount_points", lambda _: ())
-
-
-@pytest.mark.usefixtures("nothing_mounted")
 def test_clean_removes_an_unfinished_load(make: Make) -> None:
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
     with pytest.raises(UnfinishedError):
         ensure(campaign, nodes=1)
-    assert list(datasets.forget(campaign.world))
+    assert list(datasets.forget(unmounted(campaign.world)))
     assert folder_of(campaign) is None
 
 
 @pytest.mark.parametrize("name", ["dataset.json", "loading.json", "places.json"])
-@pytest.mark.usefixtures("nothing_mounted")
 def test_a_small_file_that_was_cut_stops_nothing(make: Make, name: str) -> None:
     for cut in range(0, 200, 20):
         campaign = make()
@@ -252,7 +244,7 @@ def test_a_small_file_that_was_cut_stops_nothing(make: Make, name: str) -> None:
             file.write_text(json.dumps({"addresses": ["10.0.0.11"], "failure": "Timed out"}))
         file.write_bytes(file.read_bytes()[: min(cut, file.stat().st_size - 2)])
         ensure(campaign, nodes=1)
-        assert list(datasets.forget(campaign.world))
+        assert list(datasets.forget(unmounted(campaign.world)))
 
 
 @pytest.mark.parametrize("part", [0, 0.3, 0.7, 0.97])
@@ -270,7 +262,6 @@ def test_no_file_of_the_cache_that_was_cut_stops_a_campaign(make: Make, part: fl
         json.loads(file.read_text())  # each is whole again
 
 
-@pytest.mark.usefixtures("nothing_mounted")
 def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(make: Make) -> None:
     campaign = make()
     cache = campaign.world.cache
@@ -286,8 +277,8 @@ def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(make: Make)
     (unsaid / marked.MARK).touch()
     folder = ensure(campaign, nodes=1)[0].parent
     (folder / "node-1.img").write_text("rows")
-    listed = list(datasets.forget(campaign.world, only_list=True))
-    assert folder.is_dir() and list(datasets.forget(campaign.world)) == listed
+    listed = list(datasets.forget(unmounted(campaign.world), only_list=True))
+    assert folder.is_dir() and list(datasets.forget(unmounted(campaign.world))) == listed
     told = {one.place: one for one in listed}
     assert set(told) == {str(one) for one in (folder, earlier, unsaid)}
     assert told[str(folder)].size_bytes >= 4096 and not folder.exists()
@@ -296,7 +287,6 @@ def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(make: Make)
     assert [file.read_text() for file in theirs] == ["theirs"] * 4
 
 
-@pytest.mark.usefixtures("nothing_mounted")
 def test_data_sets_may_be_a_link_to_a_larger_disk(make: Make, tmp_path: Path) -> None:
     campaign, larger = make(), tmp_path / "larger"
     larger.mkdir()
@@ -304,6 +294,6 @@ def test_data_sets_may_be_a_link_to_a_larger_disk(make: Make, tmp_path: Path) ->
     campaign.world.cache.mkdir(parents=True, exist_ok=True)
     (campaign.world.cache / "datasets").symlink_to(larger)
     ensure(campaign, nodes=1)
-    (found,) = datasets.forget(campaign.world)
+    (found,) = datasets.forget(unmounted(campaign.world))
     assert not found.foreign and not found.kept
     assert [one.name for one in larger.iterdir()] == ["theirs"]

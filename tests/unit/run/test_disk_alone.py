@@ -14,7 +14,7 @@ from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.options import Request
 from orchestrator.cli.plans import make_plan
-from orchestrator.databases import choose
+from orchestrator.databases import choose, databases
 from orchestrator.databases.none import NoDatabase
 from orchestrator.errors import UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, measured
@@ -132,7 +132,7 @@ def test_beside_other_workloads_only_its_own_runs_have_none() -> None:
 
 def test_no_database_is_not_to_be_chosen_for_others() -> None:
     with pytest.raises(UsageError, match="measures the disk alone"):
-        choose("none")
+        choose("none", databases())
 
 
 ONE = ClusterSpec("none", 1, 1, NodeSize(1.0, 2**28, 2**30))

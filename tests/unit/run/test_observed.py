@@ -11,8 +11,7 @@ import pytest
 
 from orchestrator.errors import NodeError
 from orchestrator.model import Plan
-from orchestrator.planning.durations import steps
-from orchestrator.planning.paces import Span
+from orchestrator.planning.durations import Span, steps
 from orchestrator.run import observed
 from tests.fakes import FakeClock, Log
 from tests.plans import a_plan, a_profile

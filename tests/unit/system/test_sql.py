@@ -48,11 +48,8 @@ def silent() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_a_statement_that_is_never_answered_ends(
-    silent: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sql, "_GRACE_S", 0.1)
-    at = sql.Address("127.0.0.1", silent, "u", "p", "d", Tls("off"))
+def test_a_statement_that_is_never_answered_ends(silent: int) -> None:
+    at = sql.Address("127.0.0.1", silent, "u", "p", "d", Tls("off"), grace_s=0.1)
     with (
         pytest.raises(RunError, match=r"no answer within 0\.3 s: the connection was cut"),
         sql.session(at, 0.2) as session,

@@ -215,14 +215,14 @@ def test_all_pages_are_asked_for() -> None:
         return {"Items": V2_ANSWER[:3] if more else V2_ANSWER[3:], "NextPageLink": more}
 
     (question, *_) = azure_prices.questions("ukwest", "GBP")
-    assert list(command.pages(question, answer)) == V2_ANSWER
+    assert list(command.pages(question, azure_prices.URL, answer)) == V2_ANSWER
     assert asked == [azure_prices.URL, second]
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"Items": None}])
 def test_another_answer_is_told(answer: object) -> None:
     with pytest.raises(UnavailableError, match="did not answer as expected"):
-        list(command.pages({}, lambda *_: answer))
+        list(command.pages({}, azure_prices.URL, lambda *_: answer))
 
 
 def test_questions_name_region_currency_and_each_kind() -> None:
@@ -235,7 +235,7 @@ def test_questions_name_region_currency_and_each_kind() -> None:
 def test_pages_without_an_end_are_told() -> None:
     endless = {"Items": [], "NextPageLink": azure_prices.URL}
     with pytest.raises(UnavailableError, match="more than 50 pages"):
-        list(command.pages({}, lambda *_: endless))
+        list(command.pages({}, azure_prices.URL, lambda *_: endless))
 
 
 # ------------------------------------------------------------------ AWS

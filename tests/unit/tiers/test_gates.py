@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from docker.errors import APIError
 
 from orchestrator.errors import GateError, UsageError
 from orchestrator.facts import GateWord
-from orchestrator.kernel import mounts
 from orchestrator.model import Run
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import limits
@@ -26,6 +24,7 @@ from tests import ROOT
 from tests.fake_parts import FakeTier
 from tests.fakes import FakeClock, FakePlatform, FarMachine, Log, fake_world
 from tests.plans import a_plan, a_profile
+from tests.removing import unmounted
 from tests.tiers import changed
 
 TIER = a_profile().tier
@@ -231,8 +230,7 @@ def test_gates_of_an_earlier_release_do_not_keep_new_ones_from_being_removed(wor
     (earlier / "old.json").write_text("{}")
     take(world)
     assert take(world).reused
-    with patch.object(mounts, "mount_points", lambda _: ()):
-        removed, left = sorted(datasets.forget(world), key=lambda one: bool(one.foreign))
+    removed, left = sorted(datasets.forget(unmounted(world)), key=lambda one: bool(one.foreign))
     assert not removed.foreign and not take(world).reused
     assert str(left).endswith(f"rm -r --one-file-system -- {earlier}") and earlier.is_dir()
 

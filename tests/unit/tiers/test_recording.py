@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError
-from orchestrator.kernel.mounts import MountPoint, RealDisk
 from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
@@ -20,8 +19,8 @@ from orchestrator.powers import Container, World
 from orchestrator.tier import LatencyModel, SlowEpochs
 from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
-from orchestrator.tiers.common.gate import expected, fio_jobs
-from orchestrator.tiers.common.real import real_disk, recording
+from orchestrator.tiers.common.gate import expected
+from orchestrator.tiers.common.real import recording
 from orchestrator.tiers.common.real.recording import RecordingEffort, burst_in
 from orchestrator.tiers.emulated import limits_of
 from tests import ROOT
@@ -143,21 +142,17 @@ def ways(bw_bytes: float, more: Mapping[str, Any] | None = None) -> dict[str, An
 
 
 def recorded(
-    fio: RecordedFio, monkeypatch: pytest.MonkeyPatch, effort: RecordingEffort = recording.QUICK
+    fio: RecordedFio, effort: RecordingEffort = recording.QUICK
 ) -> recorded_disk.RecordedDisk:
-    path = Path("/mnt/p15")
-    mount = MountPoint(str(path), "8:16", "/", "xfs", "/dev/sdb", "rw", 30)
-    disk = RealDisk(path, mount, "sdb", "sdb", {"device": "sdb", "model": "Virtual Disk"})
-    monkeypatch.setattr(real_disk, "believable", lambda *_: disk)
-    monkeypatch.setattr(real_disk, "facts", lambda *_: dict(disk.facts))
-    monkeypatch.setattr(real_disk, "watched", lambda *_: nullcontext())
-    monkeypatch.setattr(real_disk, "folders", lambda *_: nullcontext((path / "r",)))
-    monkeypatch.setattr(fio_jobs, "fio_on", lambda *_: nullcontext(fio))
-    return recording.record(path, effort, fake_world(platform=FIO))
+    facts = {"device": "sdb", "model": "Virtual Disk"}
+    world = fake_world(platform=FIO)
+    return recording.record(
+        Path("/mnt/p15"), effort, world, fio_at=lambda *_: nullcontext((fio, facts))
+    )
 
 
-def test_a_disk_is_recorded_with_where_and_how(monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = recorded(RecordedFio(), monkeypatch)
+def test_a_disk_is_recorded_with_where_and_how() -> None:
+    disk = recorded(RecordedFio())
     assert disk.limits is not None and disk.limits.iops_mixed == 1000.0
     assert quantile_s(disk.latency.read_quantiles_s, 0.5) == pytest.approx(0.0004)
     assert disk.source == "`tierbench disk record` of Virtual Disk at /mnt/p15"
@@ -168,19 +163,17 @@ def test_a_disk_is_recorded_with_where_and_how(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("alone_per_s", "pause_us"), [(300, "0"), (1000, "2000")])
-def test_single_requests_never_wait_for_a_cap(
-    alone_per_s: float, pause_us: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_single_requests_never_wait_for_a_cap(alone_per_s: float, pause_us: str) -> None:
     """At most half of the cap's rate; where the latency alone is slow enough, without pauses."""
     fio = RecordedFio(alone_per_s)
-    recorded(fio, monkeypatch)
+    recorded(fio)
     pauses = [settings["PAUSE_US"] for job, settings in fio.asked if job == "latency"]
     assert pauses == ["0", pause_us]
 
 
-def test_a_disk_on_which_nothing_was_timed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_on_which_nothing_was_timed_is_an_error() -> None:
     with pytest.raises(GateError, match="no request was timed"):
-        recorded(RecordedFio(bins={}), monkeypatch)
+        recorded(RecordedFio(bins={}))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
+from tests.file_systems import no_file_grows
 from tests.name_space import in_a_name_space
 
 SCRIPT = ROOT / "docker/disk/restore"
@@ -155,16 +156,9 @@ def noted(target: Path) -> Path:
     return Path(restore.note_of(str(target)))
 
 
-def test_a_restore_that_was_cut_short_is_followed_by_a_whole_one(
-    trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def cut_short(*_: object) -> None:
-        raise OSError("No space left on device")
-
+def test_a_restore_that_was_cut_short_is_followed_by_a_whole_one(trees: tuple[Path, Path]) -> None:
     (trees[1] / "base/16384/2").write_bytes(b"changed")
-    with monkeypatch.context() as cut, pytest.raises(OSError, match="No space"):
-        cut.setattr(restore.Restoring, "patch", cut_short)
-        cut.setattr(restore.Restoring, "copy", cut_short)
+    with no_file_grows(), pytest.raises(OSError, match="File too large"):
         again(trees)
     assert not noted(trees[1]).exists()
     assert again(trees)["unchanged_files"] == 0

@@ -36,10 +36,9 @@ _RUN_ON_ALL = f"{_RUN} {INSIDE}/{_DATASETS}/* {INSIDE}/{_DISKS}*"
 
 @dataclass(frozen=True)
 class DiskFile:
-    """The file of one disk, below the folder of the machine that runs `placement`.
-
-    Before it is served it is made a copy of `copy_of`, or anew with `size_bytes` and an empty file
-    system; with neither it is there. If `temporary`, it goes when its server ends."""
+    """The file of one disk, below the folder of the machine that runs `placement`. Before it is
+    served it is made a copy of `copy_of`, or anew with `size_bytes` and an empty file system; with
+    neither it is there. If `temporary`, it goes when its server ends."""
 
     path: Path
     placement: str

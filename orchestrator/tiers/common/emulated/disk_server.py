@@ -260,10 +260,8 @@ def running_disks(world: World) -> tuple[str, ...]:
 
 
 def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]:
-    """Returns the answer of a running device to `device limits|stats|set …`.
-
-    With the device's own message: UsageError if it refuses the numbers, RunError for all else.
-    """
+    """Returns the answer of a running device to `device limits|stats|set …`. With the device's own
+    message: UsageError if it refuses the numbers, RunError for all else."""
     reply = world.platform.container(container).exec(("device", *question), timeout_s=_ASK_S)
     try:
         answer = json.loads(reply.out)

@@ -113,12 +113,10 @@ class Counts:
 
 
 def counted_apart(before: Reading, after: Reading) -> dict[str, Counts]:
-    """The counts of "read" and "write"; empty if the server or the kernel was not read.
-
-    The kernel was read before and after the server's answer, so its count at that moment lies
-    between; it counts a request when it ends, and the server when it comes, so those under way
-    may be missing.
-    """
+    """The counts of "read" and "write"; empty if the server or the kernel was not read. The kernel
+    was read before and after the server's answer, so its count at that moment lies between; it
+    counts a request when it ends, and the server when it comes, so those under way may be
+    missing."""
     if not (len(before.kernel) == len(after.kernel) == 2 and before.disk and after.disk):
         return {}
     in_flight = max(side["disk_in_flight"] for side in (*before.kernel, *after.kernel))

@@ -124,11 +124,9 @@ def prepared(
     world: World,
 ) -> StandingDisk:
     """Checks a request and returns the disk to be made. What is left of a disk of that name which
-    no longer runs (after a reboot) is cleared away, and its data are used again.
-
-    `data`: its image file, if it shall not be one in the cache. UsageError or UnavailableError, and
-    nothing was changed, if the disk cannot be put up there.
-    """
+    no longer runs (after a reboot) is cleared away, and its data are used again. `data`: its image
+    file, if it shall not be one in the cache. UsageError or UnavailableError, and nothing was
+    changed, if the disk cannot be put up there."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} is no name for a disk",

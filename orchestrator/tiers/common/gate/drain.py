@@ -40,10 +40,8 @@ class Drained:
 
 class Credit:
     """The burst credit of one real disk, which is used up before its base limits are measured.
-
     `base`: the tier without its burst. `ramp_s`: the time in which the disk uses up at its peak
-    what it earned between two jobs.
-    """
+    what it earned between two jobs."""
 
     def __init__(self, tier: Tier, world: World) -> None:
         self._tier, self._world = tier, world

@@ -75,10 +75,8 @@ def take(
     start: StartFio = fio_jobs.fio_on,
 ) -> Gate:
     """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
-
     `drained`: burst credit is used up first, and only the base limits count. Facts of the disk and
-    how busy the machine was become the gate's `device`.
-    """
+    how busy the machine was become the gate's `device`."""
     (volume,) = disks.volumes
     before = host_load.read(volume, world)
     credit = Credit(tier, world) if drained else None
@@ -232,10 +230,8 @@ def _fsync(jobs: Jobs) -> Iterator[GateCheck]:
 
 
 def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck]:
-    """IOPS at each depth, for information, and the depth where the cap is reached.
-
-    Below the cap, IOPS = depth / latency; so the cap is reached at cap × latency (Little's law).
-    """
+    """IOPS at each depth, for information, and the depth where the cap is reached. Below the cap,
+    IOPS = depth / latency; so the cap is reached at cap × latency (Little's law)."""
     rates = {step: fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps}
     for step, rate in rates.items():
         limit = f"IOPS, 4 KiB random read at queue depth {step}"

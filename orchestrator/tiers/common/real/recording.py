@@ -8,9 +8,11 @@ how long a single request takes, and whether its rate falls under a lasting load
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from orchestrator import __version__
 from orchestrator.errors import GateError
@@ -55,23 +57,36 @@ class RecordingEffort:
 QUICK = RecordingEffort(2**28, rate_s=1.0, latency_s=10.0)
 
 
-def record(
-    path: Path, effort: RecordingEffort, world: World, allow_root_disk: bool = False
-) -> RecordedDisk:
-    """Measures the disk mounted at `path`, in a folder of its own that is removed again. Raises as
-    `real_disk.believable` does; GateError if fio cannot run or times no request."""
+@contextmanager
+def fio_at(
+    path: Path, file_bytes: int, world: World, allow_root_disk: bool
+) -> Iterator[tuple[FioContainer, dict[str, Any]]]:
+    """fio in a folder of its own on the disk mounted at `path`, removed again, and what the disk
+    is. Raises as `real_disk.believable` does."""
     where = str(path)
     disk_at = RealDisks(path=where, allow_root_disk=allow_root_disk)
     tier = Tier("recorded", where, Limits(), disk_at)
     require_one_machine(tier, world)
-    disk = real_disk.believable(tier, where, round(_ROOM * effort.file_bytes), world.machine)
-    place = node_places.DiskPath(where)
-    began_s, facts = world.clock.now(), real_disk.facts(place, disk, world.machine)
+    disk = real_disk.believable(tier, where, round(_ROOM * file_bytes), world.machine)
     with (
         real_disk.watched(disk, world.machine),
         real_disk.folders(disk.path, ["record"], world) as (folder,),
         fio_jobs.fio_on(Volume(str(folder), disk.node, restored=False), world) as fio,
     ):
+        yield fio, real_disk.facts(node_places.DiskPath(where), disk, world.machine)
+
+
+def record(
+    path: Path,
+    effort: RecordingEffort,
+    world: World,
+    allow_root_disk: bool = False,
+    fio_at: Callable[..., AbstractContextManager[tuple[Any, dict[str, Any]]]] = fio_at,
+) -> RecordedDisk:
+    """Measures the disk mounted at `path`. Raises as `fio_at` does; GateError if fio cannot run or
+    times no request."""
+    began_s = world.clock.now()
+    with fio_at(path, effort.file_bytes, world, allow_root_disk) as (fio, facts):
         version = fio.container.exec(("fio", "--version"), timeout_s=30).out
         world.progress.step("writing the file to work on")
         fio.run("prepare", {"SIZE": str(effort.file_bytes)})

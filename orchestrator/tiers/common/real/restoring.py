@@ -221,11 +221,9 @@ _DROP_FILES = 'find "$@" -type f -exec dd if={} iflag=nocache count=0 status=non
 def after_copying(
     devices: Sequence[str], directories: Sequence[Path], world: World
 ) -> dict[str, Any]:
-    """Drops caches, then waits until `devices` (as in /proc/diskstats) are quiet.
-
-    Returns facts: `caches_dropped`, `quiet` (False: not within the deadline; None: their counters
-    cannot be read) and `quiet_wait_s`. RunError if no cache could be dropped.
-    """
+    """Drops caches, then waits until `devices` (as in /proc/diskstats) are quiet. Returns facts:
+    `caches_dropped`, `quiet` (False: not within the deadline; None: their counters cannot be read)
+    and `quiet_wait_s`. RunError if no cache could be dropped."""
     world.progress.step("dropping caches, then waiting until the disk is quiet")
     dropped = _drop(directories, world)
     began_s, quiet = world.clock.monotonic(), None

@@ -143,11 +143,9 @@ def held_bytes(directory: Path, machine: Machine) -> int:
 
 
 def restore(pairs: Pairs, world: World) -> dict[str, Any]:
-    """Makes the nodes' directories equal to their snapshots, by writing only what differs.
-
-    Returns facts: `files`, and of them `unchanged_files`, which were left alone; `compared_bytes`
-    and `written_bytes`. RunError if it fails.
-    """
+    """Makes the nodes' directories equal to their snapshots, by writing only what differs. Returns
+    facts: `files`, and of them `unchanged_files`, which were left alone; `compared_bytes` and
+    `written_bytes`. RunError if it fails."""
     world.progress.step("restoring the data set")
     done = _copied(("restore",), [pair[::-1] for pair in pairs], world)
     return dict(json.loads(done.out.strip().splitlines()[-1]))
@@ -191,10 +189,8 @@ def by_command(
     world: World,
 ) -> dict[str, Any]:
     """Runs the profile's `save` or `restore` for one disk, in a shell on this machine; what it said
-    is for the record. RunError if it fails.
-
-    Values reach it in its environment alone, so that none of them is read as a command.
-    """
+    is for the record. RunError if it fails. Values reach it in its environment alone, so that none
+    of them is read as a command."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
     world.progress.step(f"`{verb}` of the profile, for {disk}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster
@@ -21,10 +23,20 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClu
 
 
 @pytest.fixture
-def platform(cluster: FakeCluster) -> Iterator[KubernetesPlatform]:
-    """Connected to it, with a campaign's namespace; nothing may be left of that."""
-    connected = KubernetesPlatform(SystemClock())
-    connected.images.told_s = 0.1
-    with connected.guard.held():
-        yield connected
+def platform_by(cluster: FakeCluster) -> Iterator[Callable[[type[Api]], KubernetesPlatform]]:
+    """Connects to it by such a connection, with a campaign's namespace; nothing may be left."""
+    with ExitStack() as up:
+
+        def connect(api: type[Api]) -> KubernetesPlatform:
+            connected = KubernetesPlatform(SystemClock(), api=api)
+            connected.images.told_s = 0.1
+            up.enter_context(connected.guard.held())
+            return connected
+
+        yield connect
     assert cluster.names("namespaces") == [] and cluster.names("pods") == []
+
+
+@pytest.fixture
+def platform(platform_by: Callable[[type[Api]], KubernetesPlatform]) -> KubernetesPlatform:
+    return platform_by(Api)

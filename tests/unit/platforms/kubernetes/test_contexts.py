@@ -13,7 +13,6 @@ import pytest
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes import connection
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
@@ -70,14 +69,26 @@ def test_an_unknown_context_is_refused_with_those_that_exist(
     assert clusters["test"].calls == clusters["bench"].calls == []
 
 
+def in_a_pod(folder: Path, monkeypatch: pytest.MonkeyPatch) -> type[Api]:
+    """As Kubernetes tells a pod where its cluster is and who it is there."""
+    for name, text in (("token", "t"), ("ca.crt", "a certificate"), ("namespace", "benchmarks")):
+        (folder / name).write_text(text)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+
+    class InPod(Api):
+        of_pod = folder
+
+    return InPod
+
+
 def test_a_context_is_refused_where_there_is_no_kubeconfig(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also in a pod: its own cluster is not the one that was named."""
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    monkeypatch.setattr(connection, "load_incluster_config", lambda **_: None)
     with pytest.raises(UsageError, match="no context named 'bench'"):
-        connected("bench")
+        in_a_pod(tmp_path, monkeypatch)(SystemClock(), "bench")
 
 
 def test_a_context_whose_cluster_is_not_described(
@@ -95,11 +106,9 @@ def test_in_a_pod_its_own_cluster_and_namespace_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    (tmp_path / "namespace").write_text("benchmarks")
-    monkeypatch.setattr(connection, "load_incluster_config", lambda **_: None)
-    monkeypatch.setattr(connection, "_NAMESPACE_OF_POD", tmp_path / "namespace")
-    api = Api(SystemClock())
+    api = in_a_pod(tmp_path, monkeypatch)(SystemClock())
     assert (api.context, api.namespace) == ("", "benchmarks")
+    assert api.host == "https://10.0.0.1:443"
 
 
 def test_pull_secrets_are_those_of_the_context(clusters: dict[str, FakeCluster]) -> None:

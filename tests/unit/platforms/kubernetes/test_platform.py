@@ -32,6 +32,7 @@ from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents
+from tests.clocks import HastyClock
 from tests.fake_cluster import IMAGE, FakeCluster, end, spec
 
 # ------------------------------------------------------------------ up and down
@@ -275,15 +276,14 @@ def test_a_lease_that_another_has_taken_is_lost_and_left_alone(cluster: FakeClus
 
 
 @pytest.mark.parametrize(("status", "lost"), [(403, True), (503, False)])
-def test_a_beat_is_refused_or_not_delivered(
-    cluster: FakeCluster, status: int, lost: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lifecycle, "PATIENCE_S", 0.1)
-    connected = KubernetesPlatform(SystemClock())
+def test_a_beat_is_refused_or_not_delivered(cluster: FakeCluster, status: int, lost: bool) -> None:
+    clock = HastyClock()
+    connected = KubernetesPlatform(clock)
     with connected.guard.held(), ExitStack() as up:
         cluster.refusals[("PATCH", "/tierbench-campaign")] = (status, "said the server")
         if lost:
             up.enter_context(pytest.raises(GuardLostError, match="said the server"))
+        clock.hasten(500)
         connected.guard.beats.renew()
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import socket
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 import urllib3
-from kubernetes.stream import ws_client
+from kubernetes.client.api_client import ApiClient
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.kubernetes.connection import Api, Unanswered
@@ -32,70 +33,76 @@ def test_a_password_is_in_no_address(platform: KubernetesPlatform, cluster: Fake
 
 
 def test_a_connection_that_was_not_made_is_tried_again(
-    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
+    platform_by: Callable[[type[Api]], KubernetesPlatform],
 ) -> None:
-    connect = ws_client.create_websocket
     refused: list[OSError] = [ssl.SSLError("unexpected message"), ConnectionRefusedError()]
 
-    def connected(*arguments: Any) -> Any:
-        if refused:
-            raise refused.pop()
-        return connect(*arguments)
+    class Refusing(Api):
+        @staticmethod
+        def open_websocket(*arguments: Any) -> Any:
+            if refused:
+                raise refused.pop()
+            return Api.open_websocket(*arguments)
 
+    platform = platform_by(Refusing)
     with platform.running(spec()):
-        monkeypatch.setattr(ws_client, "create_websocket", connected)
         assert platform.container("runs").exec(("true",), timeout_s=20).exit_code == 0
+    assert refused == []
 
 
 def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(cluster: FakeCluster) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         cluster.kubeconfig(silent=Mock(address=f"http://127.0.0.1:{silent.getsockname()[1]}"))
         api = Api(SystemClock(), "silent")
-        api.open_s = 0.2
+        api.read_s = 0.2
         with pytest.raises(Unanswered, match=r"no connection within 0\.2 s"):
             api.channel("/api/v1/namespaces/a/pods/b/exec", [])
 
 
 @pytest.mark.parametrize("unconnected", [True, False])
 def test_only_what_cannot_have_been_made_is_made_again(
-    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch, unconnected: bool
+    platform_by: Callable[[type[Api]], KubernetesPlatform], unconnected: bool
 ) -> None:
-    client = platform._api._client
     failed: list[str] = []
-    call = client.call_api
     reason = (
         urllib3.exceptions.SSLError("unexpected message")
         if unconnected
         else urllib3.exceptions.ProtocolError("connection aborted")
     )
 
-    def flaky(method: str, *arguments: Any, **more: Any) -> Any:
-        if method == "POST" and not failed:
-            failed.append(method)
-            raise urllib3.exceptions.MaxRetryError(Mock(), "/", reason)
-        return call(method, *arguments, **more)
+    class Flaky(ApiClient):  # type: ignore[misc]
+        def call_api(self, method: str, url: str, *arguments: Any, **more: Any) -> Any:
+            if method == "POST" and url.endswith("/pods") and not failed:
+                failed.append(method)
+                raise urllib3.exceptions.MaxRetryError(Mock(), "/", reason)
+            return super().call_api(method, url, *arguments, **more)
 
-    monkeypatch.setattr(client, "call_api", flaky)
+    class ByFlaky(Api):
+        client_of = Flaky
+
+    platform = platform_by(ByFlaky)
     if not unconnected:
         with pytest.raises(UnavailableError, match="connection aborted"), platform.running(spec()):
             pass
     with platform.running(spec()):
         assert platform.container("runs").state() == "running"
+    assert failed == ["POST"]
 
 
 def test_a_command_whose_connection_was_cut_is_not_begun_again(
-    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
+    platform_by: Callable[[type[Api]], KubernetesPlatform],
 ) -> None:
     tried = []
 
-    def cut(*arguments: Any) -> Any:
-        tried.append(arguments)
-        raise ConnectionResetError
+    class Cut(Api):
+        @staticmethod
+        def open_websocket(*arguments: Any) -> Any:
+            tried.append(arguments)
+            raise ConnectionResetError
 
-    with platform.running(spec()):
-        monkeypatch.setattr(ws_client, "create_websocket", cut)
-        with pytest.raises(UnavailableError, match="does not answer"):
-            platform.container("runs").exec(("true",), timeout_s=20)
+    platform = platform_by(Cut)
+    with platform.running(spec()), pytest.raises(UnavailableError, match="does not answer"):
+        platform.container("runs").exec(("true",), timeout_s=20)
     assert len(tried) == 1
 
 
@@ -133,19 +140,19 @@ def test_a_machine_that_is_lost_while_a_command_runs(
 
 
 def test_a_machine_that_is_lost_while_its_pod_is_removed(
-    platform: KubernetesPlatform, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+    platform: KubernetesPlatform, cluster: FakeCluster
 ) -> None:
-    removed, tried = cluster.removed, list[str]()
+    tried = list[str]()
 
-    def kept_once(path: str) -> tuple[int, dict[str, Any]]:
+    def kept_once(path: str) -> tuple[int, dict[str, Any]] | None:
         if path.endswith("/pods/runs") and not tried:
             tried.append(path)
             cluster.lose("vm-0")
             return 200, {"status": "Success"}  # the kubelet would end it, and never does
-        return removed(path)
+        return None
 
     with platform.running(spec()):
-        monkeypatch.setattr(cluster, "removed", kept_once)
+        cluster.removing = kept_once
     assert tried and "runs" not in cluster.names("pods")
 
 

@@ -13,7 +13,6 @@ import yaml
 
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes import pods, volumes
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system.clock import SystemClock
@@ -30,27 +29,21 @@ def spec(name: str, **more: object) -> ContainerSpec:
     return ContainerSpec(name, "debian:trixie-slim", ("infinity",), "database", **given)  # type: ignore[arg-type]
 
 
-def test_each_right_that_is_looked_for_is_used(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    all_of_a_campaign(cluster, monkeypatch)
+def test_each_right_that_is_looked_for_is_used(cluster: FakeCluster) -> None:
+    all_of_a_campaign(cluster)
     assert sorted(rights_of_doctor() - cluster.rights()) == []
 
 
-def test_in_a_given_namespace_rights_are_needed_there_alone(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_given_namespace_rights_are_needed_there_alone(cluster: FakeCluster) -> None:
     """But for what is in no namespace."""
     given(cluster)
-    all_of_a_campaign(cluster, monkeypatch, namespace=GIVEN)
+    all_of_a_campaign(cluster, namespace=GIVEN)
     asked = cluster.placed_rights() - {("", "get namespaces")}
     assert {place for place, _ in asked} == {"", GIVEN}
     assert sorted(placed_rights_of_doctor(GIVEN) ^ asked) == []
 
 
-def test_a_given_namespace_and_what_others_have_in_it_stay(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_given_namespace_and_what_others_have_in_it_stay(cluster: FakeCluster) -> None:
     """Also a service and a claim without a label, and things of a live campaign that has another
     namespace."""
     given(cluster)
@@ -69,7 +62,7 @@ def test_a_given_namespace_and_what_others_have_in_it_stay(
     for path, labels in foreign.items():
         cluster.things[path] = thing(path, labels)
     before = set(cluster.things)
-    all_of_a_campaign(cluster, monkeypatch, namespace=GIVEN)
+    all_of_a_campaign(cluster, namespace=GIVEN)
     assert before - set(cluster.things) == set()
     ours = [path for path in set(cluster.things) - before if f"/{GIVEN}/" in path]
     assert [path for path in ours if "/jobs/" not in path] == []
@@ -135,12 +128,8 @@ def given(cluster: FakeCluster) -> None:
         cluster.things[path] = thing(path, {})
 
 
-def all_of_a_campaign(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, namespace: str | None = None
-) -> None:
+def all_of_a_campaign(cluster: FakeCluster, namespace: str | None = None) -> None:
     """All that a campaign can do to a cluster, once."""
-    monkeypatch.setattr(pods, "_LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr(volumes, "_BINDING_S", 0.1)
     cluster.things["/api/v1/namespaces/default/secrets/registry"] = {
         "metadata": {"name": "registry"}, "type": "kubernetes.io/dockerconfigjson", "data": {},
     }  # fmt: skip
@@ -149,6 +138,7 @@ def all_of_a_campaign(
     }  # fmt: skip
     placing = Placing(namespace=namespace, image_pull_secrets=("registry",))
     platform = KubernetesPlatform(SystemClock(), placing)
+    platform.pods.look_every_s, platform.claims.binding_s = 0.0, 0.1
     assert platform.free_cpus(1) > 0
     with platform.guard.held(), platform.network("network", 1):
         with (

@@ -1,0 +1,165 @@
+"""The recipes, walked as they are written: their profiles are read, each of their commands of ours
+is given to the program, and what campaigns of several days say is said.
+
+Not walked here: the commands of a cloud, and campaigns on real parts, which
+`tests/integration/test_existing.py`, `test_several_engines.py` and
+`tests/kubernetes/test_storage_class.py` take from profiles of the same form.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import typer
+
+from orchestrator.cli import main
+from orchestrator.cli.app import App
+from orchestrator.cli.options import Request
+from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
+from orchestrator.model import Plan
+from orchestrator.system import store
+from tests import ROOT
+from tests.apps import an_app, said_by, tierbench, with_parts
+from tests.asked import commands
+from tests.fake_parts import fake_parts
+from tests.fakes import FakeClock, FakePlatform, Log
+from tests.plans import a_plan
+from tests.tiers import changed
+
+RECIPES = sorted((ROOT / "docs" / "recipes").glob("*.md"))
+TARGETS = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def blocks(recipe: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", recipe.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def lines(recipe: Path) -> list[list[str]]:
+    """The words of each line of its shell blocks, without remarks."""
+    whole = "".join(blocks(recipe, "sh")).replace("\\\n", " ")
+    return [words for line in whole.splitlines() if (words := shlex.split(line, comments=True))]
+
+
+def ours(recipe: Path) -> list[list[str]]:
+    """The words of its commands of ours, without the program's name."""
+    return [words[1:] for words in lines(recipe) if words[0].rpartition("/")[2] == "tierbench"]
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory of who follows a recipe, with the profiles that it has them write."""
+    for recipe in RECIPES:
+        for text in blocks(recipe, "yaml"):
+            if name := re.match(r"# (\S+\.yaml)\n", text):
+                (tmp_path / name[1]).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PG_PASSWORD", "secret")
+    monkeypatch.setenv("TIERBENCH_REGISTRY", "registry.example/bench")
+    return tmp_path
+
+
+class Still:
+    """A shell in which nothing may be started."""
+
+    run = spawn = None
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
+def test_each_campaign_of_a_recipe_can_be_planned(recipe: Path, folder: Path) -> None:
+    (folder / "profiles").symlink_to(ROOT / "profiles")
+    app = an_app(folder / "cache", shell=Still())
+    planned = [words for words in ours(recipe) if words[0] in ("run", "compare")]
+    for words in planned:
+        named = [word.replace("my-disk", "premium") for word in words if word != "--dry-run"]
+        ended = named[: named.index("||")] if "||" in named else named
+        assert tierbench(app, *ended, "--dry-run") == EXIT_DONE, (words, said_by(app))
+    assert planned
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
+def test_each_command_and_option_of_a_recipe_is_the_programs(recipe: Path) -> None:
+    known = {
+        name.strip(): command for name, command in commands(typer.main.get_command(main.program))
+    }
+    for words in ours(recipe):
+        name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+        options = {option for each in known[name].params for option in each.opts}
+        assert {word for word in words if word.startswith("--")} <= options, words
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
+def test_each_target_of_a_recipe_is_one_of_make(recipe: Path) -> None:
+    assert {words[1] for words in lines(recipe) if words[0] == "make"} <= set(TARGETS)
+
+
+def test_a_storage_class_is_printed_as_the_recipe_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = an_app(folder / "cache", shell=Still())
+    (words,) = [
+        each
+        for each in ours(ROOT / "docs/recipes/storage-classes.md")
+        if each[0] == "storage-class"
+    ]
+    assert tierbench(app, *words) == EXIT_DONE
+    assert "skuName: UltraSSD_LRS" in capsys.readouterr().out
+
+
+@dataclass(frozen=True)
+class Given(App):
+    """A program of which the plan is given; it writes no report, which takes seconds."""
+
+    given: Plan = field(default_factory=a_plan)
+
+    def plan(self, request: Request) -> Plan:
+        return self.given
+
+    def show(self, folder: Path, as_json: bool = False, slo: str | None = None) -> Any:
+        return store.load(folder), SimpleNamespace(deltas=(), decisions=())
+
+
+def program_of(folder: Path, profile: str, runs: int, at_s: float = 0.0, iops: int = 5000) -> App:
+    """A program whose campaigns are `runs` of `tpcc` on fake parts, on that day and disk."""
+    log, clock = Log(), FakeClock()
+    clock.sleep(at_s)
+    app = an_app(folder / "cache", FakePlatform(log), clock=clock)
+    plan = a_plan((profile,), ("tpcc",), repetitions=runs)
+    (of_plan,) = plan.profiles
+    of_plan = replace(of_plan, tier=changed(of_plan.tier, iops=iops))
+    return with_parts(Given(**vars(app), given=replace(plan, profiles=(of_plan,))), fake_parts(log))
+
+
+def test_the_cluster_that_is_there_is_measured_before_and_after_its_disk_is_changed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = ROOT / "docs/recipes/existing-cluster.md"
+    before, after = program_of(folder, "ours", 2), program_of(folder, "ours", 2, 3600.0, 10_000)
+    said = [words for words in ours(recipe) if "--dry-run" not in words]
+    programs = zip((before, before, after, after), said, strict=True)
+    results = str(folder / "results")
+    codes = [tierbench(app, *words, "--results", results) for app, words in programs]
+    assert codes == [EXIT_DONE, EXIT_DONE, EXIT_DONE, EXIT_INCONCLUSIVE]
+    assert "the disk of ours: tier's iops 5000 against 10000" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_nine_nights_alike_end_well_and_say_from_when_on_they_can_tell(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = str(folder / "results")
+    measured, trend = (
+        [word.replace("$results", results) for word in words[: (*words, "||").index("||")]]
+        for words in ours(ROOT / "docs/recipes/nightly.md")
+    )
+    for night in range(1, 10):
+        app = program_of(folder, "ultra", 1, night * 86_400.0)
+        assert tierbench(app, *measured) == EXIT_DONE
+        assert tierbench(app, *trend) == EXIT_DONE
+        assert ("8 are needed" in capsys.readouterr().out) == (night < 8)
