@@ -132,7 +132,7 @@ def kill_the_only(role: str) -> None:
 
 
 def test_a_database_node_dies(tmp_path: Path) -> None:
-    program = Program.start(*run_arguments(tmp_path))
+    program = Program.start(*run_arguments(tmp_path, profile=UNLIMITED), "--db", "postgresql")
     program.until("measuring")
     kill_the_only("database")
     assert program.end() == 2, program.text
@@ -144,6 +144,7 @@ def test_a_database_node_dies(tmp_path: Path) -> None:
     assert (tmp_path / "latest" / "report.md").is_file()
 
 
+@pytest.mark.slow  # what a run does that failed: a node that dies
 def test_the_disk_dies(tmp_path: Path) -> None:
     program = Program.start(*run_arguments(tmp_path))
     program.until("measuring")

@@ -85,7 +85,7 @@ def test_a_postgresql_of_others_to_its_report(postgresql: Server, tmp_path: Path
 def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     code, text = tierbench(
         *["compare", "--profiles", str(profile(postgresql, tmp_path)), "--repeats", "1"],
-        *["--workloads", f"{STOCK} tpcc", "--scale", "smoke"],
+        *["--workloads", f"{STOCK} tpcc", "--scale", "smoke", "--set", "warehouses=1"],
         *["--accept-inconclusive", "--results", str(tmp_path / "results")],
         PG_PASSWORD=postgresql.password,
     )
