@@ -291,6 +291,7 @@ def test_two_testers_on_one_cluster_are_refused_but_a_dead_one_is_not_in_the_way
         postgresql.ask("DROP ROLE guest")
 
 
+@pytest.mark.slow
 def test_of_two_testers_who_come_at_the_same_moment_one_is_let_in(
     postgresql: Server, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -191,7 +191,8 @@ def test_volumes_of_a_class_are_compared_as_any_tier(
     try:
         profile = tmp_path / "fast.yaml"
         profile.write_text(PROFILE)
-        words = ("run", "--profile", str(profile), "--workload", "insert")
+        insert = ("--workload", "insert", "--set", "table_size=5000")
+        words = ("run", "--profile", str(profile), *insert)
         campaign = run(loaded, tmp_path / "results", *words)
     finally:
         storage.delete_storage_class("fast")
