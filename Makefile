@@ -54,7 +54,8 @@ takes-yugabyte-image = TARBALL
 takes-clean = YES PLATFORM PROFILE ARGS
 takes-bench = NAME ARGS
 takes-test = PART
-takes-test-slow = TURN
+takes-test-slow = PART TURN
+takes-test-kubernetes = TURN
 takes-soak = FAULTS INPUTS
 takes-help = $(variables)
 variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) DIR NAME TARBALL PART TURN FAULTS INPUTS ARGS)
@@ -153,12 +154,12 @@ yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an im
 list: $(VENV)/.ready ## profiles, workloads, databases, load generators
 	@$(TIERBENCH) list
 
-test: setup ## the tests, those with real containers included; less than 20 minutes; PART=docker: only these
+test: setup ## the tests, those with real containers included; less than 15 minutes; PART=docker: only these
 	@$(if $(PART),,$(FAST_TESTS))
 	@$(VENV)/bin/pytest -q -m "$(or $(PART),docker) and not slow and not kubernetes"
 
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a fifth
-	@$(VENV)/bin/pytest -q -m slow$(if $(TURN), --turn $(TURN))
+	@$(VENV)/bin/pytest -q -m "slow$(if $(PART), and $(PART) and not kubernetes)"$(if $(TURN), --turn $(TURN))
 
 soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100; and INPUTS=10000 damaged texts
 	@INPUTS=$(INPUTS) $(VENV)/bin/pytest -q tests/faults/test_bad_inputs.py
@@ -167,8 +168,8 @@ soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=
 cluster-programs: $(VENV)/.ready ## build the Kubernetes for tests where it is missing, 10 minutes
 	@$(VENV)/bin/python -m tests.cluster setup
 
-test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first
-	@$(VENV)/bin/pytest -q -m "kubernetes and not slow"
+test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first; TURN=: a fifth of its slow ones too
+	@$(VENV)/bin/pytest -q -m "kubernetes$(if $(TURN),, and not slow)"$(if $(TURN), --turn $(TURN))
 
 test-fast: $(VENV)/.ready ## tests without Docker, on all cores
 	@$(FAST_TESTS)

@@ -9,16 +9,29 @@ a container that does nothing until it is removed:
 
 from __future__ import annotations
 
-import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import NodeError, RunError
-from orchestrator.powers import ContainerSpec, Platform
+from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.powers import Container, ContainerSpec, Platform
+from orchestrator.system.clock import SystemClock, wait_until
 
 NOBODY = "tierbench-nobody"
+_TOLD = "/tmp/told"
+
+
+def ends_when_told(sleeper: ContainerSpec, script: str, exit_code: int) -> ContainerSpec:
+    """A container that runs a script, and ends when it is told to."""
+    script = f"{script}; until [ -e {_TOLD} ]; do sleep 0.1; done; exit {exit_code}"
+    return replace(sleeper, command=("-c", script))
+
+
+def tell(container: Container) -> None:
+    with suppress(TierbenchError):  # it may end before the answer has come
+        container.exec(("touch", _TOLD), timeout_s=20)
 
 
 def names(platform: Platform, role: str) -> list[str]:
@@ -132,28 +145,31 @@ class Containers(Commands):
         script = "echo to out; echo to err >&2; exit 3"
         done = platform.once(replace(sleeper, command=("-c", script)), timeout_s=60)
         assert (done.exit_code, set(done.out.splitlines())) == (3, {"to out", "to err"})
-        with pytest.raises(RunError, match="did not end within 2 s"):
-            platform.once(sleeper, timeout_s=2)
+        with pytest.raises(RunError, match="did not end within 1 s"):
+            platform.once(sleeper, timeout_s=1)
         assert platform.container(sleeper.name).state() == "gone"
 
     def test_a_container_that_ends_is_an_error_of_the_run(
         self, platform: Platform, sleeper: ContainerSpec
     ) -> None:
-        spec = replace(sleeper, command=("-c", "echo broken; sleep 3; exit 5"))
-        with platform.running(spec) as container:
-            threading.Event().wait(5)
+        with platform.running(ends_when_told(sleeper, "echo broken", 5)) as container:
+            tell(container)
+            assert wait_until(
+                lambda: container.state() != "running", deadline_s=60, clock=SystemClock()
+            )
             assert (container.state(), container.logs()) == ("exited (exit 5)", "broken\n")
 
     def test_a_watched_container_that_dies_is_named(
         self, platform: Platform, sleeper: ContainerSpec
     ) -> None:
-        dying = replace(sleeper, name="tierbench-other", command=("-c", "sleep 4; exit 1"))
+        dying = replace(ends_when_told(sleeper, "true", 1), name="tierbench-other")
         with (
             platform.running(sleeper) as container,
             platform.running(dying) as other,
             pytest.raises(NodeError, match=r"tierbench-other died .*exit 1"),
         ):
-            container.exec(("sleep", "30"), timeout_s=25, watch=[other])
+            begun = ("sh", "-c", "echo begun; sleep 30")
+            container.exec(begun, timeout_s=25, on_line=lambda _: tell(other), watch=[other])
 
     def test_politely_stopped_and_killed(self, platform: Platform, sleeper: ContainerSpec) -> None:
         polite = "trap 'echo stopped politely; exit 0' TERM; echo up; while :; do sleep 0.1; done"

@@ -52,11 +52,12 @@ class Cluster:
 
     def load(self, *names: str) -> None:
         """Brings images of this machine's Docker engine to every node."""
-        for name in names:
-            with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
-                archive = Path(scratch) / "image.tar"
-                images.save(name, archive)
-                self._import(archive)
+        if not names:
+            return
+        with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
+            archive = Path(scratch) / "images.tar"
+            images.save(names, archive)
+            self._import(archive)
 
     def kill(self, node: Node) -> None:
         """Ends a node at once, with all that runs on it; its files stay."""

@@ -7,12 +7,15 @@ import io
 import json
 import subprocess
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 
-def save(name: str, archive: Path) -> None:
-    """Writes Docker's image `name` into `archive`. CalledProcessError where there is none."""
-    subprocess.run(["docker", "save", name, "-o", str(archive)], check=True, capture_output=True)
+def save(names: Sequence[str], archive: Path) -> None:
+    """Writes images of Docker into `archive`, each of their layers once. CalledProcessError where
+    there is none of a name."""
+    command = ["docker", "save", "--output", str(archive), *names]
+    subprocess.run(command, check=True, capture_output=True)
 
 
 def of_program(program: Path, name: str, archive: Path) -> None:

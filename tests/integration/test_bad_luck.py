@@ -95,11 +95,21 @@ def test_interrupt(tmp_path: Path, moment: str) -> None:
     program = Program.start(*run_arguments(tmp_path, workload))
     program.until(moment)
     time.sleep(0.7)
+    began_s = int(time.time())
     program.process.send_signal(signal.SIGINT)
     assert program.end() == 130, program.text
     assert "interrupted" in program.text
+    assert "9" not in signals_to_disks(began_s), "a disk that starts heeds the polite one too"
     (data,) = store.load(tmp_path / "latest").runs
     assert data.record.outcome == "interrupted"
+
+
+def signals_to_disks(since_s: int) -> list[str]:
+    """The numbers of those that the engine has sent: 9 to what does not heed the polite one."""
+    of_these = ("--filter", "event=kill", "--filter", "label=tierbench.role=disk")
+    until = ("--since", str(since_s), "--until", str(int(time.time()) + 1))
+    argv = ["docker", "events", *until, *of_these, "--format", "{{.Actor.Attributes.signal}}"]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
 
 
 def test_a_polite_kill_is_an_interrupt(tmp_path: Path) -> None:
@@ -122,7 +132,7 @@ def kill_the_only(role: str) -> None:
 
 
 def test_a_database_node_dies(tmp_path: Path) -> None:
-    program = Program.start(*run_arguments(tmp_path))
+    program = Program.start(*run_arguments(tmp_path, profile=UNLIMITED), "--db", "postgresql")
     program.until("measuring")
     kill_the_only("database")
     assert program.end() == 2, program.text
@@ -134,6 +144,7 @@ def test_a_database_node_dies(tmp_path: Path) -> None:
     assert (tmp_path / "latest" / "report.md").is_file()
 
 
+@pytest.mark.slow  # what a run does that failed: a node that dies
 def test_the_disk_dies(tmp_path: Path) -> None:
     program = Program.start(*run_arguments(tmp_path))
     program.until("measuring")

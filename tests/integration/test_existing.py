@@ -85,7 +85,7 @@ def test_a_postgresql_of_others_to_its_report(postgresql: Server, tmp_path: Path
 def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     code, text = tierbench(
         *["compare", "--profiles", str(profile(postgresql, tmp_path)), "--repeats", "1"],
-        *["--workloads", f"{STOCK} tpcc", "--scale", "smoke"],
+        *["--workloads", f"{STOCK} tpcc", "--scale", "smoke", "--set", "warehouses=1"],
         *["--accept-inconclusive", "--results", str(tmp_path / "results")],
         PG_PASSWORD=postgresql.password,
     )
@@ -291,6 +291,7 @@ def test_two_testers_on_one_cluster_are_refused_but_a_dead_one_is_not_in_the_way
         postgresql.ask("DROP ROLE guest")
 
 
+@pytest.mark.slow
 def test_of_two_testers_who_come_at_the_same_moment_one_is_let_in(
     postgresql: Server, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ def disturbed(endpoint: Endpoint, statement: str) -> Iterator[None]:
         thread.join()
 
 
-@pytest.mark.parametrize("name", sorted(TABLES))
+@pytest.mark.parametrize("name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"])
 def test_lost_connections_leave_the_same_rows(
     name: str, engine: DockerPlatform, world: World
 ) -> None:
@@ -91,7 +91,7 @@ def test_lost_connections_leave_the_same_rows(
     assert rows[:middle] == rows[middle:]
 
 
-@pytest.mark.parametrize("name", sorted(TABLES))
+@pytest.mark.parametrize("name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"])
 def test_an_index_that_is_left_invalid_is_named(
     name: str, engine: DockerPlatform, world: World
 ) -> None:

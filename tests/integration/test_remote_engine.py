@@ -205,7 +205,7 @@ def test_a_load_on_another_machine_to_a_report(
     code, text = tierbench(
         *["run", "--profile", str(profile) if tier == "none" else tier],
         *["--workload", "point-select", "--scale", "smoke", "--nodes", "1", "--db", "postgresql"],
-        *["--results", str(tmp_path / "results")],
+        *["--set", "table_size=5000", "--results", str(tmp_path / "results")],
         **environment,
     )
     assert code == 0, text
@@ -228,7 +228,7 @@ def test_databases_and_disks_end_after_a_program_that_was_killed(
     environment = {**remote.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
     program = Program.start(
         *["compare", "--profiles", "ultra", "--workloads", "point-select", "--scale", "smoke"],
-        *["--nodes", "1", "--db", "postgresql", "--repeats", "9"],
+        *["--nodes", "1", "--db", "postgresql", "--repeats", "9", "--set", "table_size=5000"],
         *["--results", str(tmp_path / "results")],
         TIERBENCH_RENT_S="60",
         **environment,

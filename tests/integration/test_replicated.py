@@ -24,6 +24,7 @@ def test_three_nodes_of_postgresql_to_a_report(tmp_path: Path) -> None:
     code, text = tierbench(
         *["compare", "--profiles", "ultra", "--workloads", " ".join(sorted(WORKLOADS))],
         *["--scale", "smoke", "--nodes", "3", "--repeats", "1", "--db", "postgresql"],
+        *["--set", "table_size=5000", "--set", "warehouses=1"],
         *["--accept-inconclusive", "--results", str(tmp_path)],
     )
     assert code == 0, text

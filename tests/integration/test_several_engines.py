@@ -205,7 +205,7 @@ def test_a_cluster_on_three_machines_to_a_report(
     environment = {**machines.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
     code, text = tierbench(
         *["run", "--profile", str(profile), "--workload", "point-select", "--scale", "smoke"],
-        *["--results", str(tmp_path / "results")],
+        *["--set", "table_size=5000", "--results", str(tmp_path / "results")],
         **environment,
     )
     assert code == 0, text

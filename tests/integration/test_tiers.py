@@ -160,8 +160,8 @@ FAR_AWAY = a_tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025)
 @pytest.mark.parametrize(
     "row",
     [
-        "azure/P4",
-        pytest.param("azure/P6", marks=pytest.mark.slow),  # as P4
+        pytest.param("azure/P4", marks=pytest.mark.slow),
+        pytest.param("azure/P6", marks=pytest.mark.slow),
         pytest.param(FEW_BYTES, marks=pytest.mark.slow, id="few bytes"),
         pytest.param(FAR_AWAY, marks=pytest.mark.slow, id="far away"),
     ],

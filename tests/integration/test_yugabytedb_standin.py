@@ -103,7 +103,10 @@ def psql(cluster: Cluster, world: World) -> str:
     return done.out
 
 
-@pytest.mark.parametrize(("count", "copies", "slow_s"), [(5, 5, "0"), (3, 1, "4")])
+@pytest.mark.parametrize(
+    ("count", "copies", "slow_s"),
+    [pytest.param(5, 5, "0", marks=pytest.mark.slow, id="five"), pytest.param(3, 1, "4", id="one")],
+)
 def test_other_copies_than_three_are_placed_once_all_nodes_are_up(
     count: int, copies: int, slow_s: str, image: str, world: World
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_disk_loaded_at_another_address_is_not_started(image: str, world: Worl
 # ------------------------------------------------------------------ first run, others' clusters
 
 
+@pytest.mark.slow
 def test_the_first_run_checklist_goes_through(image: str, world: World) -> None:
     found = list(checklist.first_run(checklist.spec(own={"image": image}), world))
     assert [one.name for one in found] == [fact.name for fact in checklist.lines()]

@@ -265,9 +265,10 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
 
 def test_an_image_that_cannot_be_pulled(platform: KubernetesPlatform) -> None:
     platform.images.told_s = 2.0
-    assert not platform.images.present("no.such/image:1")
+    image = "127.0.0.1:1/image:1"  # where nobody listens: a name would be looked for first
+    assert not platform.images.present(image)
     with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
-        platform.once(ContainerSpec("missing", "no.such/image:1", (), "client"), 60)
+        platform.once(ContainerSpec("missing", image, (), "client"), 60)
     assert "TIERBENCH_REGISTRY" in caught.value.advice
     assert platform.container("missing").state() == "gone"
 

@@ -57,8 +57,8 @@ def test_all_steps_are_made_and_kubernetes_is_built_before_it_is_used(run: Run) 
         "check",
         "test-fast",
         "test PART=docker",
-        "test-kubernetes",
-        f"test-slow TURN={turn}",
+        f"test-kubernetes TURN={turn}",
+        f"test-slow PART=docker TURN={turn}",
     ]
     assert made.index("cluster-programs") < made.index("test PART=docker")
 
