@@ -284,6 +284,9 @@ class GoesOnMeasuring(Protocol):
 
     goes_on_from: str
 
+    def so_far(self, workload: Workload, out: Path) -> tuple[Measurement, ...]:
+        """The figures of what is there."""
+
 
 @runtime_checkable
 class Splits(Protocol):

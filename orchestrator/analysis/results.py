@@ -95,13 +95,15 @@ class RunData:
 
 @dataclass(frozen=True)
 class Results:
-    """One results folder, loaded. `gates`: all truth gates, in the order of time."""
+    """One results folder, loaded. `gates`: all truth gates, in the order of time. `so_far`: number
+    of a run that has not finished → the figures of the points that it has measured."""
 
     name: str
     plan: Plan
     fingerprint: Mapping[str, Any]
     runs: tuple[RunData, ...]
     gates: tuple[Gate, ...] = ()
+    so_far: Mapping[int, tuple[Measurement, ...]] = field(default_factory=dict)
 
     @property
     def published(self) -> bool:

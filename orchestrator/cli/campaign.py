@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
@@ -26,8 +26,9 @@ from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
-from orchestrator.model import ClusterSpec, Note, Plan, Profile
-from orchestrator.parts import AUTO
+from orchestrator.load_generators import load_generators
+from orchestrator.model import ClusterSpec, Measurement, Note, Plan, Profile
+from orchestrator.parts import AUTO, GoesOnMeasuring
 from orchestrator.planning import costs, machines, notes, slo
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
@@ -259,8 +260,23 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
     """Results and verdict, of which nothing is written."""
     campaign = store.load(folder)
     workloads = slo.applied(campaign.plan.workloads, objectives, plans.SLO)
-    campaign = replace(campaign, plan=replace(campaign.plan, workloads=workloads))
+    plan, so_far = replace(campaign.plan, workloads=workloads), dict(_so_far(campaign, folder))
+    campaign = replace(campaign, plan=plan, so_far=so_far)
     return campaign, judge(campaign)
+
+
+def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measurement, ...]]]:
+    """Of runs that have not finished and measure points, each by itself, with limits that nobody
+    changed meanwhile."""
+    finished, generators = {one.record.run.number for one in campaign.done}, load_generators()
+    for run in campaign.plan.runs:
+        workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug
+        generator = generators.get(workload.generator)
+        if run.number in finished or not isinstance(generator, GoesOnMeasuring):
+            continue
+        with suppress(TierbenchError):
+            if not store.limit_changes(own):
+                yield run.number, generator.so_far(workload, own / "raw")
 
 
 def calibrate(app: App, profile_name: str, scale: str, thorough: bool, drain: bool) -> Gate:

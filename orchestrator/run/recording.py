@@ -259,7 +259,8 @@ def _writing(here: RunContext) -> Iterator[None]:
 def _save(here: RunContext) -> None:
     result, readings = here.draft.result, here.draft.readings
     record = _record(here)
-    samples = readings.tables(record.phases) if readings is not None else None
+    # What is read has been measured, and so has its table already.
+    samples = readings.tables(record.phases) if readings is not None and result is None else None
     intervals, latencies = (result.intervals, result.latencies) if result else (None, None)
     store.save_run(here.folder, record, intervals, latencies, samples)
 

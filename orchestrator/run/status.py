@@ -15,7 +15,7 @@ from orchestrator.analysis.decisions.decision import decisions
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import bottlenecks, resources
-from orchestrator.model import Run
+from orchestrator.model import Record, Run
 from orchestrator.planning import costs
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
@@ -92,24 +92,32 @@ def _left_s(campaign: Results, began_s: float, now_s: float) -> float | None:
 
 
 def described(folder: Path, now_s: float) -> Iterator[str]:
-    """The same of a whole campaign, for a person who was away: every finished run, then the one
-    that is going on."""
+    """The same of a whole campaign, for a person who was away: every run that has ended, then the
+    one that is going on."""
     campaign = store.load(folder, tables=False)
-    yield f"{folder.resolve()}: {len(campaign.runs)} of {counted(len(campaign.plan.runs), 'run')}"
-    for run in campaign.runs:
-        slug = run.record.run.slug
+    ended = [run.record.run.slug for run in campaign.runs if not _is_read(run.record)]
+    yield f"{folder.resolve()}: {len(ended)} of {counted(len(campaign.plan.runs), 'run')}"
+    for slug in ended:
         yield of_run(store.load_run(folder / "runs" / slug), campaign)
     report = folder / "report.md"
-    if report.is_file() and len(campaign.runs) >= len(campaign.plan.runs):
+    if report.is_file() and len(ended) >= len(campaign.plan.runs):
         yield from standing(campaign, _changed_s(report))
         yield "it has ended: `tierbench report` shows what was found"
         return
     yield from standing(campaign, now_s)
     if (going := store.in_progress(folder)) is not None:
         yield f"in progress: {going.name}"
+    for record in (run.record for run in campaign.runs if _is_read(run.record)):
+        yield f"in progress: {record.run.slug}, which is measured and is being read"
     silent_s = now_s - max((_changed_s(file) for file in folder.rglob("*")), default=now_s)
     words = f"last written {format_seconds(max(silent_s, 0.0))} ago"
     yield f"{words}: is it still running?" if silent_s > SILENT_S else words
+
+
+def _is_read(record: Record) -> bool:
+    """Whether its raw files are being read: `recording` saves it before. An interrupt ends that
+    phase; after a kill its folder is no longer written to."""
+    return record.outcome == "interrupted" and [one.name for one in record.phases][-1:] == ["read"]
 
 
 def _changed_s(file: Path) -> float:

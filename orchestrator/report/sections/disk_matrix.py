@@ -57,18 +57,27 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
 def _section(index: ReportIndex, workload: Workload, cells: Sequence[MatrixCell]) -> Section:
     measured = {tier: _measured(index, tier, workload.name, cells) for tier in index.tiers}
     known = {tier: rows for tier, rows in measured.items() if not rows.empty}
-    anchor, title = f"matrix-{workload.name}", f"{workload.name}: {workload.title}"
-    if not known:
-        nothing = Paragraph("No run of this workload left figures.")
-        return Section(anchor, title, (Part("", (nothing,)),))
-    parts = (
-        Part("", (_about(workload, cells),)),
-        Part("Ceilings found", (_ceilings(index.profiles, measured),)),
-        Part("Latency against depth", tuple(_depth(index, workload, known))),
-        Part("What a larger block costs", (_steps(known),)),
-        *(Part(f"Every cell of {tier}", _every_cell(workload, known, tier)) for tier in known),
-    )
-    return Section(anchor, title, parts)
+    begun = {tier: _so_far(index, tier, workload.name, cells) for tier in index.tiers}
+    begun = {tier: rows for tier, rows in begun.items() if tier not in known and not rows.empty}
+    parts = [Part("", (_about(workload, cells),))]
+    if known:
+        parts += [
+            Part("Ceilings found", (_ceilings(index.profiles, measured),)),
+            Part("Latency against depth", tuple(_depth(index, workload, known))),
+            Part("What a larger block costs", (_steps(known),)),
+        ]
+    shown = {**known, **begun}
+    for tier, rows in shown.items():
+        every, title = _every_cell(workload, shown, tier), f"Every cell of {tier}"
+        if tier in begun:
+            count = f"{len(rows)} of {units.counted(len(cells), 'cell')}"
+            so_far = Paragraph(f"No run of {tier} was measured to its end: {count} so far.")
+            every, title = (so_far, *every), f"Cells of {tier} so far"
+        parts.append(Part(title, every))
+    if not shown:
+        parts = [Part("", (Paragraph("No run of this workload left figures."),))]
+    title = f"{workload.name}: {workload.title}"
+    return Section(f"matrix-{workload.name}", title, tuple(parts))
 
 
 def _measured(
@@ -82,6 +91,15 @@ def _measured(
         if (cell.profile, cell.workload, cell.n) == (tier, workload, n)
     }
     return disk_matrix.table(cells, means)
+
+
+def _so_far(
+    index: ReportIndex, tier: str, workload: str, cells: Sequence[MatrixCell]
+) -> pd.DataFrame:
+    """What the newest of its runs has measured that has not finished."""
+    runs = [index.campaign.so_far.get(run.number) for run in index.planned(tier, workload)]
+    newest = next(filter(None, reversed(runs)), ())
+    return disk_matrix.table(cells, {(one.metric, one.scope): one.value for one in newest})
 
 
 def _about(workload: Workload, cells: Sequence[MatrixCell]) -> Paragraph:

@@ -17,7 +17,7 @@ import pytest
 
 from orchestrator.analysis.doubts import kinds
 from orchestrator.errors import NodeError, UsageError
-from orchestrator.model import Plan
+from orchestrator.model import Measurement, Plan, Workload
 from orchestrator.run import experiment
 from orchestrator.run.resuming import Resumption
 from orchestrator.run.schedule import Following, nothing
@@ -273,10 +273,34 @@ def test_a_run_that_lacks_something_essential_is_made_again_and_says_why(
     assert re.search(rf"02-\S+ is made again: .*{why}", note)
 
 
+class Noting(Log):
+    """Notes which file of telemetry is there when the run is read."""
+
+    def __init__(self, results: Path) -> None:
+        super().__init__()
+        self._results, self.files = results, list[int]()
+
+    def say(self, word: str) -> None:
+        super().say(word)
+        if word == "read":
+            (file,) = self._results.glob("latest/runs/*/samples.parquet")
+            self.files.append(file.stat().st_ino)
+
+
+def test_the_telemetry_of_a_run_that_is_done_is_written_once(tmp_path: Path, make: Make) -> None:
+    log = Noting(tmp_path / "results")
+    make(log).execute()
+    (file,) = (tmp_path / "results").glob("latest/runs/*/samples.parquet")
+    assert log.files == [file.stat().st_ino], "another file has taken its place"
+
+
 class InPoints(FakeGenerator):
     """A generator that measures points, each by itself."""
 
     goes_on_from = "points"
+
+    def so_far(self, workload: Workload, out: Path) -> tuple[Measurement, ...]:
+        return ()
 
 
 @pytest.mark.parametrize("changed_limits", [False, True])

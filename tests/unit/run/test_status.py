@@ -12,7 +12,9 @@ from orchestrator.model import Run
 from orchestrator.run import status
 from orchestrator.system import store
 from tests.campaigns import build_campaign, stored
-from tests.fakes import fake_world
+from tests.fakes import Log, fake_world
+from tests.plans import a_plan
+from tests.unit.run.conftest import Make
 
 BEGAN_S = 1_750_000_000.0
 
@@ -43,6 +45,28 @@ def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
     assert " so far, about " in said[4] and " left, until 2025-" in said[4]
     assert "insert, by the runs so far: " in said[5]
     assert said[6].startswith("in progress: 04-") and said[7].startswith("last written ")
+
+
+class Asking(Log):
+    """Asks how the campaign stands while the second run is read, as from another terminal."""
+
+    def __init__(self, results: Path) -> None:
+        super().__init__()
+        self._results, self.told = results, list[str]()
+
+    def say(self, word: str) -> None:
+        super().say(word)
+        if word == "read" and self.words.count(word) == 2:
+            self.told = list(status.described(self._results / "latest", BEGAN_S))
+
+
+def test_a_run_that_is_being_read_is_said_to_be_and_not_called_interrupted(
+    tmp_path: Path, make: Make
+) -> None:
+    log = Asking(tmp_path / "results")
+    make(log).execute(plan=a_plan(repetitions=3))
+    assert log.told[0].endswith("1 of 3 runs") and "interrupted" not in " ".join(log.told)
+    assert log.told[-2].startswith("in progress: 02-") and log.told[-2].endswith(" is being read")
 
 
 def test_a_campaign_that_wrote_nothing_for_long_may_be_gone(folder: Path) -> None:

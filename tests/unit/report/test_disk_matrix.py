@@ -1,0 +1,85 @@
+"""The report of a disk matrix that was not measured to its end.
+
+Method: a campaign's folder with fio's output of some of its points, as a killed program leaves it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import campaign
+from orchestrator.load_generators.fio import Fio
+from orchestrator.model import Dataset, Plan, Record
+from orchestrator.planning import disk_matrix
+from orchestrator.system import store
+from tests.faults.doors import FIO
+from tests.plans import a_plan, a_workload
+
+CELLS = {"cells": "random read 50 block 4KiB depth 1,8,32"}
+MATRIX = replace(
+    a_workload("disk-matrix"),
+    generator="fio",
+    script="fio/depth.fio",
+    dataset=Dataset("fio-file", {"size": "256MiB"}),
+    options=CELLS,
+)
+
+
+def begun(results: Path, points: int) -> Path:
+    """A campaign of which the first run has left so many points."""
+    plan: Plan = replace(a_plan(("premium", "ultra")), workloads=(MATRIX,))
+    runs = tuple(replace(run, workload=MATRIX.name) for run in plan.runs)
+    plan = replace(plan, runs=runs)
+    folder = store.create(results, plan, {}, 1_750_000_000.0)
+    raw = store.run_folder(folder, runs[0]) / "raw" / "fio"
+    raw.mkdir()
+    for cell in disk_matrix.planned(CELLS)[:points]:
+        (raw / f"{cell.name}.json").write_text(json.dumps(FIO))
+    return folder
+
+
+def report_of(folder: Path) -> str:
+    campaign.conclude(folder)
+    return (folder / "report.md").read_text()
+
+
+def test_the_points_that_an_unfinished_run_has_are_shown(tmp_path: Path) -> None:
+    folder = begun(tmp_path, 2)
+    text = report_of(folder)
+    (tier,) = {one.profile for one in store.load(folder).plan.runs[:1]}
+    assert f"No run of {tier} was measured to its end: 2 of 3 cells so far." in text
+    assert "| random I/O, 50 % reads | 4 KiB | 8 × 1 |" in text.replace("\u00a0", " ")
+    assert "Ceilings found" not in text
+
+
+def test_beside_a_tier_that_was_measured_they_are_no_ceiling(tmp_path: Path) -> None:
+    folder = begun(tmp_path, 2)
+    plan = store.load(folder).plan
+    run = plan.runs[1]
+    raw = store.run_folder(folder, run) / "raw"
+    (raw / "fio").mkdir()
+    for cell in disk_matrix.planned(CELLS):
+        (raw / "fio" / f"{cell.name}.json").write_text(json.dumps(FIO))
+    figures = Fio().read(MATRIX, raw, 0.0, 1.0).measurements
+    of_run = (store.SCHEMA_VERSION, run, plan.profile(run.profile), MATRIX)
+    record = Record(*of_run, "done", None, (), (), figures, None, {}, ())
+    store.save_record(raw.parent, record)
+    text = report_of(folder)
+    assert "### Ceilings found" in text and f"### Every cell of {run.profile}" in text
+    assert f"### Cells of {plan.runs[0].profile} so far" in text
+    table = text.split("### Ceilings found")[1].split("###")[0]
+    (row,) = [line for line in table.splitlines() if line.startswith(f"| {plan.runs[0].profile} ")]
+    assert "missing" in row
+
+
+@pytest.mark.parametrize("changed_limits", [False, True])
+def test_nothing_is_shown_of_points_that_are_none(tmp_path: Path, changed_limits: bool) -> None:
+    folder = begun(tmp_path, 2 if changed_limits else 0)
+    if changed_limits:
+        (run,) = (folder / "runs").iterdir()
+        store.keep_limit_change(run, {"disk": "node-1"})
+    assert "No run of this workload left figures." in report_of(folder)
