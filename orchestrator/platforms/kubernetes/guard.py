@@ -231,8 +231,8 @@ class Rent:
     def left_behind(self, trouble: TierbenchError) -> LeftBehindError:
         name = self._space.namespace
         return LeftBehindError(
-            f"what {name} rented may still be there, and cost money: {trouble.what}. What is "
-            f"in it ends by itself {self._rent_s} s after the last sign of life, if the cluster works",
+            f"what {name} rented may still be there, and cost money: {trouble.what}. What is in "
+            f"it ends by itself {self._rent_s} s after the last sign of life, if the cluster works",
             (
                 f"kubectl get all,pvc,volumesnapshot -n {name}",
                 "kubectl get pv,volumesnapshotcontent",
