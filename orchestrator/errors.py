@@ -67,10 +67,11 @@ class GuardLostError(UnavailableError):
 
 
 class LeftBehindError(UnavailableError):
-    """`look`: the commands that show what is left."""
+    """`look`: the commands that show what is left; `first`: what has to be done before they can."""
 
-    def __init__(self, what: str, look: tuple[str, ...]) -> None:
-        super().__init__(what, f"look with: {'; '.join(f'`{command}`' for command in look)}")
+    def __init__(self, what: str, look: tuple[str, ...], first: str = "") -> None:
+        shown = f"look with: {'; '.join(f'`{command}`' for command in look)}"
+        super().__init__(what, f"{first}; then {shown}" if first else shown)
         self.look = look
 
 

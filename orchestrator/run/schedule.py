@@ -151,8 +151,9 @@ class Setbacks:
         raise kind(
             f"three runs in a row failed for the same cause, so the campaign ends after run "
             f"{last.number} of {len(self._schedule.plan.runs)}: {failure}",
-            advice=f"mend that and go on: `tierbench resume {self._schedule.folder}`; "
-            "`tierbench analyze` reports the finished runs",
+            advice=f"{getattr(trouble, 'advice', '') or 'mend that'}; then go on: "
+            f"`tierbench resume {self._schedule.folder}`; `tierbench analyze` reports the finished "
+            "runs",
             evidence=getattr(trouble, "evidence", ""),
         ) from trouble
 

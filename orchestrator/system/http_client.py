@@ -112,6 +112,16 @@ def get_json(
     return content
 
 
+@contextmanager
+def understood(page: str) -> Iterator[None]:
+    """A page that has another form than the block expects is an OSError that names it."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        kind = type(error).__name__
+        raise OSError(f"{hidden(page)} has another form than is known: {kind}: {error}") from error
+
+
 def get_public_json(url: str, question: Mapping[str, str] | None = None) -> Any:
     """As `get_json`, from a public service: through the machine's proxy, if it has one."""
     if question:  # OData's own signs stay as they are, and a space is no plus

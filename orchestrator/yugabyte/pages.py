@@ -1,7 +1,8 @@
 """Readings of the servers' own web pages.
 
 Masters at :7000, tablet servers at :9000, YSQL at :13000, always plain HTTP, reached through ports
-published on 127.0.0.1 (or at a cluster's own addresses). A failed reading is an OSError.
+published on 127.0.0.1 (or at a cluster's own addresses). A failed reading is an OSError, as is a
+page of another form.
 
 A build is read from these pages alone: `version()` of every released build prints `-b0` (issues
 2447 and 12323 of yugabyte/yugabyte-db).
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.system.http_client import get_json
+from orchestrator.system.http_client import get_json, understood
 from orchestrator.yugabyte import versions
 
 # The servers' names in a node's `sources`.
@@ -32,12 +33,14 @@ def ask_leader(masters: Sequence[str], path: str) -> Any:
     raise OSError("; ".join(failures) or "no master is known")
 
 
+@understood("/api/v1/varz")
 def flags(server: str) -> dict[str, str]:
     """The flags that a server runs with."""
     content = get_json(f"{server}/api/v1/varz")
     return {str(flag["name"]): str(flag["value"]) for flag in content["flags"]}
 
 
+@understood("/api/v1/version")
 def version(server: str) -> str:
     """A server's release with its build: `2.18.1.0-b84`."""
     content = get_json(f"{server}/api/v1/version")
@@ -57,6 +60,7 @@ class TabletServer:
     zone: str
 
 
+@understood("/api/v1/tablet-servers")
 def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
     """All tablet servers that the masters know, in the order of their addresses."""
     content = ask_leader(masters, "/api/v1/tablet-servers")
@@ -65,14 +69,20 @@ def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
         TabletServer(
             host=address.rsplit(":", 1)[0],
             alive=row.get("status") == "ALIVE",
-            user_leaders=int(row.get("user_tablets_leaders", 0)),
-            sst_files=int(row.get("num_sst_files", 0)),
-            sst_bytes=int(row.get("total_sst_file_size_bytes", 0)),
-            raw_bytes=int(row.get("uncompressed_sst_file_size_bytes", 0)),
+            user_leaders=_count(row.get("user_tablets_leaders", 0)),
+            sst_files=_count(row.get("num_sst_files", 0)),
+            sst_bytes=_count(row.get("total_sst_file_size_bytes", 0)),
+            raw_bytes=_count(row.get("uncompressed_sst_file_size_bytes", 0)),
             zone=".".join(str(row.get(key, "")) for key in ("cloud", "region", "zone")),
         )
         for address, row in sorted(rows)
     )
+
+
+def _count(value: Any) -> int:
+    if (number := int(value)) < 0:
+        raise ValueError(f"{value} is no count")
+    return number
 
 
 def leaders(masters: Sequence[str]) -> dict[str, int]:
@@ -80,6 +90,7 @@ def leaders(masters: Sequence[str]) -> dict[str, int]:
     return {server.host: server.user_leaders for server in tablet_servers(masters)}
 
 
+@understood("/dump-entities")
 def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str, str]]:
     """Tablet of a database → its table or index, and the host that leads it ("": none now)."""
     content = ask_leader(masters, "/dump-entities")
@@ -95,11 +106,12 @@ def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str
     return found
 
 
+@understood("/api/v1/cluster-config")
 def replication_factor(masters: Sequence[str]) -> int:
     """The copies of all data; 1, with which yugabyted starts, if none was ever set."""
     content = ask_leader(masters, "/api/v1/cluster-config")
     live = content.get("replication_info", {}).get("live_replicas", {})
-    return int(live.get("num_replicas", 1))
+    return _count(live.get("num_replicas", 1))
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,7 @@ class Health:
         )
 
 
+@understood("/api/v1/health-check")
 def health(masters: Sequence[str]) -> Health:
     content = ask_leader(masters, "/api/v1/health-check")
     return Health(
@@ -130,7 +143,7 @@ def release(banner: str, servers: Iterable[str]) -> str:
     """`2.18.1.0-b84`, or all if servers differ; the banner's number if no page answers, or ""."""
     releases: dict[str, None] = {}
     for server in servers:
-        with contextlib.suppress(OSError, KeyError, TypeError):
+        with contextlib.suppress(OSError):
             releases[version(server)] = None
     number = versions.banner_number(banner)
     return ", ".join(releases) or (versions.dotted(number) if number else "")

@@ -41,6 +41,7 @@ from orchestrator.yugabyte import counters
 from tests import ROOT, aws_answers
 from tests.azure_answers import P6_ANSWER, ULTRA_ANSWER
 from tests.catalog import CATALOG
+from tests.faults import hosts
 from tests.plans import CLUSTER, profile_text
 
 POINT = MatrixCell("random", 50, 4096, 8)
@@ -252,6 +253,12 @@ def doors() -> Iterator[Door]:
         yield Door(f"YugabyteDB's {name}", (_metrics(),), read, (OSError,))
     yield Door("diskstats", (DISKSTATS,), _telemetry(_diskstats), (OSError,))
     yield Door("mounts", (MOUNTS,), _mounts, (OSError,))
+    for name, examples, files in hosts.of_a_kernel():
+        yield Door(name, examples, _telemetry(files), (OSError,))
+    for name, example, ask in hosts.of_servers():
+        yield Door(name, (example,), ask, (OSError,))
+    yield Door("PostgreSQL's log", (hosts.LOG,), hosts.checkpoints)
+    yield Door("database of ours", (hosts.note(),), hosts.remembered)
 
 
 def odd_numbers(read: object) -> list[float]:

@@ -1,5 +1,6 @@
 """What a campaign is hit by. Each takes the scene with its running program, and returns when what
-it does is over; what it stopped goes on then, what it filled is free again."""
+it does is over; what it stopped goes on then, what it filled is free again. It says whether it
+struck anything: where a client is to be killed and none runs yet, it is asked again later."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import psycopg
 
+from orchestrator.errors import EXIT_INTERRUPTED, EXIT_UNAVAILABLE
 from orchestrator.platforms.docker import campaigns
 from orchestrator.platforms.docker.connection import CAMPAIGN
 from tests.faults import scenes
@@ -22,13 +24,16 @@ from tests.faults.scenes import Place, Scene
 from tests.integration.conftest import Program
 
 SHORTLY_S, LONG_S = 8.0, 150.0
-Hit = Callable[[Scene], None]
+Hit = Callable[[Scene], bool]
 
 
 @dataclass(frozen=True)
 class Fault:
+    """`code`: with which the program ends where the fault makes it end before its last run."""
+
     hit: Hit
     place: Place = scenes.here
+    code: int = EXIT_UNAVAILABLE
 
 
 def _program(scene: Scene) -> Program:
@@ -37,22 +42,32 @@ def _program(scene: Scene) -> Program:
 
 
 def _signal(number: signal.Signals) -> Hit:
-    return lambda scene: _program(scene).process.send_signal(number)
+    def hit(scene: Scene) -> bool:
+        process = _program(scene).process
+        return process.poll() is None and _send([process.pid], number)
+
+    return hit
 
 
-def _send(processes: Iterable[int], number: signal.Signals) -> None:
+def _send(processes: Iterable[int], number: signal.Signals) -> bool:
+    """Whether any of them was there."""
+    struck = False
     for process in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, number)
+            struck = True
+    return struck
 
 
-def _stopped(processes: list[int], scene: Scene, seconds: float) -> None:
+def _stopped(processes: list[int], scene: Scene, seconds: float) -> bool:
     """Stops them for so long, or until the program has ended."""
-    _send(processes, signal.SIGSTOP)
+    if not _send(processes, signal.SIGSTOP):
+        return False
     try:
         _wait(scene, seconds)
     finally:
         _send(processes, signal.SIGCONT)
+    return True
 
 
 def _wait(scene: Scene, seconds: float) -> None:
@@ -61,17 +76,17 @@ def _wait(scene: Scene, seconds: float) -> None:
         time.sleep(0.1)
 
 
-def _suspended(scene: Scene) -> None:
+def _suspended(scene: Scene) -> bool:
     """For a few seconds, as a laptop that sleeps."""
-    _stopped([_program(scene).process.pid], scene, SHORTLY_S)
+    return _stopped([_program(scene).process.pid], scene, SHORTLY_S)
 
 
 def _killed(role: str) -> Hit:
-    """Kills the containers of a role, if there are any at that moment."""
+    """Kills the containers of a role."""
 
-    def hit(scene: Scene) -> None:
-        for name in scene.containers(role):
-            scene.asked("kill", name)
+    def hit(scene: Scene) -> bool:
+        killed = [scene.asked("kill", name) for name in scene.containers(role)]
+        return any(killed)
 
     return hit
 
@@ -79,23 +94,26 @@ def _killed(role: str) -> Hit:
 def _silent(role: str, seconds: float) -> Hit:
     """Stops all processes of these containers, of which the engine is not told."""
 
-    def hit(scene: Scene) -> None:
+    def hit(scene: Scene) -> bool:
         listed = [scene.asked("top", name, "-eo", "pid") for name in scene.containers(role)]
         processes = [int(word) for one in listed for word in one.split() if word.isdigit()]
-        _stopped(processes, scene, seconds)
+        return _stopped(processes, scene, seconds)
 
     return hit
 
 
-def _cut_off(scene: Scene) -> None:
+def _cut_off(scene: Scene) -> bool:
     """Takes the network from the nodes."""
+    struck = False
     for name in scene.containers("database"):
         shown = scene.asked("inspect", "-f", "{{json .NetworkSettings.Networks}}", name)
         for network in shown.split('"')[1:2]:
             scene.asked("network", "disconnect", "-f", network, name)
+            struck = True
+    return struck
 
 
-def _full(scene: Scene) -> None:
+def _full(scene: Scene) -> bool:
     """Fills the small disk to its last byte, and frees it when somebody has seen to it."""
     assert scene.small is not None
     rest = scene.small / "of-somebody-else"
@@ -106,50 +124,54 @@ def _full(scene: Scene) -> None:
                     pass
     _wait(scene, 20.0)
     rest.unlink()
+    return True
 
 
 def _false_clock(seconds: int) -> Hit:
-    def hit(scene: Scene) -> None:
+    def hit(scene: Scene) -> bool:
         Path(scene.environment["AHEAD_OF_TIME"]).write_text(str(seconds))
+        return True
 
     return hit
 
 
-def _taken_over(scene: Scene) -> None:
+def _taken_over(scene: Scene) -> bool:
     """While the program is suspended, a campaign on another machine takes its guard, as one does
     after minutes of silence; it is over before the program is gone on with."""
-    process = _program(scene).process
-    process.send_signal(signal.SIGSTOP)
-    holder = scene.asked("volume", "inspect", campaigns.NAME)
     names = [campaigns.NAME, f"{campaigns.NAME}-beat-feed00"]
     labels = {CAMPAIGN: "feed00", "tierbench.host": "there", "tierbench.process": "a b 1 1"}
     said = [word for item in labels.items() for word in ("--label", "=".join(item))]
-    if holder:
-        scene.asked("volume", "rm", campaigns.NAME)
+    process = _program(scene).process
+    process.send_signal(signal.SIGSTOP)
+    try:
+        if not scene.asked("volume", "rm", campaigns.NAME):
+            return False
         for name in names:
             scene.asked("volume", "create", *said, name)
-    process.send_signal(signal.SIGCONT)
+    finally:
+        process.send_signal(signal.SIGCONT)
     _wait(scene, 120.0)
-    if holder:
-        scene.asked("volume", "rm", *names)
+    scene.asked("volume", "rm", *names)
+    return True
 
 
-def _engine_killed(scene: Scene) -> None:
+def _engine_killed(scene: Scene) -> bool:
     assert scene.engine is not None
     scene.engine.kill()
     time.sleep(3.0)
     scene.engine.start()
+    return True
 
 
 def _engine_silent(seconds: float) -> Hit:
-    def hit(scene: Scene) -> None:
+    def hit(scene: Scene) -> bool:
         assert scene.engine is not None
-        _stopped([scene.engine.process.pid], scene, seconds)
+        return _stopped([scene.engine.process.pid], scene, seconds)
 
     return hit
 
 
-def _ssh_cut(scene: Scene) -> None:
+def _ssh_cut(scene: Scene) -> bool:
     """Kills the connections of the program."""
     found = subprocess.run(
         ["pgrep", "-P", str(_program(scene).process.pid), "-x", "ssh"],
@@ -157,29 +179,33 @@ def _ssh_cut(scene: Scene) -> None:
         text=True,
         check=False,
     )
-    _send(map(int, found.stdout.split()), signal.SIGKILL)
+    return _send(map(int, found.stdout.split()), signal.SIGKILL)
 
 
-def _sessions_ended(scene: Scene) -> None:
+def _sessions_ended(scene: Scene) -> bool:
     """The owner of the server ends all sessions in our database."""
     assert scene.server is not None
     with contextlib.suppress(psycopg.Error):
-        scene.server.ask(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'tierbench'"
-        )
+        asked = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'tierbench'"
+        return bool(scene.server.ask(asked))
+    return False
 
 
 def _files_cut(folder: Callable[[Scene], Path], spared: Callable[[Path], bool]) -> Hit:
     """Kills the program; then each file is cut at a byte that is drawn, as a machine may leave it
     that lost its power."""
 
-    def hit(scene: Scene) -> None:
+    def hit(scene: Scene) -> bool:
+        files = [file for file in sorted(folder(scene).rglob("*")) if not file.is_symlink()]
+        if not any(file.is_file() and file.stat().st_size and not spared(file) for file in files):
+            return False
         _program(scene).process.kill()
         _program(scene).end()
         dice = random.Random(str(scene.lasts_s))
         for file in sorted(folder(scene).rglob("*")):
             if file.is_file() and not file.is_symlink() and not spared(file):
                 os.truncate(file, dice.randrange(file.stat().st_size + 1))
+        return True
 
     return hit
 
@@ -191,7 +217,7 @@ def _is_finished(file: Path) -> bool:
 
 
 FAULTS: Mapping[str, Fault] = {
-    "kill -9": Fault(_signal(signal.SIGKILL)),
+    "kill -9": Fault(_signal(signal.SIGKILL), code=-signal.SIGKILL),
     "node silent for a moment": Fault(_silent("database", SHORTLY_S)),
     "client killed": Fault(_killed("client")),
     "disk server silent for a moment": Fault(_silent("disk", SHORTLY_S)),
@@ -199,13 +225,15 @@ FAULTS: Mapping[str, Fault] = {
     "clock ahead": Fault(_false_clock(7200), scenes.with_false_clock),
     "guard taken over": Fault(_taken_over),
     "results full": Fault(_full, scenes.small("results")),
-    "unfinished results cut": Fault(_files_cut(lambda s: s.results, _is_finished)),
-    "existing: kill -9": Fault(_signal(signal.SIGKILL), scenes.existing),
+    "unfinished results cut": Fault(
+        _files_cut(lambda s: s.results, _is_finished), code=-signal.SIGKILL
+    ),
+    "existing: kill -9": Fault(_signal(signal.SIGKILL), scenes.existing, -signal.SIGKILL),
     "existing: sessions ended": Fault(_sessions_ended, scenes.existing),
     "engine killed": Fault(_engine_killed, scenes.own_engine),
     "temporary files full": Fault(_full, scenes.small("temporary")),
-    "Ctrl-C": Fault(_signal(signal.SIGINT)),
-    "closed console": Fault(_signal(signal.SIGHUP)),
+    "Ctrl-C": Fault(_signal(signal.SIGINT), code=EXIT_INTERRUPTED),
+    "closed console": Fault(_signal(signal.SIGHUP), code=EXIT_INTERRUPTED),
     "suspended": Fault(_suspended),
     "node killed": Fault(_killed("database")),
     "disk server killed": Fault(_killed("disk")),
@@ -214,7 +242,9 @@ FAULTS: Mapping[str, Fault] = {
     "cache full": Fault(_full, scenes.small("cache")),
     "tier full": Fault(_full, scenes.small("tier")),
     "cache cut": Fault(
-        _files_cut(lambda s: s.folder / "cache", lambda _: False), scenes.with_own_cache
+        _files_cut(lambda s: s.folder / "cache", lambda _: False),
+        scenes.with_own_cache,
+        -signal.SIGKILL,
     ),
     "engine silent for a moment": Fault(_engine_silent(SHORTLY_S), scenes.own_engine),
     "agent killed": Fault(_killed("agent"), scenes.own_engine),

@@ -5,7 +5,8 @@
 A campaign with windows of two seconds is hit once (hits.py), on an engine or a server of its own
 where the fault is theirs (scenes.py). `tierbench resume` then has to give the planned runs, each
 once; records that were finished stay as they are, byte for byte, `verify` counts the same figures,
-and nothing of ours is left.
+exit codes are those that docs/OPTIONS.md has, and nothing of ours is left. A fault that found
+nothing to strike before the campaign was over is tried, but not counted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,12 +34,14 @@ KEPT = CACHE / "soak"
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one fault. `lost`: runs that had finished and are gone or changed; `wrong`: what is not as
-    planned after going on; `left`: things of ours that are still there."""
+    """Of one fault. `moment_s`: when it struck, if it did; `lost`: runs that had finished and are
+    gone or changed; `wrong`: what is not as planned, or ended with another exit code; `left`:
+    things of ours that are still there."""
 
     seed: int
     fault: str
     moment_s: float
+    has_struck: bool
     lost: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
@@ -49,27 +53,38 @@ class Outcome:
 
 def tried(seed: int, folder: Path, repetitions: int) -> Outcome:
     """One campaign below `folder`, its fault and what came of it. Faults take turns, so that each
-    is tried once in so many seeds; when they hit is drawn."""
-    fault = list(FAULTS)[(seed - 1) % len(FAULTS)]
-    with FAULTS[fault].place(folder) as scene:
+    is tried once in so many seeds; from when on they hit, if there is something, is drawn."""
+    name = list(FAULTS)[(seed - 1) % len(FAULTS)]
+    fault = FAULTS[name]
+    with fault.place(folder) as scene:
         start_s, repetition_s = scene.lasts_s
-        moment_s = round(random.Random(seed).uniform(0.5, start_s + repetitions * repetition_s), 1)
+        moment_s = random.Random(seed).uniform(0.5, start_s + repetitions * repetition_s)
         words = ("compare", *scene.words, "--repeats", str(repetitions))
         campaign = (*words, "--results", str(scene.results))
         scene.program = Program.start(*campaign, **scene.environment)
-        begun_s = time.monotonic()
-        while time.monotonic() < begun_s + moment_s and scene.program.process.poll() is None:
+        begun_s, struck = time.monotonic(), False
+        while scene.program.process.poll() is None and not struck:
             time.sleep(0.1)
-        if scene.program.process.poll() is None:
-            FAULTS[fault].hit(scene)
-        scene.program.end(400)
+            if (passed_s := time.monotonic() - begun_s) >= moment_s:
+                moment_s, struck = passed_s, fault.hit(scene)
+        code = scene.program.end(400)
         finished = _finished(scene.results)
-        wrong = _gone_on(scene, campaign)
-        if "Traceback" in scene.program.text:
-            wrong = (*wrong, scene.program.text[-1500:])
+        ended = _expected(scene.results, scene.program.text, fault.code if struck else None)
+        wrong = list(_gone_on(scene, campaign))
+        if code != ended or "Traceback" in scene.program.text:
+            wrong.insert(0, f"exit {code}, not {ended}: {scene.program.text[-1500:]}")
         now = _finished(scene.results)
         lost = tuple(name for name, text in finished.items() if now.get(name) != text)
-        return Outcome(seed, fault, moment_s, lost, wrong, tuple(scene.left()))
+        left = tuple(scene.left())
+        return Outcome(seed, name, round(moment_s, 1), struck, lost, tuple(wrong), left)
+
+
+def _expected(results: Path, text: str, code: int | None = None) -> int | None:
+    """The exit code of a program that printed `text`: of one that ended before its last run, as it
+    says, or did not come to say, `code`."""
+    if code is not None and (code < 0 or "\ntierbench: " in text):
+        return code
+    return EXIT_INCONCLUSIVE if _has_failed(results) else EXIT_DONE
 
 
 def _finished(results: Path) -> dict[str, str]:
@@ -91,8 +106,8 @@ def _gone_on(scene: Scene, campaign: Sequence[str]) -> tuple[str, ...]:
     begun = (results / "latest" / "plan.json").is_file()
     code, text = tierbench(*(going_on if begun else campaign), **environment)
     # A run that failed counts in the exit code, also where it has been made again.
-    expected = (EXIT_DONE, EXIT_INCONCLUSIVE) if _has_failed(results) else (EXIT_DONE,)
-    wrong = [] if code in expected else [f"exit {code}: {text[-1500:]}"]
+    expected = _expected(results, text)
+    wrong = [] if code == expected else [f"exit {code}, not {expected}: {text[-1500:]}"]
     made = (results / "latest").resolve()
     if not (made / "plan.json").is_file():
         return (*wrong, "there is no campaign")
@@ -112,6 +127,9 @@ def _cell(run: Mapping[str, object]) -> tuple[object, ...]:
 
 def main(count: int) -> int:
     """Tries the faults that have not been tried yet; the exit code says whether all went well."""
+    # What a shell starts in the background ignores Ctrl-C, and so would every program started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     KEPT.mkdir(parents=True, exist_ok=True)
     revision = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
@@ -139,8 +157,9 @@ def main(count: int) -> int:
             sum(len(getattr(one, name)) for one in outcomes) for name in ("lost", "wrong", "left")
         )
         print(
-            f"{len(outcomes)} of {count} tried ({outcome.fault} after {outcome.moment_s:g} s): "
-            f"{lost} finished runs lost, {wrong} things not as planned, {left} left behind",
+            f"{len(outcomes)} of {count} tried, {sum(one.has_struck for one in outcomes)} struck "
+            f"({outcome.fault} after {outcome.moment_s:g} s): {lost} finished runs lost, "
+            f"{wrong} things not as planned, {left} left behind",
             flush=True,
         )
     return 0 if all(one.is_well for one in outcomes) else 1

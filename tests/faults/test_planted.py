@@ -143,13 +143,14 @@ def test_the_credentials_expire_in_a_campaign(cluster: FakeCluster) -> None:
     """It is told what to do, and what it cannot remove then goes with the next campaign."""
     platform = KubernetesPlatform(SystemClock())
     with (
-        pytest.raises(UnavailableError, match="Unauthorized"),
+        pytest.raises(UnavailableError, match="Unauthorized") as ended,
         platform.guard.held(),
         platform.running(pod("node-1")),
     ):
         for method in ("GET", "POST", "PUT", "DELETE", "PATCH"):
             cluster.refusals[method, ""] = (401, "Unauthorized")
         platform.sweep()
+    assert "sign in again as for kubectl" in ended.value.advice
     cluster.refusals.clear()
     for path in [path for path in cluster.things if path.endswith("/leases/tierbench-campaign")]:
         del cluster.things[path]  # as its owner does, or minutes do

@@ -17,13 +17,16 @@ from orchestrator.yugabyte import pages
 _PARTITION = re.compile(r"(?:(.*\d)p|(.*\D))\d+")  # nvme0n1p1, sda1
 
 
-def processors(body: str) -> int:
-    return len({sample.labels["cpu"] for sample in _samples(body, "node_cpu_seconds_total")})
+def processors(body: str) -> float | None:
+    return (
+        float(len({sample.labels["cpu"] for sample in _samples(body, "node_cpu_seconds_total")}))
+        or None
+    )
 
 
 def memory_bytes(body: str) -> int | None:
-    found = _samples(body, "node_memory_MemTotal_bytes")
-    return int(found[0].value) if found else None
+    found = [int(one.value) for one in _samples(body, "node_memory_MemTotal_bytes")]
+    return found[0] if found and found[0] > 0 else None
 
 
 def has_pressure(body: str) -> bool:

@@ -88,9 +88,11 @@ def _read(paths: list[Path]) -> Iterator[Leftover]:
         try:
             content = json.loads(file.read_text())
             content["declared"]["hosts"]["options"].pop("password", None)  # it is not kept
-            yield TypeAdapter(Leftover).validate_python(content)
-        except (OSError, ValueError, KeyError, TypeError):
+            left = TypeAdapter(Leftover).validate_python(content)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue  # not there, or of another release
+        if left.declared.servers:  # else it says no place
+            yield left
 
 
 def _file(cache: Path, declared: Existing) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -123,21 +124,21 @@ def _ask(declared: Existing, number: int, connect: Connect) -> _Answers:
 def _machine(declared: Existing, number: int, where: Places) -> SeenMachine:
     if not declared.node_exporters:
         return SeenMachine()
-    url = declared.node_exporters[number]
-    body = http_client.get(f"{url}/metrics?collect[]=cpu&collect[]=meminfo")
-    cpus, memory_bytes = disks.processors(body), disks.memory_bytes(body)
-    if where.data or where.wal:
-        body = http_client.get(f"{url}/metrics?collect[]=filesystem&collect[]=diskstats")
-    own = disks.of_host(declared, number, where, body)
-    return SeenMachine(float(cpus), memory_bytes, _counts_pressure(url), own)
+    url = f"{declared.node_exporters[number]}/metrics"
+    with http_client.understood(url):
+        body = http_client.get(f"{url}?collect[]=cpu&collect[]=meminfo")
+        cpus, memory_bytes = disks.processors(body), disks.memory_bytes(body)
+        if where.data or where.wal:
+            body = http_client.get(f"{url}?collect[]=filesystem&collect[]=diskstats")
+        own = disks.of_host(declared, number, where, body)
+    return SeenMachine(cpus, memory_bytes, _counts_pressure(url), own)
 
 
 def _counts_pressure(url: str) -> bool:
     """An exporter without this collector refuses a page that asks for it."""
-    try:
-        return disks.has_pressure(http_client.get(f"{url}/metrics?collect[]=pressure"))
-    except OSError:
-        return False
+    with suppress(OSError), http_client.understood(url):
+        return disks.has_pressure(http_client.get(f"{url}?collect[]=pressure"))
+    return False
 
 
 # ------------------------------------------------------------------ against the profile

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from orchestrator.databases.common import container_nodes
@@ -103,8 +104,11 @@ def stop_cleanly(names: Sequence[str], world: World) -> None:
 def checkpoints_s(log: str) -> tuple[float, ...] | None:
     """When each checkpoint was complete, in Unix seconds. None if the log has none: each run begins
     with one, so then it cannot be read, or was told not to speak of them."""
-    times = (datetime.fromisoformat(f"{time}+00:00") for time in _CHECKPOINT.findall(log))
-    return tuple(time.timestamp() for time in times) or None
+    times_s = list[float]()
+    for time in _CHECKPOINT.findall(log):
+        with suppress(ValueError):  # a damaged line
+            times_s.append(datetime.fromisoformat(f"{time}+00:00").timestamp())
+    return tuple(times_s) or None
 
 
 # ------------------------------------------------------------------ commands in containers

@@ -232,8 +232,6 @@ def remembered(node: Node, world: World) -> dict[str, object]:
 
 # ------------------------------------------------------------------ what may fail
 
-# How a page that does not answer, or answers in another form, shows itself.
-UNREADABLE = (OSError, KeyError, IndexError, TypeError, AttributeError, ValueError)
 PATIENCE_S = 60.0  # a page may be unreadable for a moment, as its server starts
 
 T = TypeVar("T")
@@ -260,10 +258,10 @@ class Unread:
         """The reading, or `otherwise`. NodeError if a node died."""
         try:
             return reading()
-        except UNREADABLE as error:
+        except OSError as error:
             self._world.clock.sleep(0.5)  # a connection is lost before the engine notices a death
             raise_if_dead(cluster, self._world)
-            self.note(what, described(error))
+            self.note(what, str(error))
             return otherwise
 
     def command(self, what: str, run: Callable[[], object]) -> None:
@@ -283,22 +281,17 @@ class Unread:
             nonlocal since_s
             try:
                 text = missing()
-            except UNREADABLE as error:
+            except OSError as error:
                 now_s = self._world.clock.monotonic()
                 since_s = now_s if since_s is None else since_s
                 if now_s - since_s < PATIENCE_S:
-                    return described(error)
-                self.note(what, described(error))
+                    return str(error)
+                self.note(what, str(error))
                 return ""
             since_s = None
             return text
 
         return missing_or_noted
-
-
-def described(error: BaseException) -> str:
-    """With its kind: the bare text of a KeyError says nothing."""
-    return str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
 
 
 def raise_if_dead(cluster: Sequence[Node], world: World) -> None:

@@ -51,6 +51,8 @@ def make(folder: str, whose: str) -> str:
 def _sign(folder: str, whose: str) -> None:
     with open(f"{folder}/{MARK}", "w", encoding="utf-8") as file:
         file.write(f"{whose}\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
-from orchestrator.errors import RunError, TierbenchError
+from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.lifecycle import Swept
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, Unanswered, cluster_errors
 from orchestrator.platforms.kubernetes.space import (
@@ -86,18 +86,19 @@ class Namespaces:
             yield f"namespace {name}"
         self._space.await_gone(f"namespace {name}", path, _GONE_S)
 
-    def trouble_of_removal(self) -> str:
-        """Removes this campaign's; returns why what was rented may still be there, or ""."""
+    def trouble_of_removal(self) -> TierbenchError | None:
+        """Removes this campaign's; returns why what was rented may still be there, if it may."""
         try:
-            self.remove(self._space.campaign)
-        except (Refused, Unanswered, RunError) as error:
+            with cluster_errors("removing it"):
+                self.remove(self._space.campaign)
+        except (RunError, UnavailableError) as error:
             with contextlib.suppress(Refused, Unanswered):
                 folder = self._space.path("persistentvolumeclaims")
                 claims = self._api.listed(folder, self._space.mark if self._space.given else "")
                 if not claims and not self.rented(self._space.namespace):
-                    return ""
-            return str(error)
-        return ""
+                    return None
+            return error
+        return None
 
     def await_rented(self, namespace: str, kept: Collection[str] = ()) -> None:
         """Waits until the namespace's volumes and snapshots are gone, which cost money, without

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 
-from orchestrator.errors import LeftBehindError, UnavailableError
+from orchestrator.errors import LeftBehindError, RunError, TierbenchError, UnavailableError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
@@ -84,7 +84,7 @@ class LeaseGuard:
                 yield
         finally:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
-            trouble = "the removal was given up"
+            trouble: TierbenchError | None = RunError("its removal was given up")
             try:
                 trouble = self._namespaces.trouble_of_removal()
                 if self._space.given:
@@ -228,16 +228,17 @@ class Rent:
                 path = self._space.path("jobs", name, _JOBS)
                 self._api.change(path, {"spec": {"activeDeadlineSeconds": 1}})
 
-    def left_behind(self, trouble: str) -> LeftBehindError:
+    def left_behind(self, trouble: TierbenchError) -> LeftBehindError:
         name = self._space.namespace
         return LeftBehindError(
-            f"what {name} rented may still be there, and cost money: {trouble}. What is in it ends "
-            f"by itself {self._rent_s} s after the last sign of life, if the cluster works",
+            f"what {name} rented may still be there, and cost money: {trouble.what}. What is in "
+            f"it ends by itself {self._rent_s} s after the last sign of life, if the cluster works",
             (
                 f"kubectl get all,pvc,volumesnapshot -n {name}",
                 "kubectl get pv,volumesnapshotcontent",
                 "tierbench clean --platform kubernetes",
             ),
+            trouble.advice,
         )
 
 

@@ -30,7 +30,7 @@ from tests.fake_existing import (
     world,
 )
 from tests.fakes import FakePlatform, FarPlatform, QuietProgress
-from tests.pages import serving
+from tests.pages import FLAGS, serving
 
 __all__ = ["a_cache"]  # each test has one of its own
 
@@ -188,6 +188,16 @@ def test_an_unknown_server_is_refused_unless_the_profile_says_what_it_is() -> No
 def test_a_host_that_does_not_answer_is_unavailable() -> None:
     with pytest.raises(UnavailableError, match=r"does not answer: SQL at 10\.0\.0\.12: no"):
         database(Server(unreachable=("10.0.0.12",))).check(spec(), world())
+
+
+@pytest.mark.parametrize("key", ["masters", "tservers", "node_exporters"])
+def test_a_page_of_another_form_is_unavailable_and_named(key: str) -> None:
+    page = '{"flags": [{"name": "x"}], "dead_nodes": 1} node_memory_MemTotal_bytes NaN'
+    with serving({FLAGS: "[1]", "/api/v1/cluster-config": "[1]", "/metrics": page}) as url:
+        declared = {"node_exporters": f"{url} {url} {url}", key: f"{url} {url} {url}"}
+        asked = replace(spec(), existing={**spec().existing, **declared})
+        with pytest.raises(UnavailableError, match=r"(/api/v1/\S+|/metrics) has another form"):
+            database(Server()).check(asked, world())
 
 
 def test_what_cannot_be_seen_is_said() -> None:

@@ -17,7 +17,7 @@ from orchestrator.run import checks, datasets, observed
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal
 from tests.fake_parts import FakeTier
-from tests.fakes import Log, fake_world
+from tests.fakes import Log, QuietProgress, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.removing import unmounted
 from tests.unit.run.conftest import Campaign, Failing, Make
@@ -260,6 +260,21 @@ def test_no_file_of_the_cache_that_was_cut_stops_a_campaign(make: Make, part: fl
     observed.note("a part", 5.0, campaign.world)
     for file in cut:
         json.loads(file.read_text())  # each is whole again
+
+
+@pytest.mark.parametrize("mark", ["", '{"host": "a'])
+def test_a_data_set_whose_mark_was_cut_is_set_aside_and_loaded_anew(make: Make, mark: str) -> None:
+    campaign = make()
+    folder = ensure(campaign, nodes=1)[0].parent
+    (folder / marked.MARK).write_text(mark)
+    (folder / "dataset.json").write_text("{")
+    assert ensure(campaign, nodes=1)[0].parent == folder
+    assert campaign.log.words.count("load") == 2
+    (aside,) = folder.parent.glob(f"{folder.name}-aside-*")
+    assert (aside / "dataset.json").read_text() == "{"
+    assert isinstance(campaign.world.progress, QuietProgress)
+    (said,) = [text for text in campaign.world.progress.said if "set aside" in text]
+    assert said.startswith(str(folder)) and f"rm -r --one-file-system -- {aside}" in said
 
 
 def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(make: Make) -> None:

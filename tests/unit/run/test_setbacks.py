@@ -152,6 +152,13 @@ def test_what_is_unavailable_ends_as_unavailable(make: Make) -> None:
         make(Log(broken={"warm": GONE})).execute(repetitions=4)
 
 
+def test_the_advice_of_the_cause_is_in_the_last_message(make: Make) -> None:
+    gone = UnavailableError("not accepted", advice="sign in again")
+    with pytest.raises(UnavailableError) as ended:
+        make(Log(broken={"warm": gone})).execute(repetitions=4)
+    assert ended.value.advice.startswith("sign in again; then go on: `tierbench resume")
+
+
 def test_unlike_causes_are_not_one(make: Make) -> None:
     class Odd(Log):
         def say(self, word: str) -> None:

@@ -90,6 +90,17 @@ def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iter
             yield MarkedFolder(said["place"], said["bytes"], said["foreign"], tuple(said["kept"]))
 
 
+def clear(folder: Path, world: World) -> None:
+    """Removes a folder of this computer, or, as it may be anybody's if its mark was cut, sets that
+    aside and names it."""
+    for kept in here([folder], world):
+        if kept.foreign == marked.UNSAID:
+            aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
+            folder.rename(aside)
+            told = replace(kept, place=str(aside))
+            world.progress.warn(f"{folder} is set aside, and what was in it is made anew: {told}")
+
+
 def there(
     folders: Sequence[Path], world: World, only_list: bool = False
 ) -> tuple[MarkedFolder, ...]:
