@@ -157,7 +157,7 @@ def over_ssh(folder: Path) -> Iterator[Scene]:
 
 @contextmanager
 def _engine(folder: Path) -> Iterator[Scene]:
-    with remote_engine(folder / "engine") as engine:
+    with remote_engine() as engine:
         images = [own_images.tag(ROOT, name) for name in own_images.OURS]
         engine.bring(images, folder / "images.tar")
         (folder / "images.tar").unlink()

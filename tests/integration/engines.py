@@ -12,6 +12,7 @@ import ipaddress
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -89,16 +90,18 @@ class RemoteEngine:
 
 
 @contextmanager
-def remote_engine(folder: Path) -> Iterator[RemoteEngine]:
+def remote_engine() -> Iterator[RemoteEngine]:
     """Starts one; ends it by its process, and removes all of it, at the end of the block."""
-    with remote_engines(folder, 1) as (engine,):
+    with remote_engines(1) as (engine,):
         yield engine
 
 
 @contextmanager
-def remote_engines(folder: Path, count: int) -> Iterator[tuple[RemoteEngine, ...]]:
+def remote_engines(count: int) -> Iterator[tuple[RemoteEngine, ...]]:
     """Starts several, on machines that reach one another and are reached from here. What joins them
-    is a bridge in a name space of its own: the rules of the engine here would not let them pass."""
+    is a bridge in a name space of its own: the rules of the engine here would not let them pass. Their folder has a short name, because a socket's has
+    at most 107 characters and pytest's folders left none for containerd's."""
+    folder = Path(tempfile.mkdtemp(prefix="tb-"))
     with ExitStack() as down:
         down.callback(shutil.rmtree, folder, ignore_errors=True)
         switch = _space(f"{_NAME}-switch", down)

@@ -55,7 +55,7 @@ def remote(
     engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RemoteEngine]:
     folder = tmp_path_factory.mktemp("engine")
-    with remote_engine(folder) as started:
+    with remote_engine() as started:
         images = [own_images.tag(ROOT, name) for name in own_images.OURS]
         started.bring(images, folder / "images.tar")
         yield started

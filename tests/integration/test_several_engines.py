@@ -79,7 +79,7 @@ def machines(
 ) -> Iterator[Machines]:
     configuration = tmp_path_factory.mktemp("configuration")
     with (
-        remote_engines(tmp_path_factory.mktemp("engines"), 3) as engines,
+        remote_engines(3) as engines,
         ssh_to(engines[0], tmp_path_factory.mktemp("ssh")) as (address, environment),
     ):
         for name, one in zip(("vm2", "vm3"), engines[1:], strict=True):
