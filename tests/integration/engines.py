@@ -99,8 +99,9 @@ def remote_engine() -> Iterator[RemoteEngine]:
 @contextmanager
 def remote_engines(count: int) -> Iterator[tuple[RemoteEngine, ...]]:
     """Starts several, on machines that reach one another and are reached from here. What joins them
-    is a bridge in a name space of its own: the rules of the engine here would not let them pass. Their folder has a short name, because a socket's has
-    at most 107 characters and pytest's folders left none for containerd's."""
+    is a bridge in a name space of its own: the rules of the engine here would not let them pass.
+    Their folder has a short name: a socket's has at most 107 characters, of which pytest's folders
+    left too few for containerd's."""
     folder = Path(tempfile.mkdtemp(prefix="tb-"))
     with ExitStack() as down:
         down.callback(shutil.rmtree, folder, ignore_errors=True)
