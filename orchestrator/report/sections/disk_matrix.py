@@ -33,6 +33,9 @@ from orchestrator.report.blocks import (
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
 
+Matrix = Sequence[MatrixCell]
+ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
+
 _NOT_REACHED = "not reached"
 _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
 _PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
@@ -54,7 +57,7 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
     )
 
 
-def _section(index: ReportIndex, workload: Workload, cells: Sequence[MatrixCell]) -> Section:
+def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
     measured = {tier: _measured(index, tier, workload.name, cells) for tier in index.tiers}
     known = {tier: rows for tier, rows in measured.items() if not rows.empty}
     begun = {tier: _so_far(index, tier, workload.name, cells) for tier in index.tiers}
@@ -80,9 +83,7 @@ def _section(index: ReportIndex, workload: Workload, cells: Sequence[MatrixCell]
     return Section(f"matrix-{workload.name}", title, tuple(parts))
 
 
-def _measured(
-    index: ReportIndex, tier: str, workload: str, cells: Sequence[MatrixCell]
-) -> pd.DataFrame:
+def _measured(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.DataFrame:
     """Means over the repetitions. Cells that one of them lacks are left out: the rest is biased."""
     n = len(index.finished(tier, workload))
     means = {
@@ -93,16 +94,14 @@ def _measured(
     return disk_matrix.table(cells, means)
 
 
-def _so_far(
-    index: ReportIndex, tier: str, workload: str, cells: Sequence[MatrixCell]
-) -> pd.DataFrame:
+def _so_far(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.DataFrame:
     """What the newest of its runs has measured that has not finished."""
     runs = [index.campaign.so_far.get(run.number) for run in index.planned(tier, workload)]
     newest = next(filter(None, reversed(runs)), ())
     return disk_matrix.table(cells, {(one.metric, one.scope): one.value for one in newest})
 
 
-def _about(workload: Workload, cells: Sequence[MatrixCell]) -> Paragraph:
+def _about(workload: Workload, cells: Matrix) -> Paragraph:
     return Paragraph(
         f"{units.counted(len(cells), 'cell')} of pattern, read share, block, depth and threads, "
         f"each by fio for {units.format_seconds(workload.measure_s)} after "
@@ -120,7 +119,7 @@ _CEILINGS = (
 )
 
 
-def _ceilings(profiles: Sequence[Profile], measured: Mapping[str, pd.DataFrame]) -> Table:
+def _ceilings(profiles: Sequence[Profile], measured: ByTier) -> Table:
     remark = (
         "A ceiling is the median of the cells on the highest plateau; it was reached where half as "
         "much again in flight gave no more, and the other limit was not what held it back. The "
@@ -169,9 +168,7 @@ def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
 # ------------------------------------------------------------------ latency against depth
 
 
-def _depth(
-    index: ReportIndex, workload: Workload, measured: Mapping[str, pd.DataFrame]
-) -> Iterator[Block]:
+def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[Block]:
     laws = [(tier, law) for tier, rows in measured.items() for law in disk_matrix.depth_laws(rows)]
     least = disk_matrix.MIN_LAW_POINTS
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
@@ -202,20 +199,13 @@ def _law_row(tier: str, law: DepthLaw) -> dict[str, Cell | str]:
     }
 
 
-def _depth_chart(
-    measured: Mapping[str, pd.DataFrame], tiers: Sequence[str], workload: str
-) -> Chart:
+def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart:
     """The first series among those with the most depths, with a line for each tier."""
     every = pd.concat(measured, names=["tier"]).reset_index("tier")
     depths = every.groupby(disk_matrix.SERIES)["in_flight"].transform("nunique")
     longest = every[depths == depths.max()].iloc[0]
     own = every[(every[disk_matrix.SERIES] == longest[disk_matrix.SERIES]).all(axis=1)]
-    points = [
-        {"tier": tier, "in_flight": int(flight), "ms": float(latency_s) * 1e3}
-        for tier, flight, latency_s in own[["tier", "in_flight", "typical_s"]].itertuples(
-            index=False
-        )
-    ]
+    points = own.assign(ms=own["typical_s"] * 1e3)[["tier", "in_flight", "ms"]].to_dict("records")
     load = _load(*longest[disk_matrix.SERIES])
     base = alt.Chart(alt.NamedData("points")).encode(
         x=alt.X("in_flight:Q", title="I/Os in flight"),
@@ -236,7 +226,7 @@ def _depth_chart(
 # ------------------------------------------------------------------ blocks
 
 
-def _steps(measured: Mapping[str, pd.DataFrame]) -> Table | Paragraph:
+def _steps(measured: ByTier) -> Table | Paragraph:
     rows: list[dict[str, Cell | str]] = [
         {
             "Tier": Cell(tier, tier=tier),
@@ -260,9 +250,7 @@ def _steps(measured: Mapping[str, pd.DataFrame]) -> Table | Paragraph:
 # ------------------------------------------------------------------ every cell
 
 
-def _every_cell(
-    workload: Workload, measured: Mapping[str, pd.DataFrame], tier: str
-) -> tuple[Block, ...]:
+def _every_cell(workload: Workload, measured: ByTier, tier: str) -> tuple[Block, ...]:
     maps = tuple(_heat_map(measured, heat, tier, workload.name) for heat in _HEATS)
     caption = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
     return Charts(maps, (tier,), caption), _table(measured[tier])
@@ -302,9 +290,7 @@ def _in_words(pattern: str, read_pct: float) -> str:
     return f"{pattern} {mix}"
 
 
-def _heat_map(
-    measured: Mapping[str, pd.DataFrame], heat: Measure, tier: str, workload: str
-) -> Chart:
+def _heat_map(measured: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
     """A panel for each pattern and read share: block down, in flight across. Colours mean the same
     for all tiers."""
     values = pd.concat(measured.values())[heat.metric] * heat.factor
