@@ -77,6 +77,38 @@ COMMANDS = {  # beside those below: each of a module that is imported when it is
 }
 
 
+_PREPARE, _MEASURE, _READ, _DISKS = "Prepare", "Measure", "Read results", "Disks and clusters"
+PLACES = {  # of each command: its panel in `--help`, and an example of its use
+    "init": (_PREPARE, "init mine --tier azure/premium-ssd/p30"),
+    "list": (_PREPARE, "list"),
+    "tiers": (_PREPARE, "tiers list --provider azure --min-iops 5000"),
+    "prices": (_PREPARE, "prices update --provider azure --region westeurope"),
+    "setup": (_PREPARE, "setup"),
+    "doctor": (_PREPARE, "doctor --profile ultra"),
+    "yugabyte-image": (_PREPARE, "yugabyte-image yugabyte-2025.1.0.0-linux-x86_64.tar.gz"),
+    "calibrate": (_PREPARE, "calibrate --profile ultra"),
+    "schema": (_PREPARE, "schema profile"),
+    "run": (_MEASURE, "run --profile ultra --workload tpcc"),
+    "compare": (_MEASURE, 'compare --profiles "premium ultra" --workloads tpcc --until decided'),
+    "resume": (_MEASURE, "resume latest"),
+    "rehearse": (_MEASURE, 'rehearse --profiles "premium ultra" --workloads tpcc'),
+    "import-study": (_MEASURE, "import-study"),
+    "check": (_MEASURE, "check --host 10.0.0.4 --port 5433 --user yugabyte --database tpcc"),
+    "clean": (_MEASURE, "clean --dry-run"),
+    "report": (_READ, "report latest"),
+    "analyze": (_READ, 'analyze latest --slo "new_order p99 < 50 ms"'),
+    "status": (_READ, "status"),
+    "verify": (_READ, "verify latest"),
+    "export": (_READ, "export latest --format csv --output runs.csv"),
+    "history": (_READ, "history --profile ultra --workload tpcc --trend"),
+    "compare-results": (_READ, "compare-results baseline:january latest"),
+    "baseline": (_READ, "baseline set january latest"),
+    "disk": (_DISKS, "disk up azure/premium-ssd/p30 --at /mnt/p30"),
+    "helm-values": (_DISKS, "helm-values profiles/cluster.yaml"),
+    "storage-class": (_DISKS, "storage-class profiles/cluster.yaml"),
+}
+
+
 class LazyGroup(TyperGroup):
     """The commands of its app, then those of the table, of which only the named one is loaded."""
 
@@ -84,6 +116,16 @@ class LazyGroup(TyperGroup):
         super().__init__(**attributes)
         for name, row in COMMANDS.items():
             self.commands[name] = TyperCommand(name, help=row.help)
+        self.commands = {name: self._placed(name, self.commands[name]) for name in PLACES}
+
+    def _placed(self, name: str, command: Any) -> Any:
+        command.rich_help_panel, example = PLACES[name]
+        command.epilog = f"Example: tierbench {example}"
+        return command
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """`help COMMAND` is `COMMAND --help`."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""
@@ -96,7 +138,7 @@ class LazyGroup(TyperGroup):
             parent.add_typer(command, name=name)
         else:
             parent.command(name=name)(command)
-        return typer.main.get_group(parent).commands[name]
+        return self._placed(name, typer.main.get_group(parent).commands[name])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)

@@ -139,9 +139,11 @@ def record(
     burst_minutes: Annotated[
         float, Option(min=0, help="Hold a full load so long first, to see a burst end.")
     ] = 0.0,
-    quick: Annotated[bool, Option(help="Twenty seconds: too few requests for a tail.")] = False,
+    quick: Annotated[
+        bool, Option("--quick", help="Twenty seconds: too few requests for a tail.")
+    ] = False,
     allow_root_disk: Annotated[
-        bool, Option(help="Any directory, also on the system's disk.")
+        bool, Option("--allow-root-disk", help="Any directory, also on the system's disk.")
     ] = False,
 ) -> None:
     """Measures a mounted disk into a small file for a profile: about three minutes."""

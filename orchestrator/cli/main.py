@@ -65,6 +65,7 @@ from orchestrator.system.redaction import remember_environment
 program = typer.Typer(
     cls=LazyGroup,
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
@@ -169,7 +170,7 @@ def calibrate(
     app: App,
     profile: ProfileOption,
     scale: ScaleOption = "laptop",
-    quick: Annotated[bool, Option(help="Ten seconds, as before each campaign.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Ten seconds, as before each campaign.")] = False,
     drain: DrainOption = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
@@ -319,7 +320,7 @@ def exit_code(words: Sequence[str], app: App) -> int:
 def _exit_code(words: Sequence[str], app: App) -> int:
     """The only place that turns errors into exit codes."""
     try:
-        code = program(list(words), standalone_mode=False, obj=app)
+        code = program(list(words), "tierbench", standalone_mode=False, obj=app)
         if code == EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -99,8 +100,10 @@ VersionOption = Annotated[bool, Option("--version", help="Says which tierbench t
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]
 JsonOption = Annotated[bool, Option("--json", help="Print verdict.json instead of tables.")]
-FailOption = Annotated[bool, Option(help="Exit 1 if a contender is worse.")]
-AcceptOption = Annotated[bool, Option(help="Exit 0 also if no decision can be made.")]
+FailOption = Annotated[bool, Option("--fail-if-worse", help="Exit 1 if a contender is worse.")]
+AcceptOption = Annotated[
+    bool, Option("--accept-inconclusive", help="Exit 0 also if no decision can be made.")
+]
 LimitsArgument = Annotated[list[str], Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 CampaignArgument = Annotated[str, Argument(help="A folder, latest, or a baseline's name.")]
 
@@ -227,6 +230,26 @@ class Request(Compared):
     workloads: Sequence[str] = ()
 
 
+_PANELS = {  # of the options of a campaign, in `--help`
+    "Size": "scale nodes clients repetitions seed warmup windows overrides",
+    "Load": "generator latency_at sweep",
+    "Disks": "enforcement gate_every drain",
+    "Decision": "slo price_list margin_pct p99_margin_pct baseline until most_repetitions aa",
+    "Safety and cost": "max_cost cache_max retry_failed dry_run",
+    "Results": "results as_json on_end fail_if_worse accept_inconclusive",
+}
+
+
+def _panel(name: str) -> str | None:
+    return next((panel for panel, names in _PANELS.items() if name in names.split()), None)
+
+
+def _in_panel(name: str, hint: Any) -> Any:
+    option = copy(hint.__metadata__[0])
+    option.rich_help_panel = _panel(name)
+    return Annotated[hint.__origin__, option]
+
+
 def takes(
     kind: type[Any] | None = None, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -234,14 +257,17 @@ def takes(
     holds. Each field of the dataclass `kind` is an option, and the function's parameter `options`
     is then one of that kind. `defaults`: where this command's own differ."""
     hints = get_type_hints(kind, include_extras=True) if kind else {}
+    order = [None, *_PANELS].index
     options = [
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=defaults.get(field.name, field.default),
-            annotation=hints[field.name],
+            annotation=_in_panel(field.name, hints[field.name]),
         )
-        for field in (fields(kind) if kind else ())
+        for field in sorted(
+            fields(kind) if kind else (), key=lambda field: order(_panel(field.name))
+        )
     ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from orchestrator.analysis.results import Results
 
 AcrossOption = Annotated[
-    bool, Option(help="Compare machines of other names that are of the same kind.")
+    bool,
+    Option("--across-machines", help="Compare machines of other names that are of the same kind."),
 ]
 JsonOption = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 NameArgument = Annotated[str, Argument(help="A baseline's name.")]

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -167,6 +167,26 @@ def raise_all(mistakes: list[Mistake]) -> None:
     """Raises one UsageError for all collected mistakes, if there are any."""
     if mistakes:
         raise refused(mistakes)
+
+
+def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
+    """The same with the line of its key, or of the nearest above it that its file has. `texts`: of
+    the files, each by the name that mistakes in it begin with."""
+    file, _, path = mistake.where.partition(": ")
+    if not path or file not in texts:
+        return mistake
+    node, line = yaml.compose(texts[file], yaml.SafeLoader), None
+    for part in path.split("."):
+        if isinstance(node, yaml.SequenceNode) and part.isdigit():
+            items = [(item, item) for item in node.value[int(part) :]]
+        else:
+            pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+            items = [(key, value) for key, value in pairs if key.value == part]
+        if not items:
+            break
+        key, node = items[0]
+        line = key.start_mark.line + 1
+    return replace(mistake, where=f"{file}:{line}: {path}") if line else mistake
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

@@ -93,7 +93,8 @@ def read(
     with collecting(mistakes):
         if given:
             given.check(contents)
-    raise_all(mistakes)
+    by_name = {_where(file, root): text for file, text in texts.items()}
+    raise_all([strict_yaml.with_line(mistake, by_name) for mistake in mistakes])
     return tuple(profiles), tuple(workloads)
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
-from orchestrator.errors import EXIT_USAGE, UsageError
+from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
+from orchestrator.keys import strict_yaml
 from orchestrator.keys.strict_yaml import parse
 from orchestrator.planning import project_files, published_study
 from orchestrator.planning.profiles import read_profile, read_workload
@@ -125,12 +126,25 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     assert "Input/output error" in raised.value.mistakes[0].what
 
 
-def test_mistakes_name_the_file_that_was_given(tmp_path: Path) -> None:
+def test_mistakes_name_the_file_that_was_given_and_the_line(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(profile_text("{iops: -1, throughput: 1MB/s}"))
     with pytest.raises(UsageError) as raised:
         project_files.read(ROOT, [str(file)], [], "smoke")
-    assert all(mistake.where.startswith(f"{file}: ") for mistake in raised.value.mistakes)
+    line = 1 + file.read_text().splitlines().index("cluster: small")
+    assert [mistake.where for mistake in raised.value.mistakes] == [f"{file}:{line}: cluster"]
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [("b", 2), ("b.c", 3), ("b.c.1.d", 5), ("b.missing", 2), ("missing", None), ("a.below", 1)],
+)
+def test_a_mistake_gets_the_line_of_its_key_or_of_what_is_above_it(
+    path: str, line: int | None
+) -> None:
+    text = "a: 1\nb:\n  c:\n  - d: 1\n  - d: 2\n"
+    mistake = strict_yaml.with_line(Mistake(f"x.yaml: {path}", "wrong"), {"x.yaml": text})
+    assert mistake.where == (f"x.yaml:{line}: {path}" if line else f"x.yaml: {path}")
 
 
 def test_the_exit_code_is_that_of_a_bad_profile(
