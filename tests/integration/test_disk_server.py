@@ -102,7 +102,8 @@ ONE_AT_A_TIME = (
 
 @measured
 def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: World) -> None:
-    """With one request at a time nothing queues, so fio sees what the kernel sees."""
+    """With one request at a time nothing queues, so fio sees what the kernel sees, and on a busy
+    machine also how long it waits for a CPU."""
     tier = changed(SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4)
     with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         assert fio.container.exec(FILLING, timeout_s=60).exit_code == 0
@@ -114,7 +115,7 @@ def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: W
         for way in ("read", "write"):
             of_fio_us = job[way]["clat_ns"]["mean"] / 1e3
             assert found[way]["ios"] == pytest.approx(job[way]["total_ios"], rel=0.05)
-            assert found[way]["device_us"] == pytest.approx(of_fio_us, rel=0.1)
+            assert 500 <= found[way]["device_us"] <= of_fio_us * 1.05
             assert 0 < found[way]["overhead_us"] < found[way]["device_us"] / 2
 
 
