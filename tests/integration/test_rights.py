@@ -18,6 +18,7 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Completed, World
 from orchestrator.system.clock import SystemClock
+from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.common.real import removal
 from tests import ROOT
 from tests.fakes import QuietProgress
@@ -49,6 +50,13 @@ def run(script: str, folder: Path, world: World) -> Completed:
     return removal.in_container(
         ("bash", "-c", script, "x", f"{removal.HOST}{folder}"), [folder], world
     )
+
+
+def test_a_disks_file_is_made_in_a_folder_that_is_closed_to_others(
+    theirs: Path, world: World
+) -> None:
+    disk_server.create(theirs / "new.img", 512 * 2**20, world)
+    assert b"XFSB" == (theirs / "new.img").open("rb").read(4)
 
 
 def test_a_copy_has_owner_mode_and_content(theirs: Path, world: World) -> None:

@@ -51,8 +51,11 @@ def specs() -> Mapping[str, ContainerSpec]:
     with contextlib.suppress(OSError):
         cloud_metadata.asked_there(world)("GET", "http://169.254.169.254", {"token": "s3cret"})
     disk_files.machines_of_nodes(1, world)
+    file = world.cache / ".cache" / "disk.img"
     with contextlib.suppress(TierbenchError):
-        disk_server.create(world.cache / ".cache" / "disk.img", 2**30, world)
+        disk_server.create(file, 2**30, world)
+    with contextlib.suppress(TierbenchError, ValueError):
+        disk_server.stand("disk", file, {}, None, "", world)
     with client.client_container("image", NETWORK.name, world, TLS_IF_OFFERED):
         pass
     declared = declaration.read(
@@ -64,7 +67,8 @@ def specs() -> Mapping[str, ContainerSpec]:
     }
     two = ClusterSpec("postgresql", 2, 2, D8S)
     return {
-        "disk": made["create-disk"],
+        "disk": platform.specs["disk"],
+        "a disk's new file": made["create-disk"],
         "files of disks": made["place-node-1"],
         "folders and snapshots": made["folders"],
         "metadata": made["metadata"],

@@ -72,9 +72,10 @@ def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine])
 def create(file: Path, size_bytes: int, world: World) -> None:
     """Makes a file on this computer with an empty file system. RunError if it cannot be made."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    command = ("create", "--image", f"{INSIDE}/{file.name}", "--bytes", str(size_bytes))
-    spec = _spec(f"{world.scope}-create-{file.stem}", command, _parent(file), world)
-    done = world.platform.once(spec, timeout_s=60)
+    argv = ("device", "create", "--image", f"{INSIDE}/{file.name}", "--bytes", str(size_bytes))
+    rights = {"role": "disk-files", "capabilities": ("DAC_OVERRIDE",), "mounts": (_parent(file),)}
+    name = f"{world.scope}-create-{file.stem}"
+    done = world.platform.once(own_images.container("disk", name, argv, world, **rights), 60)
     if done.exit_code != 0:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
