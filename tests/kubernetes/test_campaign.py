@@ -166,7 +166,7 @@ def test_three_nodes_of_the_stand_in_find_each_other_by_name(
 
 
 @pytest.mark.slow
-def test_the_verdict_is_of_the_kind_that_docker_gives(loaded: Cluster, tmp_path: Path) -> None:
+def test_a_faster_tier_is_better_on_any_platform(loaded: Cluster, tmp_path: Path) -> None:
     """Two tiers far apart: which is better in what is as on any platform, whatever the figures
     are."""
     tiers = ("--profiles", f"standard-hdd {TIER}", "--workloads", str(INSERTS))
