@@ -22,6 +22,7 @@ from typer import Option
 from orchestrator import __version__
 from orchestrator.cli import REHEARSALS, RESULTS
 from orchestrator.cli.app import PLATFORM, App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import (
     AcceptOption,
@@ -80,7 +81,9 @@ def whole(context: typer.Context, version: VersionOption = False) -> None:
 
 @program.command()
 @takes(Options)
-def run(app: App, profile: ProfileOption, workload: WorkloadOption, options: Options) -> None:
+def run(
+    app: CampaignApp, profile: ProfileOption, workload: WorkloadOption, options: Options
+) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = Request(profiles=[profile], workloads=[workload], **vars(options))
     _carry_out(app, replace(request, accept_inconclusive=True))
@@ -89,7 +92,7 @@ def run(app: App, profile: ProfileOption, workload: WorkloadOption, options: Opt
 @program.command()
 @takes(Compared, repetitions=5)
 def compare(
-    app: App, profiles: ProfilesOption, workloads: WorkloadsOption, options: Compared
+    app: CampaignApp, profiles: ProfilesOption, workloads: WorkloadsOption, options: Compared
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
@@ -99,7 +102,7 @@ def compare(
 @program.command()
 @takes()
 def rehearse(
-    app: App,
+    app: CampaignApp,
     profiles: ProfilesOption = "premium ultra",
     workloads: WorkloadsOption = "point-select insert tpcc",
     scale: ScaleOption = "smoke",
@@ -119,7 +122,7 @@ def rehearse(
 @program.command()
 @takes(Measuring)
 def resume(
-    app: App,
+    app: CampaignApp,
     campaign: CampaignArgument,
     options: Measuring,
     despite: DespiteOption = None,
@@ -140,7 +143,7 @@ def resume(
 @program.command()
 @takes()
 def analyze(
-    app: App,
+    app: CampaignApp,
     campaign: CampaignArgument,
     slo: SloOption = None,
     as_json: JsonOption = False,
@@ -155,7 +158,7 @@ def analyze(
 @program.command(name="report")
 @takes()
 def show_report(
-    app: App, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
+    app: CampaignApp, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
 ) -> None:
     """Shows the newest campaign again (or the one named)."""
     from orchestrator.system import stored_campaigns
@@ -257,7 +260,7 @@ def show_list(app: App) -> None:
         app.out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
-def _carry_out(app: App, request: Request) -> None:
+def _carry_out(app: CampaignApp, request: Request) -> None:
     from orchestrator.cli import campaign, dry_run
 
     plan = app.plan(request)
@@ -274,7 +277,7 @@ def _carry_out(app: App, request: Request) -> None:
 
 
 def _show(
-    app: App, folder: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
+    app: CampaignApp, folder: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
 ) -> None:
     """Reports a campaign that was measured now; ends with its exit code."""
     loaded, verdict = app.show(folder, as_json)
@@ -303,7 +306,7 @@ def _complain(error: TierbenchError, app: App) -> None:
 
 def main() -> NoReturn:
     """Runs the command that was given to this process."""
-    sys.exit(exit_code(sys.argv[1:], App()))
+    sys.exit(exit_code(sys.argv[1:], CampaignApp()))
 
 
 def exit_code(words: Sequence[str], app: App) -> int:
