@@ -229,8 +229,8 @@ def _json(file: Path) -> Mapping[str, Any]:
 
 
 def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measurement, ...]:
-    """The figures of one point, whose name is their scope, reads and writes together. Rates are of
-    bytes, as in the truth gate. LoadError if fio counted an error, or no I/O."""
+    """The figures of one point, whose name is their scope, of reads and writes together, from fio's
+    JSON. Rates are of bytes, as in the truth gate. LoadError if fio counted an error, or no I/O."""
     (job,) = content["jobs"]
     if job["error"]:
         raise LoadError(f"fio counted error {job['error']} at point {point.name}")

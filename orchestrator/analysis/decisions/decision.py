@@ -51,7 +51,7 @@ from orchestrator.units import counted, listed
 def decisions(
     campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[Decision, ...]:
-    """One per workload of the plan; the loads of a sweep have one. `doubts`: of the campaign."""
+    """One per workload of the plan, or per sweep. `doubts`: of the campaign and of its runs."""
     return decide_all(campaign, bottlenecks, doubts)[0]
 
 

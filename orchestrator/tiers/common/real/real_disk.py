@@ -147,7 +147,7 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
 
 
 def free_bytes(path: Path, machine: Machine) -> int:
-    """Of `path`, with what restored directories take: those are filled again, or removed."""
+    """Free at `path`, with what restored directories take: those are filled again, or removed."""
     ours, free = path / FOLDER, machine.free_bytes(str(path))
     names = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
     return free + sum(snapshots.held_bytes(ours / name, machine) for name in names)
