@@ -268,7 +268,7 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
 def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measurement, ...]]]:
     """Of runs that have not finished and measure points, each by itself, with limits that nobody
     changed meanwhile."""
-    finished, generators = {one.record.run.number for one in campaign.done}, load_generators()
+    finished, generators = {data.record.run.number for data in campaign.done}, load_generators()
     for run in campaign.plan.runs:
         workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug
         generator = generators.get(workload.generator)

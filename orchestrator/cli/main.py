@@ -221,13 +221,13 @@ def show_doctor(
     its image does there."""
     from orchestrator.cli import doctor, plans
 
-    found = plans.placed(app, profile, platform) if profile else None
+    placed = plans.placed(app, profile, platform) if profile else None
     if db is not None:
-        code = doctor.show_first_run(app, version, platform, found)
+        code = doctor.show_first_run(app, version, platform, placed)
     elif version is not None:
         raise UsageError("--version is of the checklist: say --db yugabytedb too")
     else:
-        code = doctor.show(app, platform, found)
+        code = doctor.show(app, platform, placed)
     raise typer.Exit(code)
 
 
@@ -284,7 +284,7 @@ def _show(
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
-    undecided = any(one.tier is None or one.cheaper_open for one in verdict.decisions)
+    undecided = any(of.tier is None or of.cheaper_open for of in verdict.decisions)
     if lost or (undecided and not accept_inconclusive):
         raise typer.Exit(EXIT_INCONCLUSIVE)
 

@@ -92,10 +92,10 @@ def reproduced(
 ) -> dict[DeltaKey, Decimal | None]:
     """The verdict's changes where the study has some, with as many digits, halves rounded away from
     zero; None if there is none."""
-    ours = {(d.workload, d.contender, d.metric, d.scope): d.change_pct for d in verdict.deltas}
+    computed = {(d.workload, d.contender, d.metric, d.scope): d.change_pct for d in verdict.deltas}
     changes: dict[DeltaKey, Decimal | None] = dict.fromkeys(deltas)
-    for key in deltas.keys() & ours.keys():
+    for key in deltas.keys() & computed.keys():
         digits = Decimal(1).scaleb(int(deltas[key].as_tuple().exponent))
-        exact = Decimal(repr(ours[key])).quantize(digits, ROUND_HALF_UP)
+        exact = Decimal(repr(computed[key])).quantize(digits, ROUND_HALF_UP)
         changes[key] = exact + 0  # no minus zero
     return changes

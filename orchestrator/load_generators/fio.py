@@ -200,7 +200,6 @@ def _measure(workload: Workload, point: MatrixCell, container: Container, folder
 
 
 def _environment(workload: Workload, point: MatrixCell) -> dict[str, str]:
-    """The variables of the job file, which explains them."""
     direction = {100: "read", 0: "write"}.get(point.read_pct, "rw")
     return {
         "DIR": "/tier",

@@ -316,22 +316,22 @@ def identity_of(here: RunContext) -> IdentityFacts:
 
 def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Database node → the type of its machine, where the platform says it."""
-    told = {one.name: one.told for one in platform.machines() if isinstance(one, ToldOf)}
-    machines = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
-    return {name: one.instance_type for name, one in machines.items() if one and one.instance_type}
+    told = {m.name: m.told for m in platform.machines() if isinstance(m, ToldOf)}
+    of_nodes = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
+    return {name: of.instance_type for name, of in of_nodes.items() if of and of.instance_type}
 
 
 def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Role → its images, if the nodes of a role differ all of them."""
-    found: dict[str, set[str]] = {}
+    of_roles: dict[str, set[str]] = {}
     for node in nodes:
         if node.container is None:
             continue
         with contextlib.suppress(TierbenchError):
             if image := platform.container(node.container).find_image():
                 short = image.removeprefix("sha256:")[:_DIGITS]
-                found.setdefault(node.role, set()).add(short)
-    return {role: ", ".join(sorted(images)) for role, images in found.items()}
+                of_roles.setdefault(node.role, set()).add(short)
+    return {role: ", ".join(sorted(images)) for role, images in of_roles.items()}
 
 
 def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, str]]:
