@@ -189,11 +189,9 @@ def sweeping(
     teardown_s: float = TEARDOWN_S,
 ) -> Iterator[None]:
     """Within `alone`, removes everything of ours at the end. `TimeIsUp` if the block takes more
-    than `most_s`.
-
-    Ctrl-C ends the block. A second one gives up what is only carried here, such as logs, and no
-    removal. When a teardown that was asked for by a signal has lasted for `teardown_s`, what hangs
-    is given up step by step."""
+    than `most_s`. Ctrl-C ends the block. A second one gives up what is only carried here, such as
+    logs, and no removal. When a teardown that was asked for by a signal has lasted for
+    `teardown_s`, what hangs is given up step by step."""
     # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.getsignal(number) for number in (*heard, signal.SIGALRM)}

@@ -65,10 +65,8 @@ class PlanDraft:
 
 
 def make_plan(app: App, request: Request, failure: str = "") -> Plan:
-    """Files and options → a plan. UsageError with every mistake; nothing is started.
-
-    `failure`: why the database that `auto` preferred did not start; then it takes the other.
-    """
+    """Files and options → a plan. UsageError with every mistake; nothing is started. `failure`: why
+    the database that `auto` preferred did not start; then it takes the other."""
     draft = _read(app, request)
     draft = _choose_databases(app, draft, failure)
     timed = forecast.timed(_order(_window(draft)), *app.unasked())

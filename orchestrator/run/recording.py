@@ -48,11 +48,9 @@ _HOST_FAILED = "tierdisk: "  # how the disk server begins what it says of its ho
 
 @dataclass
 class Draft:
-    """What is known of a run so far; it becomes the run's Record whatever happens.
-
-    `trouble`: the exception raised, even if the run was done and only taking it down failed.
-    `spent`: seconds on each part that estimates reckon apart.
-    """
+    """What is known of a run so far; it becomes the run's Record whatever happens. `trouble`: the
+    exception raised, even if the run was done and only taking it down failed. `spent`: seconds on
+    each part that estimates reckon apart."""
 
     outcome: Outcome = "interrupted"
     failure: str | None = "stopped before the run ended"
@@ -141,11 +139,9 @@ class RunContext:
 
 @contextmanager
 def recorded(here: RunContext) -> Iterator[None]:
-    """The block carries out the run. Its error fails the run, or is a doubt if the run was done;
-    it stays in the draft as `trouble`. An interrupt is recorded and passed on.
-
-    UnavailableError if the record cannot be written: then no further run makes sense.
-    """
+    """The block carries out the run. Its error fails the run, or is a doubt if the run was done; it
+    stays in the draft as `trouble`. An interrupt is recorded and passed on. UnavailableError if the
+    record cannot be written: then no further run makes sense."""
     with _writing(here):
         _ = here.folder  # made now
     try:
