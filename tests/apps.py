@@ -10,6 +10,7 @@ from typing import Any
 
 from orchestrator.cli import main
 from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.parts import Parts
@@ -31,14 +32,16 @@ def no_engine(*_: object) -> Any:
     raise UnavailableError("no engine answers")
 
 
-def an_app(cache: Path, platform: Any = None, connect: Connect | None = None, **fields: Any) -> App:
+def an_app(
+    cache: Path, platform: Any = None, connect: Connect | None = None, **fields: Any
+) -> CampaignApp:
     """The program on this project's folder, quiet, without an engine. `platform`: what every name
     of a platform connects to; `connect`: what is called for it."""
     if connect is None:
         connect = no_engine if platform is None else lambda *_: platform
     known = dict.fromkeys(("docker", "kubernetes"), connect)
     given = {"progress": QuietProgress(), "lock": cache / "lock", **fields}
-    return App(ROOT, cache, cache / "results", platforms=lambda: known, **given)
+    return CampaignApp(ROOT, cache, cache / "results", platforms=lambda: known, **given)
 
 
 def with_parts(app: App, parts: Parts) -> App:

@@ -232,7 +232,7 @@ def _host(campaign: Results) -> Mapping[str, Any]:
 
 
 def unlike_machines(before: Results, after: Results, across: bool = False) -> Iterator[str]:
-    """`kernel 6.1 against 6.2`: of all machines, if both know them; `across`: of any name."""
+    """`kernel 6.1 against 6.2`, of all machines if both recorded them; `across`: of any name."""
     others = [campaign.fingerprint.get("other_machines") for campaign in (before, after)]
     rest = others if None not in others else [(), ()]
     first = [_host(campaign) for campaign in (before, after)]

@@ -136,7 +136,7 @@ def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: 
 
 
 def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[VerdictWord, str]:
-    """The word for one comparison, and why. `chance`: its p-value, adjusted for its `family`."""
+    """The word for one comparison, and why. `chance`: p-value adjusted for `family` comparisons."""
     interval = pair.ratio.interval_pct
     if pair.obstacle:
         return "inconclusive", pair.obstacle

@@ -99,7 +99,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ObjectiveResult:
-    """One clause of the SLO as a tier was measured: its mean with interval, `measured` in words."""
+    """A clause of the SLO of one tier: geometric mean and interval; `measured`: both in words."""
 
     objective: str
     word: ObjectiveWord

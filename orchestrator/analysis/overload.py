@@ -54,7 +54,7 @@ def not_begun(record: Record) -> tuple[float, float] | None:
 
 
 def not_served(record: Record) -> tuple[float, float] | None:
-    """Share served and rate asked for, if BenchBase served less than chance explains."""
+    """Share served and rate (1/s) asked for, if BenchBase served less than chance explains."""
     facts = results.generator(record)
     served, rate = facts.served_of_asked, facts.arrival_rate_per_s
     if served is None or not rate:

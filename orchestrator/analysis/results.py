@@ -150,7 +150,7 @@ def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, .
 
 @dataclass(frozen=True)
 class CellRuns:
-    """A profile × workload of the plan: its runs, the finished that count, and those excluded."""
+    """A profile × workload of the plan: its planned runs, the finished, and those excluded."""
 
     profile: Profile
     workload: Workload
@@ -285,7 +285,7 @@ def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
 
 
 def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
-    """A metric's sound values above zero (failed shares: or zero), if every run has one."""
+    """A metric's sound values above zero (failed shares: or zero), one per run or none at all."""
     if key[0] == "failed_pct":
         shares = [failed_pct(run.record) for run in runs]
         values = tuple(share for share in shares if share is not None)

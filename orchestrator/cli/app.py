@@ -1,6 +1,6 @@
 """What the commands are given: folders, console, and what they reach outside of this program.
 
-A test hands the command line an App of its own. Nothing heavy is imported before it is used.
+Nothing heavy is imported before it is used.
 """
 
 from __future__ import annotations
@@ -29,11 +29,8 @@ from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 
 if TYPE_CHECKING:
-    from orchestrator.analysis.conclusions import Verdict
-    from orchestrator.analysis.results import Results
-    from orchestrator.cli.options import Request
     from orchestrator.databases.yugabytedb.checklist import CheckedFact
-    from orchestrator.model import ClusterSpec, Plan
+    from orchestrator.model import ClusterSpec
     from orchestrator.parts import Parts
     from orchestrator.tier import DiskKind
 
@@ -164,37 +161,6 @@ class App:
 
         return checklist.first_run(spec, world)
 
-    def plan(self, request: Request) -> Plan:
-        """The plan of what was asked for; nothing is started."""
-        from orchestrator.cli import plans
-
-        return plans.make_plan(self, request)
-
-    def carry_out(self, plan: Plan, request: Request) -> Path:
-        """Runs the plan; returns the campaign's folder."""
-        from orchestrator.cli import campaign
-
-        return campaign.carry_out(self, plan, request)
-
-    def show(
-        self, folder: Path, as_json: bool = False, slo: str | None = None
-    ) -> tuple[Results, Verdict]:
-        """Judges a campaign, writes its report and prints what was found."""
-        from orchestrator import report
-        from orchestrator.cli import campaign
-
-        self.progress.step("judging and writing the report")
-        loaded, verdict, paths = campaign.conclude(folder, slo, self.cache)
-        self.progress.done()
-        if as_json:
-            self.out.print_json((folder / "verdict.json").read_text())
-            return loaded, verdict
-        for part in report.console(loaded, verdict):
-            self.out.print(part)
-        for path in (paths.html, paths.markdown):
-            self.out.print(f"report: {path.resolve()}", soft_wrap=True, highlight=False)
-        return loaded, verdict
-
 
 def require_writable(cache: Path) -> None:
     """UnavailableError if the cache, or a folder in it, is another user's: `sudo tierbench disk up`
@@ -223,11 +189,9 @@ def sweeping(
     teardown_s: float = TEARDOWN_S,
 ) -> Iterator[None]:
     """Within `alone`, removes everything of ours at the end. `TimeIsUp` if the block takes more
-    than `most_s`.
-
-    Ctrl-C ends the block. A second one gives up what is only carried here, such as logs, and no
-    removal. When a teardown that was asked for by a signal has lasted for `teardown_s`, what hangs
-    is given up step by step."""
+    than `most_s`. Ctrl-C ends the block. A second one gives up what is only carried here, such as
+    logs, and no removal. When a teardown that was asked for by a signal has lasted for
+    `teardown_s`, what hangs is given up step by step."""
     # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.getsignal(number) for number in (*heard, signal.SIGALRM)}

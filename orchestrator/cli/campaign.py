@@ -49,10 +49,9 @@ _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
 
 def carry_out(app: App, plan: Plan, request: Request) -> Path:
-    """Runs the plan; returns its folder. Nothing of ours is left running.
-
-    UsageError if it would cost more than it may, UnavailableError when it has, LeftBehindError if
-    something rented may be left: then the report of what finished is written."""
+    """Runs the plan; returns its folder. Nothing of ours is left running. UsageError if it would
+    cost more than it may, UnavailableError when it has, LeftBehindError if something rented may be
+    left: then the report of what finished is written."""
     costs.check(plan, request.max_cost)
     require_room(request.results, app.cache)
     with _reported(app, begun_since_now(request.results), request):
@@ -152,7 +151,6 @@ def _execute(
 
 def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
     """Makes the runs of a stored campaign that have no finished record; returns its folder.
-
     UsageError if its figures are not of runs, these would not be like those before, or they would
     cost more than they may; UnavailableError when they have."""
     begun = Resumption(folder.resolve(), tuple(despite))
@@ -247,10 +245,8 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
 def conclude(
     folder: Path, objectives: str | None = None, cache: Path | None = None
 ) -> tuple[Results, Verdict, report.ReportPaths]:
-    """Makes verdict and report of a results folder, from its files alone.
-
-    `objectives`: an SLO to judge by instead of the plan's. `cache`: as of `report.write`.
-    """
+    """Makes verdict and report of a results folder, from its files alone. `objectives`: an SLO to
+    judge by instead of the plan's. `cache`: as of `report.write`."""
     campaign, verdict = judged(folder, objectives)
     store.save_verdict(folder, verdict)
     return campaign, verdict, report.write(campaign, verdict, folder, cache)
@@ -268,7 +264,7 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
 def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measurement, ...]]]:
     """Of runs that have not finished and measure points, each by itself, with limits that nobody
     changed meanwhile."""
-    finished, generators = {one.record.run.number for one in campaign.done}, load_generators()
+    finished, generators = {data.record.run.number for data in campaign.done}, load_generators()
     for run in campaign.plan.runs:
         workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug
         generator = generators.get(workload.generator)
@@ -303,9 +299,8 @@ def first_run(
     profile: Profile | None = None,
     results: Path | None = None,
 ) -> Iterator[checklist.CheckedFact]:
-    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`.
-
-    On `platform`; `profile`: on the platform and the machines of that, with its release or image.
+    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`. On
+    `platform`; `profile`: on the platform and the machines of that, with its release or image.
     UsageError if it cannot run there."""
     spec, placing = checklist.spec(version), None
     if profile is not None:

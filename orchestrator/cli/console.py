@@ -39,7 +39,7 @@ _AGAIN_S = 60.0
 def plain(text: str) -> str:
     """Without passwords, and with control characters as text: those of a database's log could
     retitle a terminal, or make it answer."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", hidden(text.replace("\r\n", "\n")))
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", hidden(text.replace("\r\n", "\n")))
 
 
 class LastingConsole(Console):

@@ -74,7 +74,7 @@ def verify(
 
     count = 0
     for where, checked, differences in verify.checks(stored_campaigns.resolve(results, campaign)):
-        for line in (f"{where}: {checked}", *(f"  differs: {one}" for one in differences)):
+        for line in (f"{where}: {checked}", *(f"  differs: {text}" for text in differences)):
             app.out.print(line, markup=False, highlight=False, soft_wrap=True)
         count += len(differences)
     text = counted(count, "difference") if count else "no difference"

@@ -22,6 +22,7 @@ from typer import Option
 from orchestrator import __version__
 from orchestrator.cli import REHEARSALS, RESULTS
 from orchestrator.cli.app import PLATFORM, App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import (
     AcceptOption,
@@ -81,7 +82,9 @@ def whole(context: typer.Context, version: VersionOption = False) -> None:
 
 @program.command()
 @takes(Options)
-def run(app: App, profile: ProfileOption, workload: WorkloadOption, options: Options) -> None:
+def run(
+    app: CampaignApp, profile: ProfileOption, workload: WorkloadOption, options: Options
+) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = Request(profiles=[profile], workloads=[workload], **vars(options))
     _carry_out(app, replace(request, accept_inconclusive=True))
@@ -90,7 +93,7 @@ def run(app: App, profile: ProfileOption, workload: WorkloadOption, options: Opt
 @program.command()
 @takes(Compared, repetitions=5)
 def compare(
-    app: App, profiles: ProfilesOption, workloads: WorkloadsOption, options: Compared
+    app: CampaignApp, profiles: ProfilesOption, workloads: WorkloadsOption, options: Compared
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
@@ -100,7 +103,7 @@ def compare(
 @program.command()
 @takes()
 def rehearse(
-    app: App,
+    app: CampaignApp,
     profiles: ProfilesOption = "premium ultra",
     workloads: WorkloadsOption = "point-select insert tpcc",
     scale: ScaleOption = "smoke",
@@ -120,7 +123,7 @@ def rehearse(
 @program.command()
 @takes(Measuring)
 def resume(
-    app: App,
+    app: CampaignApp,
     campaign: CampaignArgument,
     options: Measuring,
     despite: DespiteOption = None,
@@ -141,7 +144,7 @@ def resume(
 @program.command()
 @takes()
 def analyze(
-    app: App,
+    app: CampaignApp,
     campaign: CampaignArgument,
     slo: SloOption = None,
     as_json: JsonOption = False,
@@ -156,7 +159,7 @@ def analyze(
 @program.command(name="report")
 @takes()
 def show_report(
-    app: App, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
+    app: CampaignApp, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
 ) -> None:
     """Shows the newest campaign again (or the one named)."""
     from orchestrator.system import stored_campaigns
@@ -219,13 +222,13 @@ def show_doctor(
     its image does there."""
     from orchestrator.cli import doctor, plans
 
-    found = plans.placed(app, profile, platform) if profile else None
+    placed = plans.placed(app, profile, platform) if profile else None
     if db is not None:
-        code = doctor.show_first_run(app, version, platform, found)
+        code = doctor.show_first_run(app, version, platform, placed)
     elif version is not None:
         raise UsageError("--version is of the checklist: say --db yugabytedb too")
     else:
-        code = doctor.show(app, platform, found)
+        code = doctor.show(app, platform, placed)
     raise typer.Exit(code)
 
 
@@ -258,7 +261,7 @@ def show_list(app: App) -> None:
         app.out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
-def _carry_out(app: App, request: Request) -> None:
+def _carry_out(app: CampaignApp, request: Request) -> None:
     from orchestrator.cli import campaign, dry_run
 
     plan = app.plan(request)
@@ -275,14 +278,14 @@ def _carry_out(app: App, request: Request) -> None:
 
 
 def _show(
-    app: App, folder: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
+    app: CampaignApp, folder: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
 ) -> None:
     """Reports a campaign that was measured now; ends with its exit code."""
     loaded, verdict = app.show(folder, as_json)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
-    undecided = any(one.tier is None or one.cheaper_open for one in verdict.decisions)
+    undecided = any(of.tier is None or of.cheaper_open for of in verdict.decisions)
     if lost or (undecided and not accept_inconclusive):
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
@@ -304,7 +307,7 @@ def _complain(error: TierbenchError, app: App) -> None:
 
 def main() -> NoReturn:
     """Runs the command that was given to this process."""
-    sys.exit(exit_code(sys.argv[1:], App()))
+    sys.exit(exit_code(sys.argv[1:], CampaignApp()))
 
 
 def exit_code(words: Sequence[str], app: App) -> int:

@@ -65,10 +65,8 @@ class PlanDraft:
 
 
 def make_plan(app: App, request: Request, failure: str = "") -> Plan:
-    """Files and options → a plan. UsageError with every mistake; nothing is started.
-
-    `failure`: why the database that `auto` preferred did not start; then it takes the other.
-    """
+    """Files and options → a plan. UsageError with every mistake; nothing is started. `failure`: why
+    the database that `auto` preferred did not start; then it takes the other."""
     draft = _read(app, request)
     draft = _choose_databases(app, draft, failure)
     timed = forecast.timed(_order(_window(draft)), *app.unasked())
@@ -111,18 +109,19 @@ def _read(app: App, request: Request) -> PlanDraft:
 
 def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
     """Profiles on the nodes and the database that they will run on, with notes on what changed."""
-    request, found, workloads = draft.request, draft.profiles, draft.workloads
+    request, profiles, workloads = draft.request, draft.profiles, draft.workloads
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):
         if request.database != workloads[0].database:
             choose(request.database, app.parts(None).databases)  # UsageError for an unknown one
-        alone = plan_notes.of_disks_alone(found, workloads)
-        bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
+        alone = plan_notes.of_disks_alone(profiles, workloads)
+        bound = tuple(plan.as_used(plan.on_nodes(p, 1), workloads[0]) for p in profiles)
     else:
         bound, notes = _with_databases(app, draft, failure)
         alone = plan_notes.of_disks_alone(bound, workloads)
     machines.check(bound, draft.platform, draft.platform == PLATFORM)
-    asked = {one.name for one in fields(Compared) if getattr(request, one.name) != one.default}
+    options = fields(Compared)
+    asked = {of.name for of in options if getattr(request, of.name) != of.default}
     if request.windows == "many":
         asked = asked - {"windows"} | {plan_notes.MANY_WINDOWS}
     effects = plan_notes.of_options(asked, bound, workloads, draft.unpriced)
@@ -193,30 +192,29 @@ def _looks(request: Request) -> Mapping[int, float]:
     return looks.shares(first, most)
 
 
-def _platform(app: App, found: Sequence[Profile], request: Request) -> str:
+def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     """Where the campaign runs. UsageError if profiles name several platforms: what differs between
     those would be taken for a difference of disks."""
-    named = {profile.name: profile.platform for profile in found if profile.platform}
+    named = {profile.name: profile.platform for profile in profiles if profile.platform}
     if request.platform is None and len(set(named.values())) > 1:
         told = ", ".join(f"{name}: {platform}" for name, platform in named.items())
         raise UsageError(
             f"the profiles name several platforms ({told})",
             advice="one campaign compares tiers on one platform: say which with --platform",
         )
-    placings = {profile.name: profile.placing for profile in found}
-    if any(one != found[0].placing for one in placings.values()):
+    first, placings = profiles[0], {profile.name: profile.placing for profile in profiles}
+    if any(placing != first.placing for placing in placings.values()):
         raise UsageError(
             f"the profiles {', '.join(placings)} say different things under `kubernetes` "
             "or `machines`",
             advice="tiers are compared on the same machines: write the same in each",
         )
     name = request.platform or next(iter(named.values()), PLATFORM)
-    first = found[0]
     if first.placing and not machines.named(first) and (request.platform, name) == (None, "docker"):
         raise UsageError(f"{first.name} has `kubernetes`: say --platform kubernetes, or docker")
     if name != PLATFORM:
         app.connection(name)
-    elif claimed := listed([one.name for one in found if isinstance(one.tier.disk, ClassVolumes)]):
+    elif claimed := listed([p.name for p in profiles if isinstance(p.tier.disk, ClassVolumes)]):
         raise UsageError(
             f"the disks of {claimed} are volumes of a StorageClass, which {name} does not have",
             advice="say --platform kubernetes (PLATFORM=kubernetes) or `platform: kubernetes` in "
@@ -229,11 +227,11 @@ def _with_databases(
     app: App, draft: PlanDraft, failure: str
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
-    request, found = draft.request, draft.profiles
-    connected = cache(partial(app.connect, draft.platform, found[0].placing))
-    elsewhere = draft.platform != PLATFORM or any(map(machines.named, found))
+    request, profiles = draft.request, draft.profiles
+    connected = cache(partial(app.connect, draft.platform, profiles[0].placing))
+    elsewhere = draft.platform != PLATFORM or any(map(machines.named, profiles))
     cores = [] if request.nodes else _cores(connected, elsewhere)
-    fitted, notes = plan.fit_to_machines(found, request.nodes, cores)
+    fitted, notes = plan.fit_to_machines(profiles, request.nodes, cores)
     bound, choices = [], []
     for profile in fitted:
         cluster = profile.cluster
@@ -262,7 +260,7 @@ def _windows(
                 advice="leave out one of them",
             )
         return windows.many(workloads, request.repetitions)
-    if request.windows == "scale" or not any(one.writes and not one.database for one in workloads):
+    if request.windows == "scale" or not any(w.writes and not w.database for w in workloads):
         return workloads, {}, ()
     known, intervals_s = databases(), []
     for profile in profiles:
@@ -312,16 +310,16 @@ def placed(
 ) -> Profile:
     """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
     mistakes, or if its machines are not that platform's."""
-    ((found,), _) = project_files.read(app.root, [name], [], scale, app.disk_kinds())
-    found = replace(found, platform=platform or found.platform)
-    where = found.platform or PLATFORM
-    machines.check_platform(found, where, where == PLATFORM)
-    return found
+    ((profile,), _) = project_files.read(app.root, [name], [], scale, app.disk_kinds())
+    profile = replace(profile, platform=platform or profile.platform)
+    where = profile.platform or PLATFORM
+    machines.check_platform(profile, where, where == PLATFORM)
+    return profile
 
 
 def place(app: App, profile: str | None, platform: str | None) -> tuple[str | None, Placing | None]:
     """The platform that was asked for, or that of a profile with its machines."""
     if profile is None:
         return platform, None
-    found = placed(app, profile, platform)
-    return found.platform, found.placing
+    named = placed(app, profile, platform)
+    return named.platform, named.placing

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from orchestrator.cli import campaign
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
 from orchestrator.keys.schema import DRY
 from orchestrator.planning import rehearsal
@@ -17,7 +17,7 @@ from orchestrator.run import experiment
 from orchestrator.system.clock import MadeUpClock
 
 
-def carry_out(app: App, request: Request) -> Path:
+def carry_out(app: CampaignApp, request: Request) -> Path:
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
     with TemporaryDirectory() as cache:
         platform: Any = DryPlatform()
@@ -30,7 +30,8 @@ def carry_out(app: App, request: Request) -> Path:
         app.progress.warn(rehearsal.WARNING)
         world = replace(dry.world(), scope="tierbench")
         parts = dry.parts(world.platform)
-        parts = replace(parts, collectors=tuple(one for one in parts.collectors if one.name == DRY))
+        collectors = tuple(collector for collector in parts.collectors if collector.name == DRY)
+        parts = replace(parts, collectors=collectors)
         host = asdict(world.machine.facts())
         fingerprint = campaign.fingerprint(app, host, rehearsal.WARNING, world)
         return experiment.execute(plan, parts, world, request.results, fingerprint)

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from orchestrator import __version__
 from orchestrator.cli import RESULTS
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import takes
 from orchestrator.errors import UsageError
 
@@ -24,7 +24,7 @@ REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 
 @takes()
 def import_study(
-    app: App,
+    app: CampaignApp,
     file: Annotated[
         Path | None, Argument(help="Its tables in YAML; default: the study on Azure disks.")
     ] = None,
@@ -53,7 +53,7 @@ def import_study(
             app.out.print(line, highlight=False)
 
 
-def carry_in(app: App, file: Path, results: Path) -> tuple[Study, Path]:
+def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:
     """Reads a study and keeps it as a campaign; returns its folder. UsageError with all mistakes
     in the file."""
     from orchestrator.cli import campaign
@@ -92,10 +92,10 @@ def reproduced(
 ) -> dict[DeltaKey, Decimal | None]:
     """The verdict's changes where the study has some, with as many digits, halves rounded away from
     zero; None if there is none."""
-    ours = {(d.workload, d.contender, d.metric, d.scope): d.change_pct for d in verdict.deltas}
+    computed = {(d.workload, d.contender, d.metric, d.scope): d.change_pct for d in verdict.deltas}
     changes: dict[DeltaKey, Decimal | None] = dict.fromkeys(deltas)
-    for key in deltas.keys() & ours.keys():
+    for key in deltas.keys() & computed.keys():
         digits = Decimal(1).scaleb(int(deltas[key].as_tuple().exponent))
-        exact = Decimal(repr(ours[key])).quantize(digits, ROUND_HALF_UP)
+        exact = Decimal(repr(computed[key])).quantize(digits, ROUND_HALF_UP)
         changes[key] = exact + 0  # no minus zero
     return changes

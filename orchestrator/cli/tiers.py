@@ -83,10 +83,8 @@ def set_limits(
     app: App, run: str, limits: Mapping[str, float], results: Path
 ) -> Mapping[str, float]:
     """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
-
-    The change is written beside the run's raw files and becomes part of its record. UsageError
-    if that run is not going on or has no such disks.
-    """
+    The change is written beside the run's raw files and becomes part of its record. UsageError if
+    that run is not going on or has no such disks."""
     from orchestrator.system import store
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import disk_server

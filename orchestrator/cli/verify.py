@@ -88,11 +88,9 @@ def _unlike(file: str, stored: Figures, source: str, again: Figures) -> Iterator
 def _unlike_transactions(
     run: RunData, stored: Figures, window: tuple[float, float], count: int
 ) -> Iterator[str]:
-    """How the table of transactions differs from raw files with `count`, and from the record.
-
-    A percentile is held to its definition (nearest rank): fewer transactions than its rank are
-    faster, and at least as many are as fast or faster.
-    """
+    """How the table of transactions differs from raw files with `count`, and from the record. A
+    percentile is held to its definition (nearest rank): fewer transactions than its rank are
+    faster, and at least as many are as fast or faster."""
     percentiles = {name: stored[name, "all"] for name in PERCENTILES if (name, "all") in stored}
     faster, as_fast = dict.fromkeys(percentiles, 0), dict.fromkeys(percentiles, 0)
     pooled = ("connection_wait_avg_s", "all") in stored

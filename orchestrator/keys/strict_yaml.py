@@ -148,10 +148,10 @@ def _meant(record: type[BaseModel], error: Mapping[str, Any], every: Sequence[An
 
 def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
     """Makes one error of all mistakes."""
-    found = tuple(mistakes)
-    count, those = (f"{len(found)} mistakes", "them") if len(found) > 1 else ("one mistake", "it")
-    advice = advice or f"correct {those}; `tierbench list` and `tierbench tiers list` show names"
-    return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=found)
+    every = tuple(mistakes)
+    count, them = (f"{len(every)} mistakes", "them") if len(every) > 1 else ("one mistake", "it")
+    advice = advice or f"correct {them}; `tierbench list` and `tierbench tiers list` show names"
+    return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=every)
 
 
 @contextmanager
@@ -189,12 +189,13 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
     return replace(mistake, where=f"{file}:{line}: {path}") if line else mistake
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Makes the message for an unknown name."""
+def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -> str:
+    """Makes the message for an unknown name. `where_known`: instead of all that are known."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"unknown {kind} {name!r}; {hint}known: {', '.join(names) or 'none'}"
+    listed = where_known or f"known: {', '.join(names) or 'none'}"
+    return f"unknown {kind} {name!r}; {hint}{listed}"
 
 
 _PLAIN = {
@@ -214,11 +215,11 @@ def _place(where: str, location: tuple[int | str, ...]) -> str:
     return f"{where}.{path}" if path else where
 
 
-def _say(one: Mapping[str, Any], meant: _Place) -> str:
-    if one["type"] == "extra_forbidden":
+def _say(error: Mapping[str, Any], meant: _Place) -> str:
+    if error["type"] == "extra_forbidden":
         return f"unknown key: did you mean {meant[-1]}?" if meant else "unknown key"
-    if one["type"] == "missing":
+    if error["type"] == "missing":
         return "this key is missing"
-    text = _PLAIN.get(one["type"]) or str(one["msg"]).removeprefix("Value error, ")
-    given = "" if isinstance(one["input"], Mapping) else f" (given: {short(one['input'])})"
+    text = _PLAIN.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ")
+    given = "" if isinstance(error["input"], Mapping) else f" (given: {short(error['input'])})"
     return text if "got" in text else f"{text}{given}"

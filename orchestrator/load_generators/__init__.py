@@ -47,8 +47,8 @@ def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
 
 
 def warmed(workload: Workload, how: str) -> Workload:
-    """The workload with its warm-up `fixed`, as it is; or `steady`: until throughput is, for one to
-    ten times as long. UsageError if its generator cannot do that."""
+    """The workload with its warm-up `fixed`, as it is; or `steady`: until throughput is
+    steady, at least as long and at most ten times. UsageError if its generator cannot do that."""
     if how == "fixed":
         return workload
     if workload.generator != Sysbench.name or workload.script not in command_lines.KNOWN:

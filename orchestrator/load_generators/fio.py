@@ -200,7 +200,6 @@ def _measure(workload: Workload, point: MatrixCell, container: Container, folder
 
 
 def _environment(workload: Workload, point: MatrixCell) -> dict[str, str]:
-    """The variables of the job file, which explains them."""
     direction = {100: "read", 0: "write"}.get(point.read_pct, "rw")
     return {
         "DIR": "/tier",
@@ -229,8 +228,8 @@ def _json(file: Path) -> Mapping[str, Any]:
 
 
 def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measurement, ...]:
-    """The figures of one point, whose name is their scope, reads and writes together. Rates are of
-    bytes, as in the truth gate. LoadError if fio counted an error, or no I/O."""
+    """The figures of one point, whose name is their scope, of reads and writes together, from fio's
+    JSON. Rates are of bytes, as in the truth gate. LoadError if fio counted an error, or no I/O."""
     (job,) = content["jobs"]
     if job["error"]:
         raise LoadError(f"fio counted error {job['error']} at point {point.name}")

@@ -133,11 +133,9 @@ def total_in_words(things: Sequence[RentedItem]) -> str:
 
 def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
     """Whether machines count, why costs cannot be compared, and why a comparison may be off; empty
-    texts where they can.
-
-    On machines of one kind these cost the same for every tier, so disks alone are compared. Where a
-    tier is on another machine, such as a larger one whose caps let it through, they count.
-    """
+    texts where they can. On machines of one kind these cost the same for every tier, so disks alone
+    are compared. Where a tier is on another machine, such as a larger one whose caps let it
+    through, they count."""
     disks = {profile.name: profile.tier.price for profile in profiles}
     disks |= {f"{p.name}'s WAL": p.tier.wal.price for p in profiles if p.tier.wal}
     vms = {profile.cluster.vm or "machines": profile.cluster.vm_price for profile in profiles}

@@ -76,10 +76,8 @@ def way(read_pct: int) -> str:
 
 def planned(options: Mapping[str, int | float | str]) -> tuple[MatrixCell, ...]:
     """The cells of a workload's option `cells`, each once, in the order given; none without it.
-
     Each line is a product: `random read 0,100 block 4KiB,1MiB depth 1,8,32 threads 1`. ValueError
-    with every line that is not.
-    """
+    with every line that is not."""
     lines = [line.strip() for line in str(options.get("cells", "")).splitlines()]
     cells: dict[MatrixCell, None] = {}
     mistakes = []
@@ -146,11 +144,9 @@ _AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
 
 def table(cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float]) -> pd.DataFrame:
     """A row for each measured cell: name, its axes, in_flight, FIGURES and typical_s; NaN: absent.
-
     `figures`: (metric, scope) → value, a cell's name being the scope. `typical_s` is the median
-    latency, or the mean where there is none. fio collects what is still in flight at the end all
-    at once: that lengthens a mean by latency / (2 × measured time), and leaves the median alone.
-    """
+    latency, or the mean where there is none. fio collects what is still in flight at the end all at
+    once: that lengthens a mean by latency / (2 × measured time), and leaves the median alone."""
     rows = [
         {
             "name": cell.name,
@@ -183,10 +179,8 @@ SERIES = ["pattern", "read_pct", "block_bytes"]
 @dataclass(frozen=True)
 class Ceiling:
     """The rate that a disk does not exceed: the median of the `cells` on its highest plateau.
-
     `reached`: with half as much again in flight, some block gave no more, and it was not the other
-    limit that held it back. Cells of one block only cannot tell the two limits apart.
-    """
+    limit that held it back. Cells of one block only cannot tell the two limits apart."""
 
     value: float
     cells: int
@@ -194,10 +188,8 @@ class Ceiling:
 
 
 def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
-    """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes.
-
-    The median, not the highest: of many cells, one is always a little too lucky.
-    """
+    """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes. The median,
+    not the highest: of many cells, one is always a little too lucky."""
     ways = measured["read_pct"].map(way)
     other = "bytes_per_s" if metric == "iops" else "iops"
     free = measured[other] < PLATEAU * measured[other].max()
@@ -215,11 +207,9 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
 
 
 def native_io_bytes(measured: pd.DataFrame) -> float | None:
-    """The block at which the two ceilings meet; None where either was not reached.
-
-    A smaller block costs the disk as much as one of this size, a larger one in proportion. That
-    holds whether a provider counts large I/Os as several or limits bytes/s.
-    """
+    """The block at which the two ceilings meet; None where either was not reached. A smaller block
+    costs the disk as much as one of this size, a larger one in proportion. That holds whether a
+    provider counts large I/Os as several or limits bytes/s."""
     if measured.empty:
         return None
     iops, rate = (ceilings(measured, metric)["all"] for metric in ("iops", "bytes_per_s"))
@@ -270,12 +260,10 @@ def _saturated(measured: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True)
 class DepthLaw:
-    """Median latency of one series (pattern, read share, block) against what is in flight.
-
-    Beyond saturation, latency = intercept + slope × in flight; by Little's law the slope is
-    1 / IOPS. `off_pct`: how far the worst of `points` is from that line; `saturated_from`: the
-    fewest in flight on the plateau; `alone_s`: latency with one in flight, where measured.
-    """
+    """Median latency of one series (pattern, read share, block) against what is in flight. Beyond
+    saturation, latency = intercept + slope × in flight; by Little's law the slope is 1 / IOPS.
+    `off_pct`: how far the worst of `points` is from that line; `saturated_from`: the fewest in
+    flight on the plateau; `alone_s`: latency with one in flight, where measured."""
 
     pattern: str
     read_pct: int

@@ -57,9 +57,7 @@ def mean_s(table: Quantiles) -> float:
 
 def of_histogram(counts: Mapping[float, int]) -> Quantiles:
     """A histogram (latency in s → requests) as a table, by nearest rank. ValueError if it is empty.
-
-    The tail ends where fewer than ten requests lie beyond; the last point is the longest latency.
-    """
+    The tail ends where fewer than ten requests lie beyond; the last point is the longest."""
     total = sum(counts.values())
     if not total:
         raise ValueError("no request was timed")

@@ -8,7 +8,6 @@ file, and are checked as there.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from typing import Any
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.schema import ScaleYaml
-from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused
+from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown
 from orchestrator.model import Note, Workload
 
 GROUPS = ("dataset", "options")
@@ -109,10 +108,8 @@ class Overrides:
         asked = {n: content for n, content in contents.items() if override.workload in (None, n)}
         groups = [group for content in asked.values() for group in self._keys(content).values()]
         keys = dict.fromkeys(chain.from_iterable(groups))
-        near = difflib.get_close_matches(override.key, [*keys, *contents], n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(keys)}"
-        have = "has" if len(asked) == 1 else "have"
-        return f"{', '.join(asked)} {have} no key {override.key!r}: {hint}"
+        kind, known = f"key of {', '.join(asked)}:", f"known: {', '.join(keys)}"
+        return unknown(kind, override.key, [*keys, *contents], known)
 
 
 def read(texts: Sequence[str], workloads: Sequence[str], scale: str, known: Known) -> Overrides:

@@ -27,12 +27,9 @@ def fit_to_machines(
     profiles: Sequence[Profile], nodes: int | None, cores: Sequence[int]
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """The profiles with the number of nodes that will be started, each with its disks, and what
-    must be said about it. UsageError if a node has no disk.
-
-    `nodes` is what the user asked for; without it, machines with fewer than two cores per node get
-    one node. The replication factor follows the nodes down, never up. `cores`: of each machine;
-    none if they are not known yet.
-    """
+    must be said about it. UsageError if a node has no disk. `nodes` is what the user asked for;
+    without it, machines with fewer than two cores per node get one node. The replication factor
+    follows the nodes down, never up. `cores`: of each machine; none if they are not known yet."""
     notes, fitted = list[Note](), list[Profile]()
     for profile in profiles:
         cluster = profile.cluster
@@ -88,11 +85,9 @@ def make_plan(
     aa: bool = False,
     **more: Any,
 ) -> Plan:
-    """The baseline is the first profile unless named. UsageError for an unknown one.
-
-    `aa`: it is measured under a second name too, in the same rounds as all others. `more`: fields
-    of `Plan` that are taken as they are.
-    """
+    """The baseline is the first profile unless named. UsageError for an unknown one. `aa`: it is
+    measured under a second name too, in the same rounds as all others. `more`: fields of `Plan`
+    that are taken as they are."""
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
         raise UsageError(

@@ -51,10 +51,7 @@ def read_profile(
     of `clusters`; its `tier` is a mapping of its own numbers, or names a row of `catalog`.
     `mechanisms`: those that its tier may name, each with the kind of its disks. `beside` reads a
     file that the profile names. `changes`: keys of its tier that are to be others than in the file;
-    None: left out. `scale` may be ANY_SCALE.
-
-    Raises UsageError with every mistake in the file.
-    """
+    None: left out. `scale` may be ANY_SCALE. Raises UsageError with every mistake in the file."""
     where = where or f"profiles/{name}.yaml"
     content = _whole(where, parse(where, text), clusters, changes or {})
     mistakes: list[Mistake] = []

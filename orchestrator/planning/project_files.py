@@ -48,13 +48,11 @@ def read(
     tier_changes: Mapping[str, object] | None = None,
     texts: dict[Path, str] | None = None,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
-    """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
-
-    `price_list`: prices that hold instead of the catalog's. `given`: keys of workloads that hold
-    over their files'. `tier_changes`: keys of the tiers that are to be others than in the files.
-    `texts`: of the files that were read before, to which those that are read now are added.
-    UsageError with the mistakes of all files at once.
-    """
+    """Profiles (by name, or by the path of a YAML file) and workloads, at one scale. `price_list`:
+    prices that hold instead of the catalog's. `given`: keys of workloads that hold over their
+    files'. `tier_changes`: keys of the tiers that are to be others than in the files. `texts`: of
+    the files that were read before, to which those that are read now are added. UsageError with the
+    mistakes of all files at once."""
     rows, texts = catalog(root, price_list), {} if texts is None else texts
 
     def text_of(file: Path) -> str:
@@ -107,9 +105,7 @@ def tier(
 ) -> tuple[Tier, int | None]:
     """The tier of a profile (by name or file) or of a catalog row, and the bytes that such a disk
     has (None: unknown). `changes`: `key=value` of the profile's `tier`, with values as in a file.
-
-    UsageError with every mistake.
-    """
+    UsageError with every mistake."""
     lines = [": ".join(key_and_value(change)) for change in changes]
     changed = strict_yaml.parse("options", "\n".join(lines)) if changes else {}
     if name in names(root / "profiles") or name.endswith((".yaml", ".yml")):

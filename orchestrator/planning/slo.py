@@ -108,9 +108,7 @@ def format_objective(objective: Objective) -> str:
 
 def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tuple[Workload, ...]:
     """Workloads with the SLO of `text` instead of their own, each with the clauses that fit it.
-
-    None leaves them as they are. UsageError for a clause that fits no workload.
-    """
+    None leaves them as they are. UsageError for a clause that fits no workload."""
     if text is None:
         return tuple(workloads)
     objectives = parse(text, where)

@@ -319,8 +319,8 @@ def _places(world: World) -> set[Path]:
     for file in (world.cache / "datasets").glob(f"*/{_PLACES}"):
         with suppress(OSError, ValueError, TypeError):  # one that was cut says nothing
             folders |= {Path(place).parent for place in json.loads(file.read_text())}
-    ours = [home / "datasets" for home in (world.cache, world.platform.folder(world.cache))]
-    return folders - set(ours)
+    usual = [home / "datasets" for home in (world.cache, world.platform.folder(world.cache))]
+    return folders - set(usual)
 
 
 def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:

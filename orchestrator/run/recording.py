@@ -48,11 +48,9 @@ _HOST_FAILED = "tierdisk: "  # how the disk server begins what it says of its ho
 
 @dataclass
 class Draft:
-    """What is known of a run so far; it becomes the run's Record whatever happens.
-
-    `trouble`: the exception raised, even if the run was done and only taking it down failed.
-    `spent`: seconds on each part that estimates reckon apart.
-    """
+    """What is known of a run so far; it becomes the run's Record whatever happens. `trouble`: the
+    exception raised, even if the run was done and only taking it down failed. `spent`: seconds on
+    each part that estimates reckon apart."""
 
     outcome: Outcome = "interrupted"
     failure: str | None = "stopped before the run ended"
@@ -141,11 +139,9 @@ class RunContext:
 
 @contextmanager
 def recorded(here: RunContext) -> Iterator[None]:
-    """The block carries out the run. Its error fails the run, or is a doubt if the run was done;
-    it stays in the draft as `trouble`. An interrupt is recorded and passed on.
-
-    UnavailableError if the record cannot be written: then no further run makes sense.
-    """
+    """The block carries out the run. Its error fails the run, or is a doubt if the run was done; it
+    stays in the draft as `trouble`. An interrupt is recorded and passed on. UnavailableError if the
+    record cannot be written: then no further run makes sense."""
     with _writing(here):
         _ = here.folder  # made now
     try:
@@ -316,22 +312,22 @@ def identity_of(here: RunContext) -> IdentityFacts:
 
 def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Database node → the type of its machine, where the platform says it."""
-    told = {one.name: one.told for one in platform.machines() if isinstance(one, ToldOf)}
-    machines = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
-    return {name: one.instance_type for name, one in machines.items() if one and one.instance_type}
+    told = {m.name: m.told for m in platform.machines() if isinstance(m, ToldOf)}
+    of_nodes = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
+    return {name: of.instance_type for name, of in of_nodes.items() if of and of.instance_type}
 
 
 def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Role → its images, if the nodes of a role differ all of them."""
-    found: dict[str, set[str]] = {}
+    of_roles: dict[str, set[str]] = {}
     for node in nodes:
         if node.container is None:
             continue
         with contextlib.suppress(TierbenchError):
             if image := platform.container(node.container).find_image():
                 short = image.removeprefix("sha256:")[:_DIGITS]
-                found.setdefault(node.role, set()).add(short)
-    return {role: ", ".join(sorted(images)) for role, images in found.items()}
+                of_roles.setdefault(node.role, set()).add(short)
+    return {role: ", ".join(sorted(images)) for role, images in of_roles.items()}
 
 
 def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, str]]:

@@ -33,15 +33,15 @@ ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 
 def images(plan: Plan, parts: Parts, world: World) -> dict[str, str]:
     """The image of each database that is started here → its id, where the platform knows it."""
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for profile in plan.profiles:
         for spec in (as_used(profile, workload).cluster for workload in plan.workloads):
             database = parts.databases[spec.database]
             if not isinstance(database, Shared):
                 tag = database.image(spec, world)
                 with suppress(TierbenchError):
-                    found[tag] = found.get(tag) or world.platform.images.id(tag) or ""
-    return found
+                    ids[tag] = ids.get(tag) or world.platform.images.id(tag) or ""
+    return ids
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,15 @@ class Resumption:
     @property
     def ended_s(self) -> dict[str, float]:
         """Profile → when its last run ended, as the folder has them now."""
-        records = (data.record for data in store.load(self.folder, tables=False).runs)
-        return {one.run.profile: one.phases[-1].end_s for one in records if one.phases}
+        return {r.run.profile: r.phases[-1].end_s for r in self._records() if r.phases}
 
     @property
     def finished(self) -> frozenset[int]:
         """Numbers of the runs that are not made again, as the folder has them now."""
-        records = (data.record for data in store.load(self.folder, tables=False).runs)
-        return frozenset(one.run.number for one in records if one.outcome != "interrupted")
+        return frozenset(r.run.number for r in self._records() if r.outcome != "interrupted")
+
+    def _records(self) -> Iterator[Record]:
+        return (data.record for data in store.load(self.folder, tables=False).runs)
 
     def begin(self, now: Mapping[str, Any], now_s: float, parts: Parts) -> Plan:
         """Makes the folder ready to go on; returns the plan, which says so. `now`: the fingerprint
@@ -101,8 +102,9 @@ class Resumption:
     def _read(self, parts: Parts) -> Iterator[str]:
         """Reads the unfinished runs that were measured, and puts aside what others left; says in
         words which, and why."""
-        left = {one.record.run.number: one.record for one in self.before.runs}
-        for run in (one for one in self.plan.runs if one.number not in self.finished):
+        finished = self.finished
+        left = {data.record.run.number: data.record for data in self.before.runs}
+        for run in (run for run in self.plan.runs if run.number not in finished):
             folder = self.folder / "runs" / run.slug
             try:
                 if not (record := left.get(run.number)):
@@ -133,7 +135,7 @@ class Resumption:
         codes = revision(self.before), revision(now)
         if all(codes) and codes[0] != codes[1]:
             yield "code", f"tierbench {' against '.join(codes)}"
-        known, new = (group(one.fingerprint.get("images")) for one in (self.before, now))
+        known, new = (group(of.fingerprint.get("images")) for of in (self.before, now))
         others = ", ".join(new.keys() - known.keys())
         unlike = [f"{tag} against {others or 'none'}" for tag in known if tag not in new]
         both = [tag for tag in known if known[tag] and new.get(tag)]
@@ -142,17 +144,16 @@ class Resumption:
         ]
         if unlike:
             yield "image", ", ".join(unlike)
-        found = list(unlike_machines(self.before, now))
-        for aspect in ("machine", "kernel"):
-            of_kernel = aspect == "kernel"
-            if words := [one for one in found if one.startswith("kernel ") == of_kernel]:
-                yield aspect, ", ".join(words)
+        of_machines = list(unlike_machines(self.before, now))
+        for aspect, of_kernel in (("machine", False), ("kernel", True)):
+            if texts := [text for text in of_machines if text.startswith("kernel ") == of_kernel]:
+                yield aspect, ", ".join(texts)
         yield from self._of_plan()
 
     def _of_plan(self) -> Iterator[tuple[str, str]]:
         """Of the profiles and workloads as run, against those of the plan that stands now."""
-        profiles = {one.name: one for one in self.plan.profiles}
-        loads = {one.name: one for one in self.plan.workloads}
+        profiles = {profile.name: profile for profile in self.plan.profiles}
+        loads = {load.name: load for load in self.plan.workloads}
         unlike: dict[str, set[str]] = {"profile": set(), "workload": set()}
         for record in (data.record for data in self.before.runs):
             profile, load = profiles.get(record.run.profile), loads.get(record.run.workload)

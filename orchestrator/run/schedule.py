@@ -20,9 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.analysis.decisions.decision import decisions
-from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.statistics.looks import repetitions
-from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, numbered
@@ -51,7 +49,7 @@ def first_of(*several: Following) -> Following:
 
 class Schedule:
     """`plan` is what stands now, as written in the campaign's folder. `warn` is told what stays
-    open because the runs could not be judged. `made`: numbers of runs that have their record."""
+    open because the runs could not be judged. `recorded`: numbers of runs that have a record."""
 
     def __init__(
         self,
@@ -59,9 +57,9 @@ class Schedule:
         folder: Path,
         following: Following,
         warn: Callable[[str], None],
-        made: Collection[int] = (),
+        recorded: Collection[int] = (),
     ) -> None:
-        self.plan, self._made = plan, set(made)
+        self.plan, self._recorded = plan, set(recorded)
         self.folder, self._following, self._warn = folder, following, warn
 
     def __iter__(self) -> Iterator[Run]:
@@ -69,12 +67,12 @@ class Schedule:
             self._grow()  # the program was ended before it asked
         while left := self.left:
             yield left[0]
-            self._made.add(left[0].number)
+            self._recorded.add(left[0].number)
 
     @property
     def left(self) -> tuple[Run, ...]:
         """The runs that have no record yet, in their order."""
-        return tuple(run for run in self.plan.runs if run.number not in self._made)
+        return tuple(run for run in self.plan.runs if run.number not in self._recorded)
 
     def after(self, run: Run) -> None:
         """To be called when `run` has its record: lets the plan grow if it was the last."""
@@ -206,7 +204,7 @@ def decided(progress: Progress) -> Following:
         if not plan.looks:
             return None
         more, most = list[str](), max(plan.looks)
-        for decision in decisions(campaign, bottlenecks(campaign), kinds.find(campaign)):
+        for decision in decisions(campaign):
             if not decision.is_open:
                 continue
             done, what = repetitions(plan, decision.workload), "no more, as asked"

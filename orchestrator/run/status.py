@@ -73,21 +73,20 @@ def standing(campaign: Results, now_s: float) -> Iterator[str]:
     yield ", ".join(said)
     if len(plan.tiers) < 2:
         return
-    doubts = kinds.find(campaign)
-    for one in decisions(campaign, bottlenecks.bottlenecks(campaign), doubts):
-        is_open = "open" if one.is_open else campaign_list.phrase(one, len(plan.profiles))
-        yield f"{one.workload}, by the runs so far: {is_open}"
+    for decision in decisions(campaign):
+        named = "open" if decision.is_open else campaign_list.phrase(decision, len(plan.profiles))
+        yield f"{decision.workload}, by the runs so far: {named}"
 
 
 def _left_s(campaign: Results, began_s: float, now_s: float) -> float | None:
     """None after the last run."""
-    left, made, ended_s = TimeLeft(), set[int](), began_s
+    left, recorded, ended_s = TimeLeft(), set[int](), began_s
     for run in campaign.runs:
-        made.add(run.record.run.number)
+        recorded.add(run.record.run.number)
         if phases := run.record.phases:
             ended_s = phases[-1].end_s
             left.took(run.record.workload, ended_s - phases[0].start_s)
-    ahead = [run for run in campaign.plan.runs if run.number not in made]
+    ahead = [run for run in campaign.plan.runs if run.number not in recorded]
     return max(0.0, left.before(ahead, campaign.plan) - (now_s - ended_s)) if ahead else None
 
 
@@ -117,7 +116,7 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
 def _is_read(record: Record) -> bool:
     """Whether its raw files are being read: `recording` saves it before. An interrupt ends that
     phase; after a kill its folder is no longer written to."""
-    return record.outcome == "interrupted" and [one.name for one in record.phases][-1:] == ["read"]
+    return record.outcome == "interrupted" and [p.name for p in record.phases][-1:] == ["read"]
 
 
 def _changed_s(file: Path) -> float:

@@ -38,11 +38,9 @@ _Series = tuple[str, str, str]  # node, metric, unit
 class Readings:
     """What the sampler has gathered. `misses`: "collector: reason" → count. `clocks`: machine
     elsewhere → how much later its clock is than this computer's, by which samples are timed.
-
     Samples of each minute, or of each `part` of so many, go to a file of their own in `folder`, so
     that a program that is killed leaves all but those of its last minute; without a folder memory
-    holds them all. One thread may add while another reads.
-    """
+    holds them all. One thread may add while another reads."""
 
     def __init__(
         self, samples: Iterable[Sample] = (), folder: Path | None = None, part: int = _PART

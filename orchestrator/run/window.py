@@ -33,13 +33,11 @@ _WAKE_S = 0.05  # how late the program may be when a run ends before its time
 def watched(
     tier: Tier, volumes: Sequence[Volume], measure_s: float | None, world: World
 ) -> Iterator[tuple[World, dict[str, dict[str, Any]]]]:
-    """Yields the world to give to the load generator, and a mapping that is filled at the end.
-
-    Name of each server of ours that plays a disk → its counters `begin` and `end`, and over the
-    window `late_s`, `over_pct`, of reads and writes what `host_load.Counts` says, and `overhead`
+    """Yields the world to give to the load generator, and a mapping that is filled at the end. Name
+    of each server of ours that plays a disk → its counters `begin` and `end`, and over the window
+    `late_s`, `over_pct`, of reads and writes what `host_load.Counts` says, and `overhead`
     (`host_load.overheads`). `measure_s`: how long the window lasts; None: to the end of the block.
-    If the generator does not say when its window begins, the counters are of the whole block.
-    """
+    If the generator does not say when its window begins, the counters are of the whole block."""
     served: dict[str, dict[str, Any]] = {}
     disks = [_EmulatedDisk(v, v.server, world) for v in volumes if v.server is not None]
     burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None

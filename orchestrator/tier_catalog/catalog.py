@@ -3,15 +3,14 @@ up by its name; and listed, filtered by the most that a row can be bought with."
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, validate
+from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.rows import (
@@ -25,6 +24,7 @@ from orchestrator.tier_catalog.rows import (
 )
 
 Span = tuple[int | None, int | None]  # smallest and largest; equal for a fixed size
+_LISTED = "`tierbench tiers` lists them"
 _UNREADABLE = Source(text="?", as_of="?")
 
 
@@ -48,12 +48,12 @@ class Catalog:
         for full, kind in self.types.items():
             if name in self._sizes(full):
                 return full, kind, name.partition("/")[2]
-        raise refused([Mistake(where, _unknown("tier", name, self.names))])
+        raise refused([Mistake(where, unknown("tier", name, self.names, _LISTED))])
 
     def vm(self, name: str, where: str = "cluster.vm") -> VmSize:
         """The VM size of that full name. Raises UsageError."""
         if name not in self.vms:
-            raise refused([Mistake(where, _unknown("VM size", name, self.vms))])
+            raise refused([Mistake(where, unknown("VM size", name, self.vms, _LISTED))])
         return self.vms[name]
 
     def _sizes(self, full: str) -> tuple[str, ...]:
@@ -107,12 +107,6 @@ def _named_twice(files: Mapping[str, CatalogFile]) -> Iterator[Mistake]:
             first = seen.setdefault(f"{file.provider}/{name}", place)
             if first != place:
                 yield Mistake(place, f"this name is already taken at {first}")
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=4, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`tierbench tiers` lists them"
-    return f"unknown {what} {name!r}: {hint}"
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def whole_gib(size_bytes: int) -> int:
 
 
 def by_size(kind: DiskType, gib: int) -> Limits:
-    """Limits that follow from the size, of all disks together where a VM's disks share them."""
+    """Limits that follow from the size: of all disks of a VM together where these share them."""
     rule = kind.by_size
     if isinstance(rule, Gp2Rule):
         return gp2(rule, gib, kind.unit_bytes or 0)

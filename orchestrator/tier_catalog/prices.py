@@ -184,7 +184,6 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
 
 
 def _priced(full: str, kind: DiskType, of_rows: Mapping[str, PriceRow]) -> DiskType:
-    """The type with what was found of it and of its sizes."""
     sizes = {
         name: size.model_copy(update={"prices": (of_rows[row],)}) if row in of_rows else size
         for name, size in (kind.sizes or {}).items()

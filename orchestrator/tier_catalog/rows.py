@@ -264,7 +264,7 @@ class DiskType(Strict):
 
 
 class Caps(Strict):
-    """What a VM lets through to its disks; to reads, where writes have limits of their own."""
+    """What a VM lets through to its disks; of reads alone where `write_…` says what of writes."""
 
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")

@@ -28,6 +28,8 @@ from orchestrator.tiers.common.real.node_places import DiskPath
 GATE_BYTES = 2**30 + 2**28
 QUICK_GATE_BYTES = 2**28
 
+_AtPaths = Mapping[DiskPath, RealDisk]
+
 
 class MountedTier:
     name = "mounted"
@@ -45,18 +47,17 @@ class MountedTier:
         own_images.need(world.root, "disk", world.platform)
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
-                machine = share.world.machine
-                at = node_places.chosen(tier, share.nodes)
-                disks = real_disk.disks_at(tier, at, lambda _: QUICK_GATE_BYTES, machine)
+                disks = _disks(tier, share, QUICK_GATE_BYTES)
                 kept_copies.check(tier, list(disks.values()), share.world)
-                answer = cloud_metadata.about(tier, disks, machine, self._asking(share.world))
+                answer = self._about(tier, share.world, disks)
             for line in answer.warnings:
                 on = f" on {share.machine}" if share.machine else ""
                 world.progress.warn(f"{tier.name}{on}: {line}")
 
-    def _asking(self, world: World) -> cloud_metadata.Ask:
+    def _about(self, tier: Tier, world: World, disks: _AtPaths) -> cloud_metadata.MetadataAnswer:
         """Of the disks of another machine, the service that answers here knows nothing."""
-        return self._ask if is_here(world) else cloud_metadata.asked_there(world)
+        asking = self._ask if is_here(world) else cloud_metadata.asked_there(world)
+        return cloud_metadata.about(tier, disks, world.machine, asking)
 
     # Of `Restorable`.
     places = staticmethod(restoring.places)
@@ -71,16 +72,11 @@ class MountedTier:
                 return
             nodes = node_names(len(data.sizes_bytes))
             answers = [
-                self._answer(tier, share) for share in node_places.shares(tier, nodes, world)
+                self._about(tier, share.world, _disks(tier, share, 0))
+                for share in node_places.shares(tier, nodes, world)
             ]
             cloud = cloud_metadata.together(answers).recorded()
             yield Disks(disks.volumes, {**disks.facts, "cloud": cloud})
-
-    def _answer(self, tier: Tier, share: node_places.MachineShare) -> cloud_metadata.MetadataAnswer:
-        machine = share.world.machine
-        at = node_places.chosen(tier, share.nodes)
-        disks = real_disk.disks_at(tier, at, lambda _: 0, machine)
-        return cloud_metadata.about(tier, disks, machine, self._asking(share.world))
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return self._gate(tier, world, thorough, drained=False)
@@ -96,12 +92,10 @@ class MountedTier:
         needed_bytes, taken = GATE_BYTES if thorough else QUICK_GATE_BYTES, []
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
-                at, machine = node_places.chosen(tier, share.nodes), share.world.machine
-                disks = real_disk.disks_at(tier, at, lambda _: needed_bytes, machine)
-                for place, disk in _each_once(disks):
+                for place, disk in _each_once(_disks(tier, share, needed_bytes)):
                     world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
                     judged = (tier.wal or _not_judged(tier)) if place.only_wal else tier
-                    shown = real_disk.facts(place, disk, machine)
+                    shown = real_disk.facts(place, disk, share.world.machine)
                     gate = self._gate_of(judged, disk, shown, share.world, thorough, drained)
                     taken.append((place.key, place.title, place.nodes, gate))
         return truth_gate.of_disks(tier, real_disk.MECHANISM, taken, world)
@@ -118,7 +112,12 @@ class MountedTier:
         return replace(gate, device={**gate.device, **cache})
 
 
-def _each_once(disks: Mapping[DiskPath, RealDisk]) -> list[tuple[DiskPath, RealDisk]]:
+def _disks(tier: Tier, share: node_places.MachineShare, needed_bytes: int) -> _AtPaths:
+    at = node_places.chosen(tier, share.nodes)
+    return real_disk.disks_at(tier, at, lambda _: needed_bytes, share.world.machine)
+
+
+def _each_once(disks: _AtPaths) -> list[tuple[DiskPath, RealDisk]]:
     """One path of each device, with the uses of all its paths."""
     of_device: dict[str, tuple[DiskPath, RealDisk]] = {}
     for place, disk in disks.items():

@@ -10,6 +10,7 @@ import ast
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,20 @@ def test_imports_point_down(file: Path) -> None:
             assert not name.startswith("report"), f"{said}: nothing depends on the page"
 
 
+def in_circles(below: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    """Each of `below` that imports itself, by way of others too, with all that it imports."""
+    circles: dict[str, list[str]] = {}
+    for name in below:
+        reached, ahead = set[str](), [name]
+        while ahead:
+            new = below.get(ahead.pop(), set()) - reached
+            reached |= new
+            ahead += new
+        if name in reached:
+            circles[name] = sorted(reached)
+    return circles
+
+
 def test_folders_have_no_circles() -> None:
     """A folder that imports another, even by way of a third, is not imported by it."""
     below: dict[str, set[str]] = {}
@@ -130,13 +145,16 @@ def test_folders_have_no_circles() -> None:
         below.setdefault(here, set()).update(
             folder for folder in folders - {here} if (PACKAGE / folder).is_dir()
         )
-    for folder in below:
-        reached, ahead = set[str](), [folder]
-        while ahead:
-            new = below.get(ahead.pop(), set()) - reached
-            reached |= new
-            ahead += new
-        assert folder not in reached, f"{folder} imports itself by way of {sorted(reached)}"
+    assert in_circles(below) == {}
+
+
+def test_modules_have_no_circles() -> None:
+    """Imports within functions count: they are for what is heavy, not for what is above."""
+    below = {
+        place(file).removesuffix("/__init__"): {name for name, _ in imported_places(file)}
+        for file in MODULES
+    }
+    assert in_circles(below) == {}, "move what both need into a module below them"
 
 
 def test_statistics_know_no_campaign() -> None:

@@ -137,7 +137,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ObjectiveTest:
-    """One objective of one tier. `p_value`: of not reaching it; `missed`: that is proven."""
+    """One objective of one tier. `p_value`: as in `Comparison`; `missed`: proven."""
 
     objective: Objective
     value: float | None = None

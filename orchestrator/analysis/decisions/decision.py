@@ -40,7 +40,7 @@ from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, 
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points
@@ -48,18 +48,17 @@ from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
 
 
-def decisions(
-    campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
-) -> tuple[Decision, ...]:
-    """One per workload of the plan; the loads of a sweep have one. `doubts`: of the campaign."""
-    return decide_all(campaign, bottlenecks, doubts)[0]
+def decisions(campaign: Results) -> tuple[Decision, ...]:
+    """One per workload of the plan, or per sweep, by the runs that have finished."""
+    return decide_all(campaign, bottlenecks.bottlenecks(campaign), kinds.find(campaign))[0]
 
 
 def decide_all(
-    campaign: Results, bottlenecks: Sequence[Bottleneck], doubts: Sequence[Doubt]
+    campaign: Results, of_cells: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
-    """`decisions`, and that for all workloads together; None with a sweep, answered by load."""
-    causes = {(cell.profile, cell.workload): cell.cause for cell in bottlenecks}
+    """`decisions`, and that for all workloads together; None with a sweep, answered by load.
+    `doubts`: of the campaign and of its runs."""
+    causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
     swept = load_sweeps.of_plan(campaign)
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
     alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]

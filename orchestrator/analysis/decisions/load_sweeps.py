@@ -65,7 +65,7 @@ class Loads:
 
     @cached_property
     def usable(self) -> Mapping[str, tuple[int | None, str]]:
-        """Tier → place of the highest load proven to meet the latencies, and why no higher."""
+        """Tier → place of the highest load proven within the SLO's latencies, and why no higher."""
         return {profile.name: _usable(self, profile.name) for profile in self.campaign.plan.tiers}
 
     def runs(self, tier: str, place: int) -> tuple[RunData, ...]:

@@ -154,7 +154,7 @@ def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | Non
 
 
 def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
-    """The first; where declared limits order tiers, the cheapest whose price compares with it."""
+    """The first; where declared limits order tiers, the cheapest priced in its currency."""
     alike = [tier for tier in enough if contest.no_prices and _same_list(tier, enough[0])]
     return min(alike, key=lambda tier: tier.monthly_cost or 0.0, default=enough[0])
 

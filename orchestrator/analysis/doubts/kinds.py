@@ -127,7 +127,7 @@ def find(campaign: Results) -> tuple[Doubt, ...]:
 
 
 def of_run(run: RunData, values: Values) -> Iterator[Doubt]:
-    """Those of a finished run besides its record's. `values`: of its nodes and the machine."""
+    """Doubts about a finished run beside its record's. `values`: of its nodes and the machine."""
     yield from (doubt for doubt in validity.excluding(run.record) if doubt.kind in validity.CHECKS)
     for name, kind in KINDS.items():
         for text, advice in kind.check(run, values) if kind.check else ():

@@ -56,7 +56,7 @@ def repetitions(plan: Plan, workload: str) -> int:
 
 
 def share(plan: Plan, workload: str) -> float:
-    """That of the look at which a workload stands, by planned repetitions; 1 with a single look."""
+    """Share of the look at which a workload stands, by planned repetitions; 1 with one look."""
     if not plan.looks:
         return 1.0
     return plan.looks.get(repetitions(plan, workload), min(plan.looks.values()))

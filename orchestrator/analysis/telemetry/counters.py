@@ -75,7 +75,7 @@ def wide_rates(samples: pd.DataFrame, node: str) -> pd.DataFrame:
 
 class Growth:
     """Growth per second of each node's counters between the window's first and last sample: no mean
-    of rates, which uneven sampling would bend. None if less than half of the window was sampled."""
+    of rates, which uneven sampling would bend. Those sampled for less than half are left out."""
 
     def __init__(self, samples: pd.DataFrame, start_s: float, end_s: float) -> None:
         self._start_s, self._end_s = start_s, end_s

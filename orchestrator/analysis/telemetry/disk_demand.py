@@ -34,7 +34,7 @@ BINDING = 1.25
 
 @dataclass(frozen=True)
 class CreditReading:
-    """Burst credit as an emulated disk's server told it, in % of a full bucket, if there is one."""
+    """Burst credit in % of a full bucket, as an emulated disk's server told it; None without it."""
 
     time_s: float
     iops_pct: float | None

@@ -202,7 +202,6 @@ def telemetry(
 
 
 def _measured(values: Values, scope: str = "all") -> Iterator[Measurement]:
-    """Those of the values that are metrics."""
     return (measured(name, value, scope) for name, value in values.items() if name in METRICS)
 
 

@@ -84,7 +84,7 @@ class BenchBaseSettings:
 
     @property
     def rate(self) -> str:
-        """The XML's. BenchBase's sample, 10000, is a closed loop that drops transactions."""
+        """The XML's rate: BenchBase's sample, 10000, is a closed loop that drops transactions."""
         return f"{self.arrival_rate:g}" if self.arrival_rate else "unlimited"
 
     @property
@@ -100,7 +100,7 @@ class BenchBaseSettings:
 
 
 def bind(workload: Workload) -> Workload:
-    """The built-in TPC-C-derived workload as BenchBase's. UsageError for any other workload."""
+    """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
         raise UsageError(
             f"BenchBase cannot run {workload.name}: it is used for the TPC-C-derived workload only",

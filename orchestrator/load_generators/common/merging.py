@@ -57,7 +57,7 @@ def one_of(
     facts: Mapping[str, GeneratorFacts], notes: Mapping[str, Mapping[str, Any]]
 ) -> GeneratorFacts:
     """Counts and rates are summed; the warm-up, which all had at once, and what all say alike are
-    kept; the rest is said by client. `notes`: of each, with `shifted_s`, its clock's lead."""
+    kept; the rest is said by client. `notes`: of each; its clock is `shifted_s` ahead."""
     clients: dict[str, dict[str, Any]] = {}
     flat: list[dict[str, Any]] = []
     for name, own in facts.items():

@@ -108,7 +108,7 @@ def read(
     start_s: float,
     end_s: float,
 ) -> Result:
-    """As the generator's own `read`, each transaction once. LoadError if that is impossible."""
+    """As the generator's own `read`, each transaction once. LoadError if one is unreadable."""
     with merging.reading(generator.name):
         if not (out / _NOTES).is_file():  # the only one was here
             return generator.read(workload, out, start_s, end_s)

@@ -175,7 +175,7 @@ def threads(out: Path) -> list[dict[str, Any]]:
 
 
 def began_s(out: Path) -> float | None:
-    """When the last thread of a run began, by the client's clock (Unix); None if none noted it."""
+    """When the last thread began, by the client's clock (Unix seconds); None if none noted it."""
     begun_ms = [thread["begun_ms"] for thread in threads(out) if "begun_ms" in thread]
     return max(begun_ms) / 1e3 if begun_ms else None
 

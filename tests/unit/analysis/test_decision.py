@@ -369,7 +369,7 @@ def test_an_absent_tier_is_named_and_leaves_it_open() -> None:
 
 def test_of_a_campaign_new_orders_are_what_counts() -> None:
     campaign = build_campaign(repetitions=3, noise_pct=0.3, frames=False)
-    found = {d.workload: d.tier for d in decision.decisions(campaign, ())}
+    found = {d.workload: d.tier for d in decision.decide_all(campaign, ())[0]}
     assert found == {"point-select": "premium-v2", "insert": "premium", "tpcc": "ultra"}
 
 
@@ -377,7 +377,7 @@ def test_a_tier_with_a_run_of_no_figure_is_not_considered() -> None:
     campaign = build_campaign(workloads=["insert"], noise_pct=0.1, frames=False)
     first, *others = campaign.runs
     without = replace(first, record=replace(first.record, measurements=()))
-    found = decision.decisions(replace(campaign, runs=(without, *others)), ())[0]
+    found = decision.decide_all(replace(campaign, runs=(without, *others)), ())[0][0]
     assert "premium left no figures to hold it against" in found.reason
 
 

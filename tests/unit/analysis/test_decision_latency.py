@@ -62,7 +62,7 @@ def tpcc(
         profiles=list(figures), workloads=["tpcc"], frames=False, change=as_figured
     )
     found = [Bottleneck(name, "tpcc", "node-1", cause, "", {}) for name in figures]
-    return decision.decisions(with_tail(campaign) if tail else campaign, found)[0]
+    return decision.decide_all(with_tail(campaign) if tail else campaign, found)[0][0]
 
 
 @pytest.mark.parametrize("cause", ["load_bound", "cpu_bound"])
@@ -217,5 +217,5 @@ def test_each_figure_is_one_criterion(options: dict[str, float | str], titles: l
         return replace(record, workload=replace(record.workload, options=options))
 
     campaign = build_campaign(workloads=["insert"], noise_pct=0.1, frames=False, change=under)
-    (found,) = decision.decisions(with_tail(campaign), ())
+    (found,) = decision.decide_all(with_tail(campaign), ())[0]
     assert [change.title for change in found.offers[0].worst] == titles, found.reason

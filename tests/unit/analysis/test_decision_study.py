@@ -60,7 +60,7 @@ def decide(
     profiles = tuple(replace(p, tier=changed(p.tier, enforcement=enforcement)) for p in SHIPPED)
     plan = replace(campaign.plan, profiles=profiles, workloads=workloads)
     bottlenecks = [Bottleneck(name, "tpcc", "node-1", cause, "", {}) for name in STUDY]
-    return decision.decisions(replace(campaign, plan=plan), bottlenecks)[0]
+    return decision.decide_all(replace(campaign, plan=plan), bottlenecks)[0][0]
 
 
 def test_latency_ranks_and_the_cheapest_is_not_named() -> None:

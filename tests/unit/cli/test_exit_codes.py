@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_WORSE
 from orchestrator.system import files, store
@@ -45,7 +45,7 @@ def test_compare_ends_with_the_code_of_what_was_found(
     """The running is left out: its records are all that is judged."""
     made = build_campaign(workloads=["point-select"], frames=False, **shape)
 
-    class Judging(App):
+    class Judging(CampaignApp):
         def carry_out(self, *_: Any) -> Path:
             folder = store.create(tmp_path, made.plan, made.fingerprint, 1_750_000_000.0)
             for run in made.runs:

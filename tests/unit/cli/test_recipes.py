@@ -20,6 +20,7 @@ import typer
 
 from orchestrator.cli import main
 from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
 from orchestrator.model import Plan
@@ -112,7 +113,7 @@ def test_a_storage_class_is_printed_as_the_recipe_says(
 
 
 @dataclass(frozen=True)
-class Given(App):
+class Given(CampaignApp):
     """A program of which the plan is given; it writes no report, which takes seconds."""
 
     given: Plan = field(default_factory=a_plan)

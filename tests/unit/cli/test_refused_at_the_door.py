@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.system import store
 from tests import ROOT
@@ -63,7 +63,7 @@ def test_a_value_that_cannot_be_meant_is_refused(
 
 def test_a_margin_over_time_has_the_same_range(capsys: Any, tmp_path: Path) -> None:
     words = ("compare-results", "latest", "--margin", "nan", "--results", str(tmp_path))
-    assert tierbench(App(), *words) == EXIT_USAGE
+    assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert "percentage" in capsys.readouterr().err
 
 
@@ -100,7 +100,7 @@ def stored(results: Path) -> Path:
 def test_a_campaign_is_named_by_its_folder_or_as_latest(command: str, tmp_path: Path) -> None:
     folder, shown = stored(tmp_path), []
 
-    class Showing(App):
+    class Showing(CampaignApp):
         def show(self, folder: Path, *_: Any) -> Any:
             shown.append(folder)
 
@@ -117,10 +117,10 @@ def test_a_wrong_path_is_named_and_no_other_reason(
     form = ("--format", "csv") if command == "export" else ()
     monkeypatch.setenv("COLUMNS", "300")
     words = (command, "/nonexistent", *form, "--results", str(tmp_path))
-    assert tierbench(App(), *words) == EXIT_USAGE
+    assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert "'/nonexistent' is no campaign" in capsys.readouterr().err
     words = (command, "latest", *form, "--results", str(tmp_path))
-    assert tierbench(App(), *words) == EXIT_USAGE
+    assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert f"no campaign in {tmp_path} yet" in " ".join(capsys.readouterr().err.split())
 
 
@@ -128,7 +128,7 @@ def test_a_wrong_path_is_named_and_no_other_reason(
 
 
 def test_a_check_without_a_server_is_unavailable(capsys: Any) -> None:
-    assert tierbench(App(), "check", "--port", "1") == EXIT_UNAVAILABLE
+    assert tierbench(CampaignApp(), "check", "--port", "1") == EXIT_UNAVAILABLE
     err = capsys.readouterr().err
     assert "--port" in err and "raw files" not in err
 

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
 from orchestrator.errors import (
     EXIT_DONE,
@@ -36,7 +37,7 @@ COMPARE = ("compare", "--profiles", "premium", "--workloads", "insert", "--accep
 
 
 @dataclass(frozen=True)
-class Given(App):
+class Given(CampaignApp):
     """A program of which the plan is given."""
 
     given: Plan = field(default=PLAN)

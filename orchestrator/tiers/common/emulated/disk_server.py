@@ -172,8 +172,8 @@ def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
 def stand(
     name: str, file: Path, limits: Limits, latency: LatencyModel | None, note: str, world: World
 ) -> tuple[Node, dict[str, Any]]:
-    """Serves `file` of this computer by a container that stays when this program ends; returns the
-    same as a disk of a run has. Nothing stays of one that does not come up."""
+    """Serves `file` of this computer, with these limits, by a container that outlasts this program;
+    returns the same as a disk of a run has. Nothing stays of one that does not come up."""
     command = ("serve", "--image", f"{INSIDE}/{file.name}")
     spec = replace(_spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note)
     limits, spec = _limited(spec, file.stem, limits, latency, world)

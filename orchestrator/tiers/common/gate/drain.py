@@ -40,7 +40,7 @@ class Drained:
 
 class Credit:
     """The burst credit of one real disk, used up before its base limits are measured. `base`: the
-    tier without burst. `ramp_s`: in which the peak uses up what was earned between two jobs."""
+    tier without burst. `ramp_s`: for which the peak uses up what was earned between two jobs."""
 
     def __init__(self, tier: Tier, world: World) -> None:
         self._tier, self._world = tier, world

@@ -149,14 +149,16 @@ def _checks(
     alone = job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
     yield from _latency(tier, alone)
     yield from expected.tail_checks(tier, alone[0])
-    yield from _fsync(job("fsync"))
+    sync_s = job("fsync")[0]["sync"]["lat_ns"]["mean"] * 1e-9
+    yield GateCheck("fdatasync after 8 KiB", "s", None, sync_s, None, "not declared", "fdatasync")
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
     steps = [(at, job("depth", window_s, **fio_jobs.random_reads(at))) for at in effort.ladder]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
-        jobs = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))
-        yield _block(tier, size, jobs, deep)
+        (cell,) = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))
+        limit, rate_bytes = f"bandwidth, {size // 1024} KiB random read", fio_jobs.bytes_per_s(cell)
+        yield _rate(tier, "bandwidth_at_size", limit, rate_bytes, size, deep, 1.0)
     world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
     yield _integrity(fio.verified(_verify_settings(tier, effort)))
 
@@ -220,11 +222,6 @@ def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
         yield check
 
 
-def _fsync(jobs: Jobs) -> Iterator[GateCheck]:
-    mean_s = jobs[0]["sync"]["lat_ns"]["mean"] * 1e-9
-    yield GateCheck("fdatasync after 8 KiB", "s", None, mean_s, None, "not declared", "fdatasync")
-
-
 def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck]:
     """IOPS at each depth, for information, and the depth where the cap is reached. Below the cap,
     IOPS = depth / latency; so the cap is reached at cap × latency (Little's law)."""
@@ -246,11 +243,6 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
     by_law = f" (cap × latency: {cap * latency_s:.1f})" if latency_s else ""
     limit = f"queue depth at which reads reach the cap{by_law}"
     yield GateCheck(limit, "", None, float(knee), None, "not declared", "depth_at_cap")
-
-
-def _block(tier: Tier, size: int, jobs: Jobs, depth: int) -> GateCheck:
-    limit = f"bandwidth, {size // 1024} KiB random read"
-    return _rate(tier, "bandwidth_at_size", limit, fio_jobs.bytes_per_s(jobs[0]), size, depth, 1.0)
 
 
 def _integrity(verified: bool) -> GateCheck:

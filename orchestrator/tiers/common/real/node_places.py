@@ -36,7 +36,7 @@ class Use:
 
 @dataclass(frozen=True)
 class DiskPath:
-    """A path of the profile and what is kept there, the data of all nodes if `uses` is empty."""
+    """A path of the profile and what is kept there; without `uses` the data of all nodes."""
 
     path: str
     uses: tuple[Use, ...] = ()

@@ -147,10 +147,10 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
 
 
 def free_bytes(path: Path, machine: Machine) -> int:
-    """Of `path`, with what restored directories take: those are filled again, or removed."""
-    ours, free = path / FOLDER, machine.free_bytes(str(path))
-    names = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
-    return free + sum(snapshots.held_bytes(ours / name, machine) for name in names)
+    """Free at `path`, with what restored directories take: those are filled again, or removed."""
+    data, free = path / FOLDER, machine.free_bytes(str(path))
+    names = machine.listing(str(data)) if machine.exists(str(data)) else ()
+    return free + sum(snapshots.held_bytes(data / name, machine) for name in names)
 
 
 def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
@@ -194,34 +194,34 @@ def folders(
     """An empty directory for each name below `path`/tierbench-data; removed afterwards, and before
     (a killed run may have left it). They `stay` on that disk if it is still there and the block did
     not raise; if just these were restored and stayed before, they are not empty."""
-    ours, machine = path / FOLDER, world.machine
-    content = snapshots.content_of_ours(ours, machine)
-    directories = tuple(ours / name for name in names)
+    data, machine = path / FOLDER, world.machine
+    content = snapshots.content_of_ours(data, machine)
+    directories = tuple(data / name for name in names)
     restored = {_MARK, *names, *(snapshots.note_of(folder).name for folder in directories)}
     remains = False
     try:
-        if stay is None or set(content) != restored or not removal.is_ours(ours, world):
-            removal.anew(ours, names, world)
+        if stay is None or set(content) != restored or not removal.is_ours(data, world):
+            removal.anew(data, names, world)
         yield directories
         remains = stay is not None and mounts.is_there(stay, machine)
     finally:
         if not remains and machine.is_folder(str(path)):
-            _remove(ours, world)
+            _remove(data, world)
 
 
 def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
     """The directories that something else has filled. RunError if one is missing."""
-    ours = path / FOLDER
-    missing = [name for name in names if not machine.is_folder(str(ours / name))]
+    data = path / FOLDER
+    missing = [name for name in names if not machine.is_folder(str(data / name))]
     if missing:
         raise RunError(
-            f"after the profile's `restore` {ours} has no {' and no '.join(missing)}",
+            f"after the profile's `restore` {data} has no {' and no '.join(missing)}",
             advice="the command must bring back all that is below TIERBENCH_DATA when it saves",
         )
-    return tuple(ours / name for name in names)
+    return tuple(data / name for name in names)
 
 
-def _remove(ours: Path, world: World) -> None:
-    for left in removal.there([ours], world):
+def _remove(data: Path, world: World) -> None:
+    for left in removal.there([data], world):
         if left.foreign or left.kept:
             raise RunError(f"the directories of the nodes could not be removed: {left}")

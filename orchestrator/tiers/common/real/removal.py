@@ -78,8 +78,8 @@ def is_ours(folder: Path, world: World) -> bool:
     """Whether a folder of the machine with the disks has the mark of this cache."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         said = json.loads(world.machine.read(f"{folder}/{marked.MARK}"))
-        ours = json.loads(owner(world))
-        return all(said[key] == ours[key] for key in ("host", "cache"))
+        own = json.loads(owner(world))
+        return all(said[key] == own[key] for key in ("host", "cache"))
     return False
 
 
@@ -139,8 +139,8 @@ def _forgotten(data: Collection[Path], world: World, only_list: bool) -> tuple[M
         with suppress(OSError):
             names = machine.listing(str(shelf)) if machine.is_folder(str(shelf)) else ()
             folders += [shelf / name for name in names if name != marked.MARK]
-    ours = [folder for folder in folders if machine.is_folder(str(folder))]
-    return there(ours, world, only_list)
+    existing = [folder for folder in folders if machine.is_folder(str(folder))]
+    return there(existing, world, only_list)
 
 
 def anew(folder: Path, names: Sequence[str], world: World) -> None:

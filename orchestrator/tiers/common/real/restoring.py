@@ -275,11 +275,11 @@ def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
         rows = [line.split() for line in machine.read("/proc/diskstats").splitlines()]
     except OSError:
         return None
-    ours = [row for row in rows if len(row) >= 12 and row[2] in devices]
-    if len(ours) < len(set(devices)):
+    counts = [row for row in rows if len(row) >= 12 and row[2] in devices]
+    if len(counts) < len(set(devices)):
         return None
 
     def total(*fields: int) -> int:
-        return sum(int(row[field]) for row in ours for field in fields)
+        return sum(int(row[field]) for row in counts for field in fields)
 
     return total(3, 7), total(5, 9), total(11)

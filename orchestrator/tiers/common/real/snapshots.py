@@ -187,8 +187,8 @@ def by_command(
     taken: Sequence[Path],
     world: World,
 ) -> dict[str, Any]:
-    """Runs the profile's `save` or `restore` for one disk, here; returns what it said. RunError if
-    it fails. Values are in its environment alone, so that none is read as a command."""
+    """Runs the profile's `save` or `restore` for one disk in a shell here; returns what it said.
+    RunError if it fails. Values are in its environment alone, so that none is read as a command."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
     world.progress.step(f"`{verb}` of the profile, for {disk}")
