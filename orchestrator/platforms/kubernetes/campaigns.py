@@ -28,7 +28,7 @@ from orchestrator.platforms.kubernetes.space import (
     namespace_of,
 )
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_while
 
 CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
 _GONE_S = 300.0
@@ -80,7 +80,7 @@ class Namespaces:
 
     def _remove_namespace(self, name: str) -> Iterator[str]:
         path = f"{NAMESPACES}/{name}"
-        if self._api.found(path) is not None:
+        if self._api.find(path) is not None:
             for pod in self._api.listed(f"{path}/pods"):
                 self._api.remove(f"{path}/pods/{name_of(pod)}", _POLITE_S)
             self._api.remove(path)
@@ -106,13 +106,10 @@ class Namespaces:
         money. Of classes that keep them it waits for none, nor for those of `kept`, addresses of
         claims and snapshots. RunError if some stay."""
 
-        def gone() -> bool:
-            return not self.rented(namespace, kept)
-
-        if not wait_until(gone, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
-            names = ", ".join(self.rented(namespace, kept))
+        rented = partial(self.rented, namespace, kept)
+        if names := wait_while(rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
             raise RunError(
-                f"what {namespace} rented is not gone after {_GONE_S:g} s: {names}",
+                f"what {namespace} rented is not gone after {_GONE_S:g} s: {', '.join(names)}",
                 advice="look with `kubectl get pv,volumesnapshotcontent`, and for the disks at the "
                 "provider: they may cost money until they are removed",
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -30,7 +31,7 @@ from orchestrator.platforms.kubernetes.space import (
 )
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.powers import Network
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_until, wait_while
 
 _CLAIMS, _SNAPSHOTS = "persistentvolumeclaims", "volumesnapshots"
 _SNAPSHOT_GROUP = f"apis/{SNAPSHOTS}/v1"
@@ -117,10 +118,12 @@ class Volumes:
         pod that is made before its claim is bound waits for the scheduler to try again. Past the
         deadline the pod's own start says what is wrong."""
 
-        def reached() -> bool:
-            return (self._api.get(path).get("status") or {}).get("phase") == phase
-
-        wait_until(reached, deadline_s=_BINDING_S, clock=self._clock, every_s=0.05)
+        wait_until(
+            lambda: (self._api.get(path).get("status") or {}).get("phase") == phase,
+            deadline_s=_BINDING_S,
+            clock=self._clock,
+            every_s=0.05,
+        )
 
     def _await_unmounted(self, device: str, placement: str) -> None:
         """The kubelet unmounts a device a moment after its last pod is gone: what is still to be
@@ -183,11 +186,9 @@ class Volumes:
             self._space.kept.add(path)
 
     def _await_no_volume(self, volume: str, claim: str) -> None:
-        def gone() -> bool:
-            return self._api.found(f"{VOLUMES}/{volume}") is None
-
+        there = partial(self._api.find, f"{VOLUMES}/{volume}")
         with cluster_errors(f"removing the volume of {claim}"):
-            if not wait_until(gone, deadline_s=REMOVAL_S, clock=self._clock, every_s=0.3):
+            if wait_while(there, deadline_s=REMOVAL_S, clock=self._clock, every_s=0.3):
                 raise RunError(
                     f"the rented volume {volume} of {claim} is not gone after {REMOVAL_S:g} s",
                     advice="look with `kubectl get pv`: it may cost money until it is removed",
@@ -195,19 +196,14 @@ class Volumes:
 
     def _volume_of(self, claim: str) -> Thing | None:
         with cluster_errors(f"looking at the claim {claim}"):
-            thing = self._api.found(self._space.path(_CLAIMS, claim)) or {}
+            thing = self._api.find(self._space.path(_CLAIMS, claim)) or {}
             bound = thing.get("spec", {}).get("volumeName")
-            return self._api.found(f"{VOLUMES}/{bound}") if bound else None
+            return self._api.find(f"{VOLUMES}/{bound}") if bound else None
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
-        volume: Thing | None = None
-
-        def bound() -> bool:
-            nonlocal volume
-            volume = self._volume_of(claim)
-            return volume is not None
-
-        if not wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
+        bound = partial(self._volume_of, claim)
+        volume = wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3)
+        if volume is None:
             said = trouble.volume_trouble(self._space.events(object_name(claim)))
             raise RunError(
                 f"the claim {claim} got no volume within {timeout_s:g} s: "
@@ -215,7 +211,6 @@ class Volumes:
                 advice="is its storage class right, and its driver running? A class that waits for "
                 "its first consumer gives a volume only to a container that uses it",
             )
-        assert volume is not None
         return volume_manifests.described_volume(volume)
 
     # -------------------------------------------------------------- snapshots
@@ -238,7 +233,7 @@ class Volumes:
 
     def holds(self, source: VolumeSource) -> bool:
         with cluster_errors(f"looking for the {source.kind} {source.name}"):
-            return self._api.found(self._address(source)) is not None
+            return self._api.find(self._address(source)) is not None
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
@@ -268,14 +263,13 @@ class Volumes:
             self._space.kept.add(path)
 
     def _await_snapshot(self, name: str, path: str, timeout_s: float) -> None:
-        status: Mapping[str, Any] = {}
-
-        def ready() -> bool:
-            nonlocal status
+        def trouble_of_driver() -> str:
             status = self._api.get(path).get("status") or {}
-            return bool(status.get("readyToUse"))
+            said = (status.get("error") or {}).get("message") or "its driver says nothing"
+            return "" if status.get("readyToUse") else str(said)
 
         with cluster_errors(f"waiting for the snapshot {name}"):
-            if not wait_until(ready, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
-                said = (status.get("error") or {}).get("message") or "its driver says nothing"
+            if said := wait_while(
+                trouble_of_driver, deadline_s=timeout_s, clock=self._clock, every_s=0.3
+            ):
                 raise RunError(f"the snapshot {name} is not ready after {timeout_s:g} s: {said}")
