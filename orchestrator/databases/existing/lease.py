@@ -21,7 +21,7 @@ from orchestrator.databases.existing import leftovers
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
 from orchestrator.databases.existing.owned_database import OBJECTS, mark_of
 from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
-from orchestrator.platforms.common.lifecycle import taken_over
+from orchestrator.platforms.common.lifecycle import patiently, taken_over
 from orchestrator.powers import World
 from orchestrator.system import host
 from orchestrator.system.sql import Connect, Session
@@ -126,11 +126,11 @@ class Lease:
 
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
-        found = ": was gone"
+        outcome = ": was gone"
         with self._outside() as session:
             marked = session.rows(_MARK)
         if marked and not self._is_ours(marked[0]["mark"]):
-            found = ": left alone, because others made it"
+            outcome = ": left alone, because others made it"
         elif marked:
             self._prepare()  # a kill may have left half of it
             with self._session() as session:
@@ -138,9 +138,9 @@ class Lease:
             if holder and not (silent or holder.is_dead or holder == self._mine):
                 return f": left alone, because {holder} is on the cluster"
             self._remove(holder or self._mine)
-            found = ""
+            outcome = ""
         leftovers.forget(self.world.cache, self._remembered)
-        return found
+        return outcome
 
     @property
     def _mine(self) -> Holder:
@@ -217,17 +217,14 @@ class Lease:
                 session.rows("DROP TABLE lease")
             if session.rows(OBJECTS):
                 return
-        for attempt in range(1, _TRIES + 1):
-            try:
-                with self._outside() as session:
-                    rows = session.rows(_MARK)
-                    if rows and rows[0]["mark"] == _COMMENT:
-                        session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
-                return
-            except RunError:
-                if attempt == _TRIES:
-                    raise
-                self.world.clock.sleep(_AGAIN_S)
+
+        def drop() -> None:
+            with self._outside() as session:
+                rows = session.rows(_MARK)
+                if rows and rows[0]["mark"] == _COMMENT:
+                    session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
+
+        patiently(drop, self.world.clock, lambda error: isinstance(error, RunError))
 
     def _session(self) -> AbstractContextManager[Session]:
         return self.connect(address(self.declared, LEASE_DATABASE), _STATEMENT_S)

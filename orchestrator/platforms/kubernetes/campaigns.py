@@ -49,7 +49,7 @@ class Namespaces:
     def __init__(self, space: Space) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
 
-    def found(self) -> list[Thing]:
+    def listed(self) -> list[Thing]:
         return [] if self._space.given else self._api.listed(NAMESPACES, MARK)
 
     def remove(self, campaign: str) -> list[str]:
@@ -196,10 +196,7 @@ class Sweeper:
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
                 yield kind, _name_here(thing), self._removal(kind, folder, name)
-        owners = {
-            label_of(namespace, CAMPAIGN): name_of(namespace)
-            for namespace in self._namespaces.found()
-        }
+        owners = {label_of(thing, CAMPAIGN): name_of(thing) for thing in self._namespaces.listed()}
         for campaign in sorted(owners.keys() - living):
             yield "namespace", owners[campaign], partial(self._namespace_removed, campaign)
         for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):

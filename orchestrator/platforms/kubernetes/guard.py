@@ -201,10 +201,8 @@ class Rent:
         now_s = self._api.now()
         name = f"rent-{round(now_s)}"
         job = manifests.rent(name, self._space.labels, self._rent_s)
-        made = self._api.make(self._space.path("jobs", group=_JOBS), job)
-        self._space.owner = {
-            "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": made["metadata"]["uid"],
-        }  # fmt: skip
+        uid = self._api.make(self._space.path("jobs", group=_JOBS), job)["metadata"]["uid"]
+        self._space.owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid}
         self._since_s = now_s
 
     def prolong(self) -> None:

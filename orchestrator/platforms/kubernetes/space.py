@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.errors import RunError
@@ -109,6 +110,21 @@ class Space:
         owners = [self.owner] if self.owner else []
         metadata = {**manifest["metadata"], "ownerReferences": owners}
         self.api.make(self.path(plural, group=group), {**manifest, "metadata": metadata})
+
+    @contextmanager
+    def holding(
+        self, kind: str, name: str, path: str, make: Callable[[], Any], stays: bool = False
+    ) -> Iterator[Any]:
+        """Makes a thing in place of a leftover of its name, yields what `make` returns, and removes
+        it at the end of the block. `stays`: not before the end of the campaign, unless it raised.
+        """
+        self.remove(kind, path, name)
+        with cluster_errors(f"making {kind} {name}"):
+            thing = make()
+        with lifecycle.taken_down(lambda: self.remove(kind, path, name), stays):
+            yield thing
+        if stays:
+            self.kept.add(path)
 
     def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
         """Removes a thing of ours, if it is there; it is gone when this returns. `grace_s`: of a

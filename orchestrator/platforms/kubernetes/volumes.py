@@ -62,10 +62,8 @@ class Volumes:
         """Names are the same in every campaign, so that databases start from copies of disks.
         Other `addresses` than those cannot be given."""
         path = self._space.path("services", manifests.SERVICE)
-        self._space.remove("network", path, name)
-        with cluster_errors(f"making network {name}"):
-            self._space.make("services", manifests.service(name, self._space.labels))
-        with taken_down(lambda: self._space.remove("network", path, name)):
+        make = partial(self._space.make, "services", manifests.service(name, self._space.labels))
+        with self._space.holding("network", name, path, make):
             numbers = range(1, nodes + 1)
             yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
 
@@ -75,7 +73,8 @@ class Volumes:
             if device:
                 up.enter_context(self._local_volume(name, device, fstype, placement))
                 self._claims[name] = object_name(name)
-            elif default := next((one for one in self.storage_classes() if one.is_default), None):
+            elif defaults := [known for known in self.storage_classes() if known.is_default]:
+                default = defaults[0]
                 if default.retains:
                     raise UnavailableError(
                         f"the default storage class {default.name} keeps its volumes: one for each "
@@ -143,11 +142,8 @@ class Volumes:
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
         thing = volume_manifests.storage_class(manifest, self._space.labels)
-        name, path = name_of(thing), f"{CLASSES}/{name_of(thing)}"
-        self._space.remove("storage class", path, name)
-        with cluster_errors(f"making storage class {name}"):
-            created = self._api.make(CLASSES, thing)
-        with taken_down(lambda: self._space.remove("storage class", path, name)):
+        name, make = name_of(thing), partial(self._api.make, CLASSES, thing)
+        with self._space.holding("storage class", name, f"{CLASSES}/{name}", make) as created:
             yield volume_manifests.described_class(created)
 
     @contextmanager
@@ -251,16 +247,13 @@ class Volumes:
         with cluster_errors(f"keeping {claim} as a snapshot"):
             source = self._api.get(self._space.path(_CLAIMS, claim))
             snapshot_class = self._snapshot_class_of(source)
-            path = self._address(VolumeSource("snapshot", name))
             self._api.listed(CONTENTS)  # by which it is seen whether it is gone
-            self._space.remove("snapshot", path, name)
-            manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._space.labels)
-            self._space.make(_SNAPSHOTS, manifest, _SNAPSHOT_GROUP)
-        with taken_down(lambda: self._space.remove("snapshot", path, name), stays):
+        path = self._address(VolumeSource("snapshot", name))
+        manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._space.labels)
+        make = partial(self._space.make, _SNAPSHOTS, manifest, _SNAPSHOT_GROUP)
+        with self._space.holding("snapshot", name, path, make, stays):
             self._await_snapshot(name, path, timeout_s)
             yield name
-        if stays:
-            self._space.kept.add(path)
 
     def _await_snapshot(self, name: str, path: str, timeout_s: float) -> None:
         def trouble_of_driver() -> str:
