@@ -13,7 +13,7 @@ from orchestrator.kernel import mounts
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Node, Tls, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once, redaction
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_while
 
 USER = DATABASE = "bench"
 # What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
@@ -154,18 +154,15 @@ def await_ready(
 ) -> None:
     """Waits until nothing is missing. NodeError if a container dies, and, with every container's
     last lines, past the deadline."""
-    state = "nothing answers yet"
 
-    def ready() -> bool:
-        nonlocal state
+    def lacking() -> str:
         raise_if_dead(names, world, log)
         try:
-            state = missing()
+            return missing()
         except (RunError, OSError, KeyError, ValueError) as error:
-            state = error.what if isinstance(error, RunError) else str(error)
-        return not state
+            return error.what if isinstance(error, RunError) else str(error) or "nothing answers"
 
-    if not wait_until(ready, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
+    if state := wait_while(lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
         raise NodeError(
             f"{failure} within {deadline_s:g} s: {state}",
             advice="look at the log below; on a slow disk or with little memory it takes longer",

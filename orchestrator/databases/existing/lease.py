@@ -126,11 +126,11 @@ class Lease:
 
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
-        found = ": was gone"
+        outcome = ": was gone"
         with self._outside() as session:
             marked = session.rows(_MARK)
         if marked and not self._is_ours(marked[0]["mark"]):
-            found = ": left alone, because others made it"
+            outcome = ": left alone, because others made it"
         elif marked:
             self._prepare()  # a kill may have left half of it
             with self._session() as session:
@@ -138,9 +138,9 @@ class Lease:
             if holder and not (silent or holder.is_dead or holder == self._mine):
                 return f": left alone, because {holder} is on the cluster"
             self._remove(holder or self._mine)
-            found = ""
+            outcome = ""
         leftovers.forget(self.world.cache, self._remembered)
-        return found
+        return outcome
 
     @property
     def _mine(self) -> Holder:

@@ -25,6 +25,7 @@ from orchestrator.databases.existing import leftovers
 from orchestrator.databases.existing.declaration import Existing, address
 from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.errors import RunError, UsageError
+from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.powers import World
 from orchestrator.system import files
 from orchestrator.system.sql import Connect, Session
@@ -35,7 +36,6 @@ _DDL_S = 600.0
 _COMMAND_S = 6 * 3600.0
 _TLS_VARIABLES = {"root": "PGSSLROOTCERT", "certificate": "PGSSLCERT", "key": "PGSSLKEY"}
 # A backend notices that its client is gone only when it next reads from it.
-_DROP_ATTEMPTS, _DROP_EVERY_S = 6, 5.0
 _IN_USE = "is being accessed by other users"
 # One that was only being made has nothing in it; a name that was taken since then may have.
 OBJECTS = (
@@ -97,7 +97,7 @@ class OwnDatabase:
     def require_replaceable(self, may_ask: bool) -> None:
         """UsageError if there is a database of our name that is not ours, and its owner does not
         agree to drop it, or has not agreed before and may not be asked now."""
-        exists, owner = self.found()
+        exists, owner = self.look()
         if exists:
             self._require_given_up(owner, may_ask)
 
@@ -131,7 +131,7 @@ class OwnDatabase:
                 advice=f'run ALTER ROLE "{user}" CREATEDB, or write another user in the profile',
             )
 
-    def found(self) -> tuple[bool, Owner | None]:
+    def look(self) -> tuple[bool, Owner | None]:
         """Whether there is a database of our name, and who made it by its mark."""
         with self._session_outside() as session:
             return self._seen(session)
@@ -182,18 +182,15 @@ class OwnDatabase:
     def _drop(self, require: Callable[[Owner | None], None]) -> None:
         """Waits a little until nobody is connected to it. `require` raises if it must stay."""
         force = " WITH (FORCE)" if self.force else ""
-        for attempt in range(1, _DROP_ATTEMPTS + 1):
-            try:
-                with self._session_outside() as session:
-                    exists, owner = self._seen(session)
-                    if exists:
-                        require(owner)
-                        session.rows(f'DROP DATABASE "{self.name}"{force}')
-                return
-            except RunError as error:
-                if attempt == _DROP_ATTEMPTS or _IN_USE not in error.what:
-                    raise
-                self.world.clock.sleep(_DROP_EVERY_S)
+
+        def drop() -> None:
+            with self._session_outside() as session:
+                exists, owner = self._seen(session)
+                if exists:
+                    require(owner)
+                    session.rows(f'DROP DATABASE "{self.name}"{force}')
+
+        patiently(drop, self.world.clock, lambda error: _IN_USE in str(error))
 
     def session(self, timeout_s: float) -> AbstractContextManager[Session]:
         """A session in our database."""

@@ -238,7 +238,7 @@ class Pod:
 
     def _found(self) -> Thing | None:
         with cluster_errors(f"looking at {self.name}"):
-            return self._api.found(self.path)
+            return self._api.find(self.path)
 
     def state(self) -> str:
         pod = self._found()
