@@ -13,7 +13,7 @@ from orchestrator.collectors.common.local import OnItsMachine, Reading
 from orchestrator.databases.existing import leftovers, probe
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.disks import Places
-from orchestrator.databases.postgresql.nodes import checkpoints_s
+from orchestrator.databases.postgresql import checkpoints_s
 from orchestrator.keys.addresses import read as addresses
 from orchestrator.model import Node
 from orchestrator.yugabyte import pages
