@@ -13,12 +13,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.databases.existing import declaration, flavours, leftovers, probe
+from orchestrator.databases.existing import declaration, flavours, probe
 from orchestrator.databases.existing import postgresql_queries as postgresql
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.databases.existing.lease import Lease
-from orchestrator.databases.existing.leftovers import Leftover
-from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
+from orchestrator.databases.existing.owned_database import (
+    Confirm,
+    Leftover,
+    OwnDatabase,
+    Terminal,
+    leftovers,
+)
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
@@ -256,7 +261,7 @@ def _await_quiet(cluster: Cluster, world: World) -> None:
 def clean(world: World, connect: Connect = sql.session, only_list: bool = False) -> Iterator[str]:
     """Goes through all databases that this cache remembers; one line each. One that cannot be
     dropped now, because its cluster or its password is not at hand, stays remembered."""
-    for left in leftovers.all_of(world.cache):
+    for left in leftovers(world.cache):
         declared = left.declared
         what = f"database {declared.database} at {declared.where}, of campaign "
         what += f"{left.owner.campaign}"
