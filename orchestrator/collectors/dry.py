@@ -19,7 +19,7 @@ class DryCollector:
     name = "dry"
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        for node in (one for one in nodes if DRY in one.sources):
+        for node in (each for each in nodes if DRY in each.sources):
             model = Model.of_node(node)
             for second in range(math.floor(now_s) - _AROUND_S, math.ceil(now_s) + _AROUND_S):
                 yield from _at(node, model, float(second))

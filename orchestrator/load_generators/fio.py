@@ -122,11 +122,12 @@ class Fio:
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 
     def so_far(self, workload: Workload, out: Path) -> tuple[Measurement, ...]:
-        files_of = {
-            p: out / FOLDER / f"{p.name}.json" for p in disk_matrix.planned(workload.options)
-        }
-        there = [(point, file) for point, file in files_of.items() if file.is_file()]
-        return tuple(one for point, file in there for one in point_figures(point, _json(file)))
+        return tuple(
+            figure
+            for point in disk_matrix.planned(workload.options)
+            if (file := out / FOLDER / f"{point.name}.json").is_file()
+            for figure in point_figures(point, _json(file))
+        )
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks nothing: the integrity of the disk is part of the truth gate."""

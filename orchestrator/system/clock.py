@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from orchestrator.powers import Clock
 
 _STAMP, _STAMP_LENGTH = "%Y%m%dT%H%M%SZ", 16
+Answer = TypeVar("Answer")
 
 
 class SystemClock:
@@ -41,15 +43,23 @@ class MadeUpClock:
 
 
 def wait_until(
-    ready: Callable[[], bool], *, deadline_s: float, clock: Clock, every_s: float = 0.1
-) -> bool:
-    """Polls `ready` for at most `deadline_s` seconds; returns whether it became true."""
+    ready: Callable[[], Answer], *, deadline_s: float, clock: Clock, every_s: float = 0.1
+) -> Answer:
+    """Polls `ready` until its answer is true, for at most `deadline_s`; returns the last one."""
     end = clock.monotonic() + deadline_s
-    while not ready():
-        if clock.monotonic() >= end:
-            return False
+    while not (answer := ready()) and clock.monotonic() < end:
         clock.sleep(every_s)
-    return True
+    return answer
+
+
+def wait_while(
+    lacking: Callable[[], Answer], *, deadline_s: float, clock: Clock, every_s: float = 0.1
+) -> Answer:
+    """As `wait_until`, of an answer that says what is lacking: until there is none."""
+    end = clock.monotonic() + deadline_s
+    while (answer := lacking()) and clock.monotonic() < end:
+        clock.sleep(every_s)
+    return answer
 
 
 def stamp(unix_s: float) -> str:

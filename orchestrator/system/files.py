@@ -94,11 +94,11 @@ def differences(record: Path) -> Iterator[str]:
     for name, said in recorded_checksums(record).items():
         file = record.parent / name
         try:
-            found = _checksum(file)
+            present = _checksum(file)
         except OSError as error:
             yield f"{name} is missing or cannot be read: {error.strerror}"
             continue
-        if found["bytes"] < said["bytes"]:
-            yield f"{name} was cut: {found['bytes']} of {said['bytes']} bytes are there"
-        elif found["sha256"] != said["sha256"]:
+        if present["bytes"] < said["bytes"]:
+            yield f"{name} was cut: {present['bytes']} of {said['bytes']} bytes are there"
+        elif present["sha256"] != said["sha256"]:
             yield f"{name} was changed after its run"

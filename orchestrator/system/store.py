@@ -228,7 +228,7 @@ def load(campaign: Path, tables: bool = True) -> Results:
         if record := _whole(partial(_read, file, Record), None, cut):
             runs.append(_run_data(record, file.parent, tables, cut))
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
-    plan = replace(plan, notes=(*plan.notes, *(one for one in notes if one not in plan.notes)))
+    plan = replace(plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes)))
     return Results(campaign.resolve().name, plan, fingerprint, tuple(runs), gates)
 
 

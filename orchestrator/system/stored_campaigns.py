@@ -26,8 +26,8 @@ def folders(results: Path) -> tuple[Path, ...]:
     """The folders of all campaigns, the newest first; also those that are broken: with a time in
     their name but no plan. Links such as `latest` are left out."""
     every = (path for path in results.glob("*/") if not path.is_symlink())
-    found = [p for p in every if (p / "plan.json").is_file() or from_stamp(p.name) is not None]
-    return tuple(sorted(found, key=lambda folder: folder.name, reverse=True))
+    campaigns = [p for p in every if (p / "plan.json").is_file() or from_stamp(p.name) is not None]
+    return tuple(sorted(campaigns, key=lambda folder: folder.name, reverse=True))
 
 
 def entry(folder: Path, baselines: Mapping[str, str]) -> Entry:
@@ -124,7 +124,7 @@ def remove_baseline(results: Path, name: str) -> None:
     saved = baselines(results)
     if name not in saved:
         raise UsageError(f"there is no baseline {name!r} in {results}")
-    _write(results, {one: folder for one, folder in saved.items() if one != name})
+    _write(results, {other: folder for other, folder in saved.items() if other != name})
 
 
 def _write(results: Path, names: Mapping[str, str]) -> None:

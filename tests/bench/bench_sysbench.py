@@ -28,7 +28,7 @@ from rich.table import Table
 from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.postgresql import PostgreSQL, nodes
+from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.parts import NodesData
@@ -98,7 +98,7 @@ def measured(repeats: int, world: World) -> Iterator[Costs]:
         network = up.enter_context(world.platform.network(NETWORK, 1))
         cluster = up.enter_context(PostgreSQL().running(spec, disks.volumes, network, world))
         extension = "--command=CREATE EXTENSION pg_stat_statements"
-        argv = (*nodes.PSQL, "--dbname=bench", "--username=postgres", extension)
+        argv = (*PSQL, "--dbname=bench", "--username=postgres", extension)
         container_nodes.run(cluster.nodes[0], argv, 60, world, cluster.nodes)
         for number, pair in enumerate(pairs()):
             costs: Costs = {workload.name: [] for workload in pair}

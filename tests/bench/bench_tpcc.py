@@ -41,7 +41,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.postgresql import PostgreSQL, nodes
+from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Workload
@@ -215,7 +215,7 @@ def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
     up = cluster.nodes
     run = functools.partial(container_nodes.run, up[0], timeout_s=600, world=world, watched=up)
     run(("pg_dump", user, workers, *dump))
-    run((*nodes.PSQL, "--command=DROP OWNED BY bench"))
+    run((*PSQL, "--command=DROP OWNED BY bench"))
     started_s = time.monotonic()
     run(("pg_restore", user, workers, "--dbname=bench", "/data/dump"))
     return Cost(time.monotonic() - started_s)

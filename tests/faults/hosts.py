@@ -10,10 +10,10 @@ from pathlib import Path
 
 from orchestrator.collectors import cgroup, disk, machine, network
 from orchestrator.collectors.common.local import OnItsMachine, Reading
-from orchestrator.databases.existing import leftovers, probe
+from orchestrator.databases.existing import owned_database, probe
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.disks import Places
-from orchestrator.databases.postgresql.nodes import checkpoints_s
+from orchestrator.databases.postgresql import checkpoints_s
 from orchestrator.keys.addresses import read as addresses
 from orchestrator.model import Node
 from orchestrator.yugabyte import pages
@@ -191,7 +191,9 @@ def note() -> str:
     """What is remembered of a database that was made in a cluster of others."""
     with tempfile.TemporaryDirectory() as folder:
         declared = Existing(addresses("db-1:5433,db-2"), tls_root="ca.pem")
-        leftovers.remember(Path(folder), declared, leftovers.owner(Path(folder), "feed00", 9.0))
+        owned_database.remember(
+            Path(folder), declared, owned_database.owner_here(Path(folder), "feed00", 9.0)
+        )
         (file,) = Path(folder).rglob("*.json")
         return file.read_text()
 
@@ -201,5 +203,5 @@ def remembered(text: str) -> object:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "existing").mkdir()
         (Path(folder) / "existing/x.json").write_text(text, errors="replace")
-        read = leftovers.all_of(Path(folder))
+        read = owned_database.leftovers(Path(folder))
         return [(left.command, left.declared.where) for left in read] or None

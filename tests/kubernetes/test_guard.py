@@ -93,7 +93,7 @@ def test_a_second_campaign_is_refused(
         pass
     assert str(os.getpid()) in caught.value.what
     assert second.sweep() == (), "nothing of a live campaign is touched"
-    assert platform._api.found(f"/api/v1/namespaces/{platform.space.namespace}") is not None
+    assert platform._api.find(f"/api/v1/namespaces/{platform.space.namespace}") is not None
 
 
 def test_of_two_that_take_a_dead_campaigns_lease_the_server_refuses_one(

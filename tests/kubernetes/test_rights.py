@@ -79,11 +79,11 @@ def given(
     (tmp_path / "config").write_text(yaml.safe_dump(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
     yield KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN))
-    assert api.found(here) is not None and api.found(f"{here}/services/web") is not None
+    assert api.find(here) is not None and api.find(f"{here}/services/web") is not None
     for path in (*made, here):
         api.remove(path)
     clock = SystemClock()
-    assert wait_until(lambda: api.found(here) is None, deadline_s=90, clock=clock, every_s=0.5)
+    assert wait_until(lambda: api.find(here) is None, deadline_s=90, clock=clock, every_s=0.5)
 
 
 def test_the_documented_roles_are_enough_in_a_given_namespace(

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases import existing
+from orchestrator.databases import existing, postgresql
 from orchestrator.databases.existing import declaration
-from orchestrator.databases.postgresql import nodes as postgresql
 from orchestrator.databases.yugabytedb import nodes as yugabytedb
 from orchestrator.databases.yugabytedb import settings
 from orchestrator.errors import TierbenchError

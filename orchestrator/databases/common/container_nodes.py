@@ -4,16 +4,17 @@ whether each node's WAL is on the disk that the profile names for it."""
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
 from orchestrator.kernel import mounts
-from orchestrator.model import TLS_IF_OFFERED, Endpoint, Node, Tls, Volume
+from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once, redaction
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_while
+from orchestrator.units import format_bytes
 
 USER = DATABASE = "bench"
 # What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
@@ -31,6 +32,22 @@ def require_none(mistakes: Sequence[Mistake], database: str) -> None:
             f"{database} cannot run this cluster",
             advice="correct the profile",
             mistakes=tuple(mistakes),
+        )
+
+
+def shape_mistakes(spec: ClusterSpec, least_bytes: int, needed_for: str) -> Iterator[Mistake]:
+    """Mistakes in the numbers of nodes and copies, and in a node's memory: `needed_for` names what
+    `least_bytes` of it are for."""
+    nodes, copies, memory_bytes = spec.nodes, spec.replication_factor, spec.size.memory_bytes
+    if not 1 <= nodes <= MAX_NODES:
+        yield Mistake("cluster.nodes", f"{nodes} nodes: set up here with 1 to {MAX_NODES}")
+    if copies > nodes:
+        text = f"{copies} copies on {nodes} node(s): every copy needs a node of its own"
+        yield Mistake("cluster.replication_factor", text)
+    if memory_bytes < least_bytes:
+        text = f"{format_bytes(memory_bytes)} is too little for {needed_for} and a few sessions"
+        yield Mistake(
+            "cluster.node.memory", f"{text}: give it at least {format_bytes(least_bytes)}"
         )
 
 
@@ -154,18 +171,15 @@ def await_ready(
 ) -> None:
     """Waits until nothing is missing. NodeError if a container dies, and, with every container's
     last lines, past the deadline."""
-    state = "nothing answers yet"
 
-    def ready() -> bool:
-        nonlocal state
+    def lacking() -> str:
         raise_if_dead(names, world, log)
         try:
-            state = missing()
+            return missing()
         except (RunError, OSError, KeyError, ValueError) as error:
-            state = error.what if isinstance(error, RunError) else str(error)
-        return not state
+            return error.what if isinstance(error, RunError) else str(error) or "nothing answers"
 
-    if not wait_until(ready, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
+    if state := wait_while(lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
         raise NodeError(
             f"{failure} within {deadline_s:g} s: {state}",
             advice="look at the log below; on a slow disk or with little memory it takes longer",
@@ -193,7 +207,7 @@ def run(
 def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str, str]:
     """Node → device that holds its WAL, of the nodes with a disk for it. `directory`: of the WAL in
     the container, maybe a link. NodeError if it is on another device."""
-    found: dict[str, str] = {}
+    devices: dict[str, str] = {}
     for node in nodes:
         if node.wal_device is None:
             continue
@@ -208,5 +222,5 @@ def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str
                 f"the profile's disk for it is {node.wal_device}",
                 advice="this is a fault of the program: its figures would be of another disk",
             )
-        found[node.name] = device
-    return found
+        devices[node.name] = device
+    return devices

@@ -7,17 +7,23 @@ one database is made, and dropped again. The owner's settings are recorded, not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from orchestrator.databases.existing import declaration, flavours, leftovers, probe
+from orchestrator.databases.existing import declaration, flavours, probe
 from orchestrator.databases.existing import postgresql_queries as postgresql
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.databases.existing.lease import Lease
-from orchestrator.databases.existing.leftovers import Leftover
-from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
+from orchestrator.databases.existing.owned_database import (
+    Confirm,
+    Leftover,
+    OwnDatabase,
+    Terminal,
+    leftovers,
+)
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
@@ -53,10 +59,13 @@ class _Used:
     observed: probe.Observation
     own: OwnDatabase
     version_asked: str | None
-    begun: counters.ByNode
-    counted: postgresql.Counters = field(default_factory=dict)
+    begun: Mapping[str, Any] = field(default_factory=dict)
     keep: Path | None = None
     restored_s: float | None = None
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.observed.flavour == declaration.POSTGRESQL
 
 
 class ExistingCluster:
@@ -124,7 +133,7 @@ class ExistingCluster:
         Lease(declared, self._connect, world).require()
         own.require_replaceable(may_ask=False)
         endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
-        handle = _Used(declared, observed, own, spec.version, {})
+        handle = _Used(declared, observed, own, spec.version)
         nodes = probe.nodes(declared, observed)
         own.make()
         try:
@@ -175,7 +184,7 @@ class ExistingCluster:
         idle = probe.nodes_without_leaders(handle.declared)
         if idle:
             world.progress.warn(f"{', '.join(idle)} lead no tablet: the other nodes take all load")
-        handle.begun, handle.counted = _of_nodes(cluster), _counters(handle)
+        handle.begun = _counted(cluster)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
@@ -183,11 +192,8 @@ class ExistingCluster:
         Lease(handle.declared, self._connect, world).require()
         try:
             facts = probe.facts(handle.declared, handle.observed, cluster.nodes, self._connect)
-            since = (
-                postgresql.since(handle.counted, _counters(handle))
-                if handle.observed.flavour == declaration.POSTGRESQL
-                else counters.since(handle.begun, _of_nodes(cluster))
-            )
+            since = postgresql.since if handle.is_postgresql else counters.since
+            counted = since(handle.begun, _counted(cluster))
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
                 f"the existing cluster could not be read: {error}",
@@ -197,7 +203,7 @@ class ExistingCluster:
         return replace(
             facts,
             version_asked=handle.version_asked,
-            since_reset=since,
+            since_reset=counted,
             more={**facts.more, **restored},
         )
 
@@ -232,20 +238,17 @@ def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
             )
 
 
-def _of_nodes(cluster: Cluster) -> counters.ByNode:
-    return counters.read(cluster.nodes, (cluster.handle.own.name, LEASE_DATABASE))
-
-
-def _counters(handle: _Used) -> postgresql.Counters:
-    """Those of a PostgreSQL; of YugabyteDB they are read from its pages."""
-    if handle.observed.flavour != declaration.POSTGRESQL:
-        return {}
+def _counted(cluster: Cluster) -> Mapping[str, Any]:
+    """The counters of a PostgreSQL; of YugabyteDB those of each node's page."""
+    handle: _Used = cluster.handle
+    if not handle.is_postgresql:
+        return counters.read(cluster.nodes, (handle.own.name, LEASE_DATABASE))
     with handle.own.session(60.0) as session:
         return postgresql.counters(session, handle.observed.number)
 
 
 def _vacuum(handle: _Used) -> None:
-    if handle.observed.flavour == declaration.POSTGRESQL:
+    if handle.is_postgresql:
         with handle.own.session(_VACUUM_S) as session:
             session.rows("VACUUM (FREEZE, ANALYZE)")
 
@@ -258,7 +261,7 @@ def _await_quiet(cluster: Cluster, world: World) -> None:
 def clean(world: World, connect: Connect = sql.session, only_list: bool = False) -> Iterator[str]:
     """Goes through all databases that this cache remembers; one line each. One that cannot be
     dropped now, because its cluster or its password is not at hand, stays remembered."""
-    for left in leftovers.all_of(world.cache):
+    for left in leftovers(world.cache):
         declared = left.declared
         what = f"database {declared.database} at {declared.where}, of campaign "
         what += f"{left.owner.campaign}"
@@ -274,21 +277,21 @@ def clean(world: World, connect: Connect = sql.session, only_list: bool = False)
 
 def _dropped(left: Leftover, world: World, connect: Connect) -> str:
     """Drops one that is still ours; says what was found otherwise."""
-    made = left.owner
-    if not made.cache:
+    owner = left.owner
+    if not owner.cache:
         return (
-            f": left alone, because an older release made it on {made.host} and did not say with "
+            f": left alone, because an older release made it on {owner.host} and did not say with "
             f"which cache; drop it with: {left.command}"
         )
-    if not made.is_from(world.cache):
+    if not owner.is_from(world.cache):
         return (
-            f": left alone, because {made.host} made it with the cache {made.cache}: run "
+            f": left alone, because {owner.host} made it with the cache {owner.cache}: run "
             "`tierbench clean` there"
         )
     if left.declared.database == LEASE_DATABASE:
         return Lease(left.declared, connect, world).clear()
     own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
-    exists, _ = own.found()
+    exists, _ = own.look()
     try:
         own.drop()
     except UsageError as error:

@@ -25,8 +25,8 @@ def processors(body: str) -> float | None:
 
 
 def memory_bytes(body: str) -> int | None:
-    found = [int(one.value) for one in _samples(body, "node_memory_MemTotal_bytes")]
-    return found[0] if found and found[0] > 0 else None
+    sizes = [int(sample.value) for sample in _samples(body, "node_memory_MemTotal_bytes")]
+    return sizes[0] if sizes and sizes[0] > 0 else None
 
 
 def has_pressure(body: str) -> bool:
@@ -104,8 +104,8 @@ def _words(text: str) -> tuple[str, ...]:
 def of_host(declared: Existing, number: int, where: Places, page: str) -> HostDisks:
     """`page`: of node_exporter, with its collectors filesystem and diskstats. A declared device is
     believed, because a directory may have another name outside of a container."""
-    found = {path: device_of(page, path) for path in (*where.data, *where.wal)}
-    data, logs = (dict.fromkeys(filter(None, map(found.get, p))) for p in (where.data, where.wal))
+    disk_of = {path: device_of(page, path) for path in (*where.data, *where.wal)}
+    data, logs = (dict.fromkeys(filter(None, map(disk_of.get, p))) for p in (where.data, where.wal))
     own = device(declared, number)
     counted = (own,) if own else tuple(data)
     if not counted:
@@ -113,7 +113,7 @@ def of_host(declared: Existing, number: int, where: Places, page: str) -> HostDi
     wal = [name for name in logs if name not in (*data, *counted)]
     lost = [
         f"{path} is on no disk that its node_exporter shows, and does not count"
-        for path, disk in found.items()
+        for path, disk in disk_of.items()
         if disk is None and not own
     ]
     if len(counted) > 1:

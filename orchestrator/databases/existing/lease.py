@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
-from orchestrator.databases.existing import leftovers
+from orchestrator.databases.existing import owned_database
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
 from orchestrator.databases.existing.owned_database import OBJECTS, mark_of
 from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
@@ -81,11 +81,11 @@ class Lease:
             yield
             return
         world, remembered = self.world, self._remembered
-        left = leftovers.owner(world.cache, self._mine.campaign, round(world.clock.now()))
-        leftovers.remember(world.cache, remembered, left)
+        left = owned_database.owner_here(world.cache, self._mine.campaign, round(world.clock.now()))
+        owned_database.remember(world.cache, remembered, left)
         other = self.take()
         if other is not None:
-            leftovers.forget(world.cache, remembered)
+            owned_database.forget(world.cache, remembered)
             raise UnavailableError(
                 f"{other} is measuring the cluster at {self.declared.where}: each would measure "
                 "the other's load",
@@ -126,11 +126,11 @@ class Lease:
 
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
-        found = ": was gone"
+        outcome = ": was gone"
         with self._outside() as session:
             marked = session.rows(_MARK)
         if marked and not self._is_ours(marked[0]["mark"]):
-            found = ": left alone, because others made it"
+            outcome = ": left alone, because others made it"
         elif marked:
             self._prepare()  # a kill may have left half of it
             with self._session() as session:
@@ -138,9 +138,9 @@ class Lease:
             if holder and not (silent or holder.is_dead or holder == self._mine):
                 return f": left alone, because {holder} is on the cluster"
             self._remove(holder or self._mine)
-            found = ""
-        leftovers.forget(self.world.cache, self._remembered)
-        return found
+            outcome = ""
+        owned_database.forget(self.world.cache, self._remembered)
+        return outcome
 
     @property
     def _mine(self) -> Holder:
@@ -204,7 +204,7 @@ class Lease:
                 "clean` drops it when no campaign is on the cluster"
             )
         else:
-            leftovers.forget(self.world.cache, self._remembered)
+            owned_database.forget(self.world.cache, self._remembered)
 
     def _remove(self, holder: Holder) -> None:
         """Removes the row, and the database if nobody else is in it. Another tester who came in

@@ -13,6 +13,7 @@ them in their environment alone, so that none of them is read as a command.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -21,12 +22,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
-from orchestrator.databases.existing import leftovers
+from pydantic import TypeAdapter
+
 from orchestrator.databases.existing.declaration import Existing, address
-from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.errors import RunError, UsageError
+from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.powers import World
-from orchestrator.system import files
+from orchestrator.system import files, host
 from orchestrator.system.sql import Connect, Session
 from orchestrator.units import format_seconds
 
@@ -35,7 +37,6 @@ _DDL_S = 600.0
 _COMMAND_S = 6 * 3600.0
 _TLS_VARIABLES = {"root": "PGSSLROOTCERT", "certificate": "PGSSLCERT", "key": "PGSSLKEY"}
 # A backend notices that its client is gone only when it next reads from it.
-_DROP_ATTEMPTS, _DROP_EVERY_S = 6, 5.0
 _IN_USE = "is being accessed by other users"
 # One that was only being made has nothing in it; a name that was taken since then may have.
 OBJECTS = (
@@ -97,7 +98,7 @@ class OwnDatabase:
     def require_replaceable(self, may_ask: bool) -> None:
         """UsageError if there is a database of our name that is not ours, and its owner does not
         agree to drop it, or has not agreed before and may not be asked now."""
-        exists, owner = self.found()
+        exists, owner = self.look()
         if exists:
             self._require_given_up(owner, may_ask)
 
@@ -131,7 +132,7 @@ class OwnDatabase:
                 advice=f'run ALTER ROLE "{user}" CREATEDB, or write another user in the profile',
             )
 
-    def found(self) -> tuple[bool, Owner | None]:
+    def look(self) -> tuple[bool, Owner | None]:
         """Whether there is a database of our name, and who made it by its mark."""
         with self._session_outside() as session:
             return self._seen(session)
@@ -143,7 +144,7 @@ class OwnDatabase:
     def is_ours(self, owner: Owner | None) -> bool:
         """Whether a database with that mark, or an empty one without any, is one that this cache
         remembers and this host made."""
-        remembered = leftovers.remembered(self.world.cache, self.declared)
+        remembered = owners_in(self.world.cache, self.declared)
         if not any(each.is_from(self.world.cache) for each in remembered):
             return False
         if owner is None:
@@ -156,8 +157,8 @@ class OwnDatabase:
         marked as ours."""
         self._drop(lambda owner: self._require_given_up(owner, may_ask=False))
         world = self.world
-        owner = leftovers.owner(world.cache, world.platform.campaign, round(world.clock.now()))
-        leftovers.remember(world.cache, self.declared, owner)
+        owner = owner_here(world.cache, world.platform.campaign, round(world.clock.now()))
+        remember(world.cache, self.declared, owner)
         mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self._session_outside() as session:
             session.rows(f'CREATE DATABASE "{self.name}"')
@@ -171,29 +172,26 @@ class OwnDatabase:
         """Drops it if it is still ours, and forgets it. UsageError if another has one of that name
         by now; RunError if somebody is connected to it for long."""
         self._drop(self._require_ours)
-        leftovers.forget(self.world.cache, self.declared)
+        forget(self.world.cache, self.declared)
 
     def _require_ours(self, owner: Owner | None) -> None:
         if not self.is_ours(owner):
             who = f"campaign {owner.campaign} on {owner.host}" if owner else "somebody else"
-            leftovers.forget(self.world.cache, self.declared)
+            forget(self.world.cache, self.declared)
             raise UsageError(f"{who} has made one of that name since")
 
     def _drop(self, require: Callable[[Owner | None], None]) -> None:
         """Waits a little until nobody is connected to it. `require` raises if it must stay."""
         force = " WITH (FORCE)" if self.force else ""
-        for attempt in range(1, _DROP_ATTEMPTS + 1):
-            try:
-                with self._session_outside() as session:
-                    exists, owner = self._seen(session)
-                    if exists:
-                        require(owner)
-                        session.rows(f'DROP DATABASE "{self.name}"{force}')
-                return
-            except RunError as error:
-                if attempt == _DROP_ATTEMPTS or _IN_USE not in error.what:
-                    raise
-                self.world.clock.sleep(_DROP_EVERY_S)
+
+        def drop() -> None:
+            with self._session_outside() as session:
+                exists, owner = self._seen(session)
+                if exists:
+                    require(owner)
+                    session.rows(f'DROP DATABASE "{self.name}"{force}')
+
+        patiently(drop, self.world.clock, lambda error: _IN_USE in str(error))
 
     def session(self, timeout_s: float) -> AbstractContextManager[Session]:
         """A session in our database."""
@@ -261,3 +259,91 @@ def owner_of(comment: str) -> Owner | None:
         return Owner(**json.loads(comment.removeprefix(_MARK)))
     except (ValueError, TypeError):
         return None
+
+
+# ------------------------------------------------------------------ what a cache remembers
+
+# One file for each database, which a killed campaign leaves: where it is, as the profile declares
+# it but without any password, and who made it.
+_FOLDER = "existing"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The campaign that made a database: where, when, with which cache ("" of older releases)."""
+
+    host: str
+    campaign: str
+    started_s: float
+    cache: str = ""
+
+    def is_from(self, cache: Path) -> bool:
+        """Whether it worked on this host with this cache: several hosts may share one."""
+        return (self.host, self.cache) == (host.name(), str(cache.resolve()))
+
+
+def owner_here(cache: Path, campaign: str, started_s: float) -> Owner:
+    return Owner(host.name(), campaign, started_s, str(cache.resolve()))
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A database that was made and, as far as is known, not dropped."""
+
+    declared: Existing
+    owner: Owner
+
+    @property
+    def command(self) -> str:
+        """What a person can type to drop it."""
+        declared, server = self.declared, self.declared.servers[0]
+        words = {
+            "host": server.host,
+            "port": server.port,
+            "user": declared.user,
+            "dbname": declared.maintenance_database,
+            "sslmode": "disable" if declared.tls == "off" else declared.tls,
+            "sslrootcert": declared.tls_root,
+            "sslcert": declared.tls_certificate,
+            "sslkey": declared.tls_key,
+        }
+        conninfo = " ".join(f"{key}={value}" for key, value in words.items() if value)
+        return f'psql "{conninfo}" -c \'DROP DATABASE "{declared.database}"\''
+
+
+def remember(cache: Path, declared: Existing, owner: Owner) -> None:
+    file = _file(cache, declared)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    files.write_json(file, {"declared": asdict(declared), "owner": asdict(owner)})
+
+
+def forget(cache: Path, declared: Existing) -> None:
+    _file(cache, declared).unlink(missing_ok=True)
+
+
+def owners_in(cache: Path, declared: Existing) -> tuple[Owner, ...]:
+    """Who made the database of this name there, as far as this cache knows: one at most."""
+    return tuple(each.owner for each in _read([_file(cache, declared)]))
+
+
+def leftovers(cache: Path) -> tuple[Leftover, ...]:
+    return tuple(_read(sorted((cache / _FOLDER).glob("*.json"))))
+
+
+def _read(paths: list[Path]) -> Iterator[Leftover]:
+    for file in paths:
+        try:
+            content = json.loads(file.read_text())
+            content["declared"]["hosts"]["options"].pop("password", None)  # it is not kept
+            left = TypeAdapter(Leftover).validate_python(content)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue  # not there, or of another release
+        if left.declared.servers:  # else it says no place
+            yield left
+
+
+def _file(cache: Path, declared: Existing) -> Path:
+    """One for each place and name; in the name, only so that a person finds it."""
+    where = f"{declared.where} {declared.database}"
+    digest = hashlib.sha256(where.encode()).hexdigest()[:12]
+    return cache / _FOLDER / f"{declared.database}-{digest}.json"

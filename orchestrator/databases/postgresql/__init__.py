@@ -8,29 +8,47 @@ role; nothing fails over, and a node that dies ends the run. Needs our image `po
 
 from __future__ import annotations
 
+import re
 import socket
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.postgresql import nodes, queries, settings
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.databases.common.container_nodes import DATABASE, USER
+from orchestrator.databases.postgresql import queries, settings
+from orchestrator.databases.postgresql.queries import Extent
+from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.platforms import own_images
-from orchestrator.powers import Network, World
+from orchestrator.powers import ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.clock import wait_until
 
 MAJOR_VERSION = "17"
 MIN_MEMORY_BYTES = 128 * 2**20
 
+_START_DEADLINE_S = 300.0
+_STOP_DEADLINE_S = 180.0
+_WARM_S = 600.0
 _QUERY_S = 60.0
 _CHECKPOINT_S = 900.0
 _VACUUM_S = 6 * 3600.0
 _STREAMS = 3  # of sequential reads per node: enough to keep a disk with latency busy
+_WAL_DISK = "/wal"  # where the image's `node` expects the disk of the WAL, if there is one
+PG_WAL = "/data/pgdata/pg_wal"
+_SHUT_DOWN = "database system is shut down"
+# `2026-01-01 12:19:35.470 UTC [21] LOG:  checkpoint complete: wrote 4 buffers …`: the server's own
+# `log_line_prefix` and our image's time zone. Not the time in the text, which is a duration.
+_CHECKPOINT = re.compile(
+    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] LOG:  checkpoint complete:", re.MULTILINE
+)
+_AS_BENCH = (f"--username={USER}", f"--dbname={DATABASE}")
+PSQL = ("psql", *_AS_BENCH, "--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1")
+_VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
 
 class PostgreSQL:
@@ -54,7 +72,7 @@ class PostgreSQL:
         image = own_images.need(world.root, "postgres", world.platform)
         own = settings.own(spec)
         if own:
-            refused = settings.refused_by_server(nodes.verified(image, own, world))
+            refused = settings.refused_by_server(_verified(image, own, world))
             container_nodes.require_none(refused, "PostgreSQL")
         if spec.port is not None:
             _raise_if_taken(spec.port)
@@ -72,13 +90,13 @@ class PostgreSQL:
             _raise_if_taken(spec.port)
         password, standby_password = container_nodes.new_password(), container_nodes.new_password()
         image = self.image(spec, world)
-        plans = nodes.container_specs(spec, volumes, network, image, standby_password)
+        plans = container_specs(spec, volumes, network, image, standby_password)
         names = [plan.name for plan in plans]
         with ExitStack() as up:
             started = [up.enter_context(world.platform.running(plans[0]))]
             endpoint = container_nodes.endpoint(started[0], settings.PORT, password)
             try:
-                nodes.set_passwords(names[0], password, standby_password, world)
+                _set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
                 version = self._await_ready(endpoint, names, world)
@@ -87,13 +105,13 @@ class PostgreSQL:
                     container_nodes.described(*each, world)
                     for each in zip(numbers, plans, volumes, started, strict=True)
                 )
-                container_nodes.wal_devices(described, nodes.PG_WAL, world)
+                container_nodes.wal_devices(described, PG_WAL, world)
                 yield Cluster(self.name, version, described, (endpoint,), network.name)
             except BaseException:
                 container_nodes.stop(names, 0, world)
                 raise
             if any(volume.kept for volume in volumes):
-                nodes.stop_cleanly(names, world)
+                _stop_cleanly(names, world)
             else:
                 container_nodes.stop(names, 0, world)
 
@@ -109,7 +127,7 @@ class PostgreSQL:
             return "" if ready == standbys else f"{ready} of {standbys} standbys have caught up"
 
         container_nodes.await_ready(
-            "PostgreSQL was not ready", missing, names, world, deadline_s=nodes.START_DEADLINE_S
+            "PostgreSQL was not ready", missing, names, world, deadline_s=_START_DEADLINE_S
         )
         return version.split()[0]
 
@@ -120,7 +138,7 @@ class PostgreSQL:
         primary = cluster.nodes[0]
         sessions = max(2, round(primary.cpus or 2))
         # No limit on buffers: each session would wait until its own few are written.
-        command = (*nodes.VACUUM, "--buffer-usage-limit=0", f"--jobs={sessions}")
+        command = (*_VACUUM, "--buffer-usage-limit=0", f"--jobs={sessions}")
         # All nodes are watched: a commit would wait for a standby that never comes back.
         container_nodes.run(primary, command, _VACUUM_S, world, cluster.nodes)
         self._checkpoint(cluster, world)
@@ -135,10 +153,10 @@ class PostgreSQL:
             extents = queries.cache_plan(session, memory_bytes)
         streams = [extents[offset::_STREAMS] for offset in range(_STREAMS)]
         pairs = [(node, stream) for node in cluster.nodes for stream in streams if stream]
-        reading = [at_once.begun(partial(nodes.read, *pair, world)) for pair in pairs]
+        reading = [at_once.begun(partial(_read_extents, *pair, world)) for pair in pairs]
         finished = [read.result() for read in reading]
         if not all(finished):
-            world.progress.warn(f"the cache was not full after {nodes.WARM_S:g} s of reading")
+            world.progress.warn(f"the cache was not full after {_WARM_S:g} s of reading")
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         self._checkpoint(cluster, world)
@@ -153,8 +171,8 @@ class PostgreSQL:
         with self._session(cluster, world) as session:
             facts = queries.facts(session, cluster.nodes[0].memory_bytes, image)
         log = world.platform.container(cluster.nodes[0].container or "").logs()
-        facts = replace(facts, checkpoints_s=nodes.checkpoints_s(log))
-        on_disks = container_nodes.wal_devices(cluster.nodes, nodes.PG_WAL, world)
+        facts = replace(facts, checkpoints_s=checkpoints_s(log))
+        on_disks = container_nodes.wal_devices(cluster.nodes, PG_WAL, world)
         return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
@@ -172,7 +190,7 @@ class PostgreSQL:
                     f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
                     advice="look at their logs among the raw files of the run",
                 )
-        command = (*nodes.PSQL, "--command", "CHECKPOINT")
+        command = (*PSQL, "--command", "CHECKPOINT")
         at_once.each(
             lambda node: container_nodes.run(node, command, _CHECKPOINT_S, world, (node,)),
             cluster.nodes[1:],
@@ -201,3 +219,121 @@ def _raise_if_taken(port: int) -> None:
                 advice="free it, choose another `port` in the profile, or leave it out: "
                 "then any free one is used; `tierbench clean` removes what an earlier one left",
             ) from error
+
+
+# ------------------------------------------------------------------ nodes as containers
+
+
+def container_specs(
+    spec: ClusterSpec,
+    volumes: Sequence[Volume],
+    network: Network,
+    image: str,
+    standby_password: str,
+) -> tuple[ContainerSpec, ...]:
+    """The containers of a cluster: node 1 is the primary, the others stream from it."""
+    options = settings.options(settings.applied(spec))
+    quorum = settings.options(
+        {"synchronous_standby_names": settings.synchronous_standby_names(spec.replication_factor)}
+    )
+    primary = network.addresses[0]
+    return tuple(
+        ContainerSpec(
+            name=f"{network.name}-node-{number}",
+            image=image,
+            command=("primary", *options, *quorum)
+            if number == 1
+            else ("standby", primary, settings.slot(number), *options),
+            role="database",
+            environment={"PGPASSWORD": standby_password} if number > 1 else {},
+            mounts=(
+                Mount(volume.name, "/data"),
+                *([Mount(volume.wal, _WAL_DISK)] if volume.wal else []),
+            ),
+            network=network.name,
+            address=network.addresses[number - 1],
+            ports={settings.PORT: spec.port} if number == 1 else {},
+            cpus=spec.size.cpus,
+            memory_bytes=spec.size.memory_bytes,
+            # Parallel workers of a query meet here; it counts against the memory limit.
+            shared_memory_bytes=max(64 * 2**20, spec.size.memory_bytes // 4),
+            io_caps=volume.caps,
+            placement=f"node-{number}",
+        )
+        for number, volume in enumerate(volumes, start=1)
+    )
+
+
+def _set_passwords(primary: str, password: str, standby_password: str, world: World) -> None:
+    """Sets the passwords of client and standbys once the primary can. NodeError if it dies."""
+    env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
+    try:
+        first = world.platform.container(primary)
+        done = first.exec(
+            ("node", "passwords"), timeout_s=_START_DEADLINE_S, env=env, watch=(first,)
+        )
+    except RunError:
+        container_nodes.raise_if_dead((primary,), world)
+        raise
+    if done.exit_code != 0:
+        raise NodeError(f"{primary} could not set its passwords", evidence=done.err[-2000:])
+
+
+def _stop_cleanly(names: Sequence[str], world: World) -> None:
+    """Stops the primary first: it ends only when its standbys have received its last checkpoint."""
+
+    def stop(name: str) -> None:
+        world.platform.container(name).stop(_STOP_DEADLINE_S)
+        log = container_nodes.last_lines(name, world)
+        if _SHUT_DOWN not in log:
+            raise NodeError(
+                f"{name} did not stop cleanly ({world.platform.container(name).state()})",
+                advice=f"its disk cannot be kept; it had {_STOP_DEADLINE_S:g} s to write it",
+                evidence=log,
+            )
+
+    stop(names[0])
+    at_once.each(stop, names[1:])
+
+
+def checkpoints_s(log: str) -> tuple[float, ...] | None:
+    """When each checkpoint was complete, in Unix seconds. None if the log has none: each run begins
+    with one, so then it cannot be read, or was told not to speak of them."""
+    times_s = list[float]()
+    for time in _CHECKPOINT.findall(log):
+        with suppress(ValueError):  # a damaged line
+            times_s.append(datetime.fromisoformat(f"{time}+00:00").timestamp())
+    return tuple(times_s) or None
+
+
+def _read_extents(node: Node, extents: Sequence[Extent], world: World) -> bool:
+    """Reads extents into the caches of a node. False if the time was too short for all of them."""
+    container = world.platform.container(container_nodes.container_name(node))
+    statements = "; ".join(extent.sql() for extent in extents)
+    done = container.exec(
+        (*PSQL, "--command", statements),
+        timeout_s=_WARM_S + 30,
+        env={"PGOPTIONS": f"-c transaction_timeout={_WARM_S:g}s"},
+        watch=(container,),
+    )
+    if done.exit_code != 0 and "transaction timeout" not in done.err:
+        raise RunError(f"filling the cache of {container.name} failed", evidence=done.err[-2000:])
+    return done.exit_code == 0
+
+
+def _verified(image: str, own: Mapping[str, str], world: World) -> str:
+    """Asks the server in the image about settings: a line of output for each that it refuses."""
+    plan = ContainerSpec(
+        name=f"{world.scope}-verify-settings",
+        image=image,
+        command=("idle",),
+        role="database",
+        init=True,
+        stop_timeout_s=1,
+    )
+    pairs = [f"{name}={value}" for name, value in own.items()]
+    with world.platform.running(plan) as idle:
+        done = idle.exec(("node", "verify", *pairs), timeout_s=60)
+    if done.exit_code != 0:
+        raise RunError(f"{image} could not verify settings", evidence=done.err[-2000:])
+    return done.out

@@ -11,10 +11,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from orchestrator.databases.common.container_nodes import MAX_NODES
+from orchestrator.databases.common.container_nodes import shape_mistakes
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.model import ClusterSpec
-from orchestrator.units import format_bytes, parse_seconds
+from orchestrator.units import parse_seconds
 
 ACCEPT_DATA_LOSS = "accept_data_loss"
 PORT = 5432
@@ -146,32 +146,13 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
 
 def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> list[Mistake]:
     """All mistakes in a profile's cluster that can be seen without a server."""
-    mistakes = list(_shape_mistakes(spec))
+    mistakes = list(shape_mistakes(spec, min_memory_bytes, "PostgreSQL"))
     if spec.version is not None and spec.version.split(".")[0] != major_version:
         text = (
             f"the image holds PostgreSQL {major_version}, not {spec.version}: leave `version` out"
         )
         mistakes.append(Mistake("cluster.version", text))
-    if spec.size.memory_bytes < min_memory_bytes:
-        text = (
-            f"{format_bytes(spec.size.memory_bytes)} is too little for PostgreSQL with a few "
-            f"sessions: give it at least {format_bytes(min_memory_bytes)}"
-        )
-        mistakes.append(Mistake("cluster.node.memory", text))
     return [*mistakes, *_setting_mistakes(spec)]
-
-
-def _shape_mistakes(spec: ClusterSpec) -> list[Mistake]:
-    if spec.replication_factor > spec.nodes:
-        text = (
-            f"{spec.replication_factor} copies on {spec.nodes} node(s): every copy needs a node of "
-            "its own"
-        )
-        return [Mistake("cluster.replication_factor", text)]
-    if not 1 <= spec.nodes <= MAX_NODES:
-        text = f"{spec.nodes} nodes: PostgreSQL is set up here with 1 to {MAX_NODES}"
-        return [Mistake("cluster.nodes", text)]
-    return []
 
 
 def _setting_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:

@@ -155,7 +155,7 @@ def first_run(
 def _need_lasting_disks(platform: Platform) -> None:
     """Nodes start again from their disks: where volumes are rented, those of the default class."""
     classes = platform.claims.storage_classes() if isinstance(platform, RentsVolumes) else None
-    if classes is not None and not any(one.is_default for one in classes):
+    if classes is not None and not any(known.is_default for known in classes):
         raise UnavailableError(
             f"{platform.name} has no default storage class: a node's disk would end with the node, "
             "and the checklist starts nodes again from their disks",
@@ -169,13 +169,13 @@ def finding(fact: Fact, probe: Probe) -> CheckedFact:
     try:
         confirmed, seen = fact.look(probe)
         state: State = "confirmed" if confirmed else "not confirmed"
-        made = CheckedFact(fact.name, fact.claim, state, seen, fact.inferred)
+        checked = CheckedFact(fact.name, fact.claim, state, seen, fact.inferred)
     except Exception as error:
-        made = _of_error(fact, error, "could not be looked at")
-    seen = made.seen
+        checked = _of_error(fact, error, "could not be looked at")
+    seen = checked.seen
     for endpoint in probe.cluster.endpoints:
         seen = seen.replace(endpoint.password, "***")
-    return replace(made, seen=seen)
+    return replace(checked, seen=seen)
 
 
 def _of_error(fact: Fact, error: Exception, state: State) -> CheckedFact:
@@ -213,17 +213,17 @@ def kept(
     tag, file = _file(spec, platform, world.cache)
     if file is not None:
         file.unlink(missing_ok=True)
-    made: list[CheckedFact] = []
+    checked: list[CheckedFact] = []
     for finding in findings:
-        made.append(finding)
+        checked.append(finding)
         yield finding
-    world.progress.note(summary(made))
+    world.progress.note(summary(checked))
     if results is not None:
         report = results / f"first-run-{re.sub(r'[^A-Za-z0-9.-]+', '-', tag)}.txt"
         results.mkdir(parents=True, exist_ok=True)
-        files.write_text(report, _text(made, tag, platform, world))
+        files.write_text(report, _text(checked, tag, platform, world))
         world.progress.note(f"{report} has all of it, to attach to an issue; no password is in it")
-    confirmed = [finding.name for finding in made if finding.state == "confirmed"]
+    confirmed = [finding.name for finding in checked if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
         world.progress.note(
             "DB=auto goes on taking PostgreSQL there: not every line that it needs is confirmed"

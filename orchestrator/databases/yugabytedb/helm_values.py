@@ -81,13 +81,13 @@ def _committed(settings: Settings) -> dict[str, str]:
 
 def _placed(placing: Placing) -> dict[str, Any]:
     """The machines that the profile names for the nodes; without any, the chart's own choice."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if placing.node_selector:
-        found["nodeSelector"] = dict(placing.node_selector)
+        values["nodeSelector"] = dict(placing.node_selector)
     if placing.tolerations:
-        tolerations = [dict(one) for one in placing.tolerations]
-        found |= {"master": {"tolerations": tolerations}, "tserver": {"tolerations": tolerations}}
-    return found
+        tolerations = [dict(each) for each in placing.tolerations]
+        values |= {"master": {"tolerations": tolerations}, "tserver": {"tolerations": tolerations}}
+    return values
 
 
 def memory(spec: ClusterSpec) -> dict[str, int]:

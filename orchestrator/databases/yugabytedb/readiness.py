@@ -17,7 +17,7 @@ from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Endpoint, Node, sources
 from orchestrator.powers import World
 from orchestrator.system import at_once, sql
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_until, wait_while
 from orchestrator.system.sql import Connect
 from orchestrator.units import format_bytes
 from orchestrator.yugabyte import pages, queries, server_facts
@@ -125,55 +125,52 @@ class Readiness:
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all
         masters. yugabyted writes it once a minute. Past the deadline it is only noted."""
-        state = ""
 
-        def complete() -> bool:
-            nonlocal state
+        def forgotten() -> str:
             raise_if_dead(up, self._world)
             for node in up:
                 masters = str(nodes.remembered(node, self._world).get("current_masters", ""))
                 known = len([master for master in masters.split(",") if master])
                 if known < self._factor:
-                    state = f"{node.name} remembers {known} of {self._factor} masters"
-                    return False
-            return True
+                    return f"{node.name} remembers {known} of {self._factor} masters"
+            return ""
 
-        deadline_s = NODE_DEADLINE_S
-        if not wait_until(complete, deadline_s=deadline_s, clock=self._world.clock, every_s=0.5):
+        clock = self._world.clock
+        if state := wait_while(forgotten, deadline_s=NODE_DEADLINE_S, clock=clock, every_s=0.5):
             self.unread.note("the masters that each node remembers", state)
 
     def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
         """Waits until the leaders of each table are spread and nothing moves any more; only warns
         past the deadline. Returns what was found."""
         urls = list(sources(up, pages.MASTER).values())
-        idle_polls, found = 0, Leaders()
+        idle_polls, leaders = 0, Leaders()
 
         def unspread() -> str:
-            nonlocal found
+            nonlocal leaders
             tablets = pages.tablet_leaders(urls, container_nodes.DATABASE)
-            found = Leaders(tablets, _uneven(tablets, pages.leaders(urls)))
-            return found.uneven
+            leaders = Leaders(tablets, _uneven(tablets, pages.leaders(urls)))
+            return leaders.uneven
 
         spread = self.unread.patiently("the leaders of each table", unspread)
 
         def ready() -> bool:
-            nonlocal idle_polls, found
+            nonlocal idle_polls, leaders
             raise_if_dead(up, self._world)
             try:
                 answer = nodes.admin(up[0], masters, self._tls, _IDLE, 30, self._world)
             except RunError:  # an election is under way
                 answer = ""
             why = spread() or ("" if "Idle = 1" in answer else "the balancer is not idle")
-            found = replace(found, uneven=why)
+            leaders = replace(leaders, uneven=why)
             idle_polls = 0 if why else idle_polls + 1
             return idle_polls >= _BALANCED_POLLS
 
         deadline_s = BALANCE_DEADLINE_S
         if not wait_until(ready, deadline_s=deadline_s, clock=self._world.clock, every_s=1.0):
             self._world.progress.warn(
-                f"after {deadline_s:g} s leaders are still not at rest and even: {found.uneven}"
+                f"after {deadline_s:g} s leaders are still not at rest and even: {leaders.uneven}"
             )
-        return found
+        return leaders
 
     def leaders_moved(self, begun: Leaders, up: Sequence[Node]) -> str | None:
         """What was uneven of leaders when measuring began, or has moved since; None if nothing."""

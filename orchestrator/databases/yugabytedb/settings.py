@@ -8,14 +8,13 @@ refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from orchestrator.databases.common.container_nodes import MAX_NODES
+from orchestrator.databases.common import container_nodes
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec, Volume
-from orchestrator.units import format_bytes
 from orchestrator.yugabyte import server_facts
 from orchestrator.yugabyte.versions import DEFAULT, Version, parse
 
@@ -85,7 +84,11 @@ class Settings:
 
 def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     """The settings, a mistaken one as its default, and all mistakes in them and in the shape."""
-    mistakes: list[Mistake] = list(_shape_mistakes(spec))
+    needed_for = "a master, a tablet server"
+    mistakes = list(container_nodes.shape_mistakes(spec, MIN_MEMORY_BYTES, needed_for))
+    if (copies := spec.replication_factor) not in REPLICATION_FACTORS:
+        text = f"{copies} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
+        mistakes.append(Mistake("cluster.replication_factor", text))
     texts = dict(spec.settings)
 
     def second(name: str, *words: str) -> bool:
@@ -160,24 +163,6 @@ def _flags(
             for target in (server,) if server else flags:
                 flags[target][name] = value
     return flags
-
-
-def _shape_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
-    nodes, factor = spec.nodes, spec.replication_factor
-    if not 1 <= nodes <= MAX_NODES:
-        yield Mistake("cluster.nodes", f"{nodes} nodes: set up here with 1 to {MAX_NODES}")
-    if factor not in REPLICATION_FACTORS:
-        text = f"{factor} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
-        yield Mistake("cluster.replication_factor", text)
-    elif factor > nodes:
-        text = f"{factor} copies on {nodes} nodes: every copy needs a node of its own"
-        yield Mistake("cluster.replication_factor", text)
-    if spec.size.memory_bytes < MIN_MEMORY_BYTES:
-        text = (
-            f"{format_bytes(spec.size.memory_bytes)} is too little for a master, a tablet server "
-            f"and a few sessions: give it at least {format_bytes(MIN_MEMORY_BYTES)}"
-        )
-        yield Mistake("cluster.node.memory", text)
 
 
 def _mistake(name: str, text: str) -> Mistake:

@@ -30,7 +30,7 @@ def make(addresses: Sequence[str], now_s: float) -> tuple[dict[str, bytes], ...]
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
-    made = []
+    files = []
     for address in addresses:
         key = _key()
         names = x509.SubjectAlternativeName([_general(address)])
@@ -44,13 +44,13 @@ def make(addresses: Sequence[str], now_s: float) -> tuple[dict[str, bytes], ...]
             serialization.PrivateFormat.TraditionalOpenSSL,
             serialization.NoEncryption(),
         )
-        files = {
+        own = {
             AUTHORITY: authority.public_bytes(serialization.Encoding.PEM),
             f"node.{address}.crt": certificate.public_bytes(serialization.Encoding.PEM),
             f"node.{address}.key": private,
         }
-        made.append(files)
-    return tuple(made)
+        files.append(own)
+    return tuple(files)
 
 
 def _general(address: str) -> x509.GeneralName:

@@ -44,8 +44,8 @@ def make(folder: str, whose: str) -> str:
     os.makedirs(folder, exist_ok=True)
     if not os.listdir(folder):
         _sign(folder, whose)
-    found = remove(folder, whose, only_list=True)
-    return str(found["foreign"]) if found else ""
+    state = remove(folder, whose, only_list=True)
+    return str(state["foreign"]) if state else ""
 
 
 def _sign(folder: str, whose: str) -> None:
@@ -59,20 +59,20 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
     """Removes a folder if its mark says the same host and cache as `whose`, and the one above if
     only its mark is left there. None if there is no such folder; else its `place`, the `bytes` that
     its files take, why it was not touched (`foreign`), and what of it stayed (`kept`)."""
-    found: dict[str, Any] = {"place": folder, "bytes": 0, "foreign": "", "kept": []}
+    state: dict[str, Any] = {"place": folder, "bytes": 0, "foreign": "", "kept": []}
     try:
         top = os.open(folder, _OPEN)
     except FileNotFoundError:
         return None
     except OSError as error:
-        return {**found, "foreign": f"is no folder that can be opened ({error.strerror})"}
+        return {**state, "foreign": f"is no folder that can be opened ({error.strerror})"}
     try:
-        found["foreign"] = _foreign(top, whose)
-        if found["foreign"]:
-            return found
-        found["bytes"] = _emptied(top, _mount(top), folder, found["kept"], only_list, MARK)
-        if only_list or found["kept"]:
-            return found
+        state["foreign"] = _foreign(top, whose)
+        if state["foreign"]:
+            return state
+        state["bytes"] = _emptied(top, _mount(top), folder, state["kept"], only_list, MARK)
+        if only_list or state["kept"]:
+            return state
         os.unlink(MARK, dir_fd=top)
         os.rmdir(folder)
         above = os.path.dirname(folder)
@@ -80,10 +80,10 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
             os.unlink(f"{above}/{MARK}")
             os.rmdir(above)
     except OSError as error:
-        found["kept"].append(f"{folder}: {error.strerror}")
+        state["kept"].append(f"{folder}: {error.strerror}")
     finally:
         os.close(top)
-    return found
+    return state
 
 
 def _foreign(top: int, whose: str) -> str:
@@ -91,12 +91,12 @@ def _foreign(top: int, whose: str) -> str:
     try:
         with open(os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=top), encoding="utf-8") as file:
             said = json.loads(file.read(10_000))
-        theirs, ours = ((one["host"], one["cache"]) for one in (said, json.loads(whose)))
+        its_owner, owner = ((told["host"], told["cache"]) for told in (said, json.loads(whose)))
     except FileNotFoundError:
         return UNMARKED
     except (OSError, ValueError, KeyError, TypeError):
         return UNSAID
-    return "" if theirs == ours else f"belongs to the cache {theirs[1]} of {theirs[0]}"
+    return "" if its_owner == owner else f"belongs to the cache {its_owner[1]} of {its_owner[0]}"
 
 
 def _emptied(
@@ -147,8 +147,8 @@ def _mount(opened: int) -> str:
 def main(verb: str, whose: str, *folders: str) -> int:
     """See the module. Ends with 0 only if `anew` did all."""
     if verb != "anew":
-        found = [remove(one, whose, verb == "list") for one in folders]
-        print("\n".join(json.dumps(one) for one in found if one))
+        states = [remove(folder, whose, verb == "list") for folder in folders]
+        print("\n".join(json.dumps(state) for state in states if state))
         return 0
     place, *names = folders
     left = remove(place, whose)

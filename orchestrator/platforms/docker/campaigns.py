@@ -27,7 +27,7 @@ from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
 from orchestrator.system import host
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_while
 
 NAME = "tierbench-campaign"
 _HOST, _PROCESS = "tierbench.host", "tierbench.process"
@@ -230,21 +230,19 @@ class Leftovers:
 
     def _until_gone(self, thing: str, remove: Callable[[], None]) -> None:
         """Tries for a while: others may hold it, or be removing it, at this moment."""
-        reason = ""
 
-        def gone() -> bool:
-            nonlocal reason
+        def refusal() -> str:
             try:
                 self._engine.patiently(remove)
             except NotFound:
-                return True
+                return ""
             except APIError as error:
-                reason = str(error.explanation or error)
-                return False
-            return True
+                return str(error.explanation or error)
+            return ""
 
         with self._engine.errors(f"removing {thing}"):
-            if not wait_until(gone, deadline_s=_REMOVAL_S, clock=self._engine.clock, every_s=0.2):
+            clock = self._engine.clock
+            if reason := wait_while(refusal, deadline_s=_REMOVAL_S, clock=clock, every_s=0.2):
                 raise RunError(
                     f"{thing} could not be removed within {_REMOVAL_S:g} s: {reason}",
                     advice="look with `docker ps -a` at what holds it",

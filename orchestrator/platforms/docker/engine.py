@@ -164,7 +164,7 @@ class DockerPlatform:
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
-        container, elsewhere = self._made(spec), isinstance(self._machine, AgentMachine)
+        container, elsewhere = self._new(spec), isinstance(self._machine, AgentMachine)
         with self._taken_down(spec):
             up = self._up(spec, container)
             with self._signs.paid(up.name) if elsewhere and spec.role in ROLES else nullcontext():
@@ -175,11 +175,11 @@ class DockerPlatform:
         return taken_down(lambda: remove(spec.stop_timeout_s), stays)
 
     def stand(self, spec: ContainerSpec) -> DockerContainer:
-        container = self._made(spec)
+        container = self._new(spec)
         with self._taken_down(spec, stays=True):
             return self._up(spec, container)
 
-    def _made(self, spec: ContainerSpec) -> Any:
+    def _new(self, spec: ContainerSpec) -> Any:
         with self._engine.errors(f"starting {spec.name}"):
             get = self._client.containers.get
             leftover = self._leftovers.make_room("container", spec.name, get)
@@ -206,7 +206,7 @@ class DockerPlatform:
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         started = self._clock.monotonic()
-        container = self._made(spec)
+        container = self._new(spec)
         with (
             taken_down(lambda: self._leftovers.remove_container(spec.name, container.id)),
             self._engine.errors(f"running {spec.name}"),

@@ -28,7 +28,7 @@ from orchestrator.platforms.kubernetes.space import (
     namespace_of,
 )
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_while
 
 CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
 _GONE_S = 300.0
@@ -49,7 +49,7 @@ class Namespaces:
     def __init__(self, space: Space) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
 
-    def found(self) -> list[Thing]:
+    def listed(self) -> list[Thing]:
         return [] if self._space.given else self._api.listed(NAMESPACES, MARK)
 
     def remove(self, campaign: str) -> list[str]:
@@ -79,7 +79,7 @@ class Namespaces:
 
     def _remove_namespace(self, name: str) -> Iterator[str]:
         path = f"{NAMESPACES}/{name}"
-        if self._api.found(path) is not None:
+        if self._api.find(path) is not None:
             for pod in self._api.listed(f"{path}/pods"):
                 self._api.remove(f"{path}/pods/{name_of(pod)}", _POLITE_S)
             self._api.remove(path)
@@ -104,13 +104,10 @@ class Namespaces:
         """Waits until the namespace's volumes and snapshots are gone, which cost money, without
         those of `kept` (addresses) and of classes that keep them. RunError if some stay."""
 
-        def gone() -> bool:
-            return not self.rented(namespace, kept)
-
-        if not wait_until(gone, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
-            names = ", ".join(self.rented(namespace, kept))
+        rented = partial(self.rented, namespace, kept)
+        if names := wait_while(rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
             raise RunError(
-                f"what {namespace} rented is not gone after {_GONE_S:g} s: {names}",
+                f"what {namespace} rented is not gone after {_GONE_S:g} s: {', '.join(names)}",
                 advice="look with `kubectl get pv,volumesnapshotcontent`, and for the disks at the "
                 "provider: they may cost money until they are removed",
             )
@@ -195,10 +192,7 @@ class Sweeper:
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
                 yield kind, _name_here(thing), self._removal(kind, folder, name)
-        owners = {
-            label_of(namespace, CAMPAIGN): name_of(namespace)
-            for namespace in self._namespaces.found()
-        }
+        owners = {label_of(thing, CAMPAIGN): name_of(thing) for thing in self._namespaces.listed()}
         for campaign in sorted(owners.keys() - living):
             yield "namespace", owners[campaign], partial(self._namespace_removed, campaign)
         for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):

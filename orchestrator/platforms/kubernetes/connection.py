@@ -136,7 +136,7 @@ class Api:
     def get(self, path: str, **query: Any) -> Thing:
         return dict(json.loads(self._asked_again("GET", path, query)))
 
-    def found(self, path: str) -> Thing | None:
+    def find(self, path: str) -> Thing | None:
         """Returns an object; None if it is not there."""
         with contextlib.suppress(_Missing):
             return self.get(path)

@@ -108,7 +108,7 @@ class KubernetesPlatform:
     def facts(self) -> dict[str, Any]:
         """Which cluster it is: context, address, identity. Versions of it, and of its first
         machine: they are of one node pool."""
-        nodes = self.placement.found
+        nodes = self.placement.known
         info = nodes[0]["status"]["nodeInfo"] if nodes else {}
         return {
             "Name": self._api.context,
@@ -141,7 +141,7 @@ class KubernetesPlatform:
 
     def machines(self) -> tuple[Machine, ...]:
         """Those that were there when the cluster was last asked, as before each new placement."""
-        return tuple(map(self._agent, self.placement.found))
+        return tuple(map(self._agent, self.placement.known))
 
     def _machine_named(self, name: str) -> Machine | None:
         if name not in self._agents:  # the cluster may have grown

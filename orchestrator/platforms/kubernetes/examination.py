@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+
+from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
@@ -174,11 +177,6 @@ def _only_a_campaign_tells() -> Iterator[Finding]:
         yield Finding(subject, None, text)
 
 
-def cpus(quantity: str) -> float:
-    """Reads a quantity of processors, as in "250m" or "4"."""
-    return float(quantity[:-1]) / 1000 if quantity.endswith("m") else float(quantity)
-
-
 def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> float:
     """How many CPUs each of so many nodes of a database may ask for, spread over these machines,
     beside a load client; a tenth of one is the least that counts. `pods`: all of the cluster."""
@@ -186,7 +184,7 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
         return 0.0
     status_of = {name_of(machine): machine["status"] for machine in machines}
     free = {
-        name: cpus(str((status.get("allocatable") or status["capacity"])["cpu"]))
+        name: parse_quantity((status.get("allocatable") or status["capacity"])["cpu"])
         for name, status in status_of.items()
     }
     for pod in pods:
@@ -194,18 +192,21 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
             free[name] -= _asked(pod["spec"])
     most = sorted(free.values(), reverse=True)[:nodes]  # those that nodes will find room on
-    left = most[-1] / math.ceil(nodes / len(most)) - cpus(SHARES["client"])
-    return max(0.0, math.floor(10 * left + 1e-6) / 10)
+    left = most[-1] / math.ceil(nodes / len(most)) - parse_quantity(SHARES["client"])
+    return float(max(0, math.floor(10 * left) / 10))
 
 
-def _asked(spec: Thing) -> float:
+def _asked(spec: Thing) -> Decimal:
     containers, before = spec.get("containers") or [], spec.get("initContainers") or []
     beside = [container for container in before if container.get("restartPolicy") == "Always"]
     running = sum(map(_request, (*containers, *beside)))
-    first = max(map(_request, before), default=0.0) + sum(map(_request, beside))
-    return max(running, first) + cpus(str((spec.get("overhead") or {}).get("cpu", "0")))
+    first = max(map(_request, before), default=Decimal(0)) + sum(map(_request, beside))
+    return max(running, first) + _cpus(spec.get("overhead"))
 
 
-def _request(container: Thing) -> float:
-    asked = (container.get("resources") or {}).get("requests") or {}
-    return cpus(str(asked.get("cpu", "0")))
+def _request(container: Thing) -> Decimal:
+    return _cpus((container.get("resources") or {}).get("requests"))
+
+
+def _cpus(asked: Thing | None) -> Decimal:
+    return Decimal(parse_quantity((asked or {}).get("cpu", 0)))

@@ -16,6 +16,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
+from functools import partial
 
 from orchestrator.errors import LeftBehindError, RunError, TierbenchError, UnavailableError
 from orchestrator.guards import GuardBeats
@@ -90,7 +91,7 @@ class LeaseGuard:
                 if self._space.given:
                     self._rent.end()
                 with contextlib.suppress(Refused, Unanswered):
-                    if (lease := self._api.found(self._path)) and self._is_own(lease):
+                    if (lease := self._api.find(self._path)) and self._is_own(lease):
                         self._api.remove(self._path, version=_version_of(lease))
             finally:
                 if trouble:
@@ -99,7 +100,7 @@ class LeaseGuard:
     def other(self) -> str | None:
         """Returns the live campaign on this cluster, unless it is this one."""
         with cluster_errors("looking for another campaign"):
-            lease = self._api.found(self._path)
+            lease = self._api.find(self._path)
             if lease is None or self._is_own(lease) or not self._lives(lease):
                 return None
             return label_of(lease, CAMPAIGN)
@@ -117,7 +118,7 @@ class LeaseGuard:
 
     def _take(self) -> None:
         while True:
-            lease = self._api.found(self._path)
+            lease = self._api.find(self._path)
             if lease is not None and self._lives(lease):
                 raise self._refusal(lease)
             try:
@@ -148,7 +149,7 @@ class LeaseGuard:
 
     def _beat(self) -> None:
         try:
-            lease = self._api.found(self._path)
+            lease = self._api.find(self._path)
             if lease is None:  # removed by hand
                 self._api.make(self._leases, self._lease())
             elif not self._is_own(lease):
@@ -177,11 +178,8 @@ class LeaseGuard:
 
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
-        path = f"{NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
-
-        def there() -> bool:
-            return self._api.found(path) is not None
-
+        account = f"{NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
+        there = partial(self._api.find, account)
         if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
             raise UnavailableError(
                 f"{self._space.namespace} has no service account within {_ACCOUNT_S:g} s",
@@ -201,10 +199,8 @@ class Rent:
         now_s = self._api.now()
         name = f"rent-{round(now_s)}"
         job = manifests.rent(name, self._space.labels, self._rent_s)
-        made = self._api.make(self._space.path("jobs", group=_JOBS), job)
-        self._space.owner = {
-            "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": made["metadata"]["uid"],
-        }  # fmt: skip
+        uid = self._api.make(self._space.path("jobs", group=_JOBS), job)["metadata"]["uid"]
+        self._space.owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid}
         self._since_s = now_s
 
     def prolong(self) -> None:

@@ -29,11 +29,10 @@ _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 @dataclass(frozen=True)
 class Spread:
     """What is known when a pod is made. `machine`: where its placement runs already, "" if nowhere;
-    `enough`: whether there is a machine for it where no node of a database runs; `taken`: those
-    that other nodes have, also while none of their pods runs."""
+    `taken`: the machines that other nodes of the database have, also while none of their pods runs,
+    if there is one without."""
 
     machine: str = ""
-    enough: bool = True
     taken: tuple[str, ...] = ()
 
 
@@ -56,7 +55,7 @@ def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
     affinity: dict[str, Any] = {}
     demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
     demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
-    if kind_of(placement) == _NODE and not spread.machine and spread.enough and spread.taken:
+    if kind_of(placement) == _NODE and not spread.machine and spread.taken:
         demands.append(_demand(MACHINE, spread.taken, "NotIn"))
     if demands:
         affinity["nodeAffinity"] = {
@@ -134,13 +133,13 @@ def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
 
 
 class Placement:
-    """The machines of a campaign. `machine_names`: placement → machine; `found`: machines that
+    """The machines of a campaign. `machine_names`: placement → machine; `known`: machines that
     could run pods of ours when the cluster was last asked."""
 
     def __init__(self, space: Space, placing: Placing) -> None:
         self._space, self.placing = space, placing
         self.machine_names: dict[str, str] = {}
-        self.found: list[Thing] = []
+        self.known: list[Thing] = []
         self._scheduling = threading.Lock()
 
     @contextmanager
@@ -153,8 +152,8 @@ class Placement:
             return
         with self._scheduling:
             machine = self.machine_names.get(placement, "")
-            enough = bool(self._free_machines())
-            yield Spread(machine) if machine else Spread("", enough, self._taken(placement))
+            taken = self._taken(placement) if self._free_machines() else ()
+            yield Spread(machine) if machine else Spread("", taken)
 
     def _taken(self, placement: str = "") -> tuple[str, ...]:
         """The machines of all nodes of a database, but of this one."""
@@ -187,12 +186,10 @@ class Placement:
                     else "no machine of the cluster can run pods of ours",
                     advice="look with `kubectl get nodes`; taints need tolerations",
                 )
-            free = self._free_machines() or names
-            self.machine_names[placement] = free[0]
-            return free[0]
+            return self.machine_names.setdefault(placement, (self._free_machines() or names)[0])
 
     def find_machines(self, placements: Sequence[str] = ANY) -> list[Thing]:
         with cluster_errors("looking at the cluster's machines"):
             nodes = self._space.api.listed(NODES)
-        self.found = [node for node in nodes if usable(node, self.placing, ANY)]
+        self.known = [node for node in nodes if usable(node, self.placing, ANY)]
         return [node for node in nodes if usable(node, self.placing, placements)]

@@ -236,24 +236,24 @@ class Pod:
         self.id = trouble.status_of(pod).get("containerID", "").rpartition("//")[2]
         self.address = spec.address
 
-    def _found(self) -> Thing | None:
+    def _look(self) -> Thing | None:
         with cluster_errors(f"looking at {self.name}"):
-            return self._api.found(self.path)
+            return self._api.find(self.path)
 
     def state(self) -> str:
-        pod = self._found()
+        pod = self._look()
         lost = self._space.machine_trouble(pod) if pod and trouble.may_be_lost(pod) else ""
         self._is_lost = bool(lost)
         return lost or trouble.in_words(pod)
 
     def find_image(self) -> str:
-        pod = self._found()
+        pod = self._look()
         return str(trouble.status_of(pod).get("imageID") or "") if pod else ""
 
     def find_machine(self) -> Machine:
         """A pod never moves, so the cluster is asked once."""
         if self._machine is None:
-            name = str((self._found() or {}).get("spec", {}).get("nodeName") or "")
+            name = str((self._look() or {}).get("spec", {}).get("nodeName") or "")
             self._machine = self._machine_named(name) if name else None
         if self._machine is None:
             raise RunError(f"{self.name}: no machine is known that runs it")

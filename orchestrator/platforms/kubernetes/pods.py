@@ -77,16 +77,15 @@ class Pods:
         started = self._clock.monotonic()
         with taken_down(lambda: self._remove(spec.name, 1)):
             self.start(spec)
-            pod: Thing = {}
 
-            def ended() -> bool:
-                nonlocal pod
+            def ended() -> Thing | None:
                 with cluster_errors(f"running {spec.name}"):
                     pod = self._api.get(self.pod(spec.name).path)
-                return "running" not in trouble.main_state(pod)
+                return None if "running" in trouble.main_state(pod) else pod
 
             left_s = timeout_s - (self._clock.monotonic() - started)
-            if not wait_until(ended, deadline_s=left_s, clock=self._clock, every_s=0.1):
+            pod = wait_until(ended, deadline_s=left_s, clock=self._clock, every_s=0.1)
+            if pod is None:
                 raise commands.not_ended(self.pod(spec.name), timeout_s)
             end = trouble.main_state(pod).get("terminated")
             if end is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.errors import RunError
@@ -14,7 +15,7 @@ from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
 from orchestrator.powers import Clock
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_while
 
 LABEL = "tierbench"
 ROLE = "tierbench.role"
@@ -110,11 +111,26 @@ class Space:
         metadata = {**manifest["metadata"], "ownerReferences": owners}
         self.api.make(self.path(plural, group=group), {**manifest, "metadata": metadata})
 
+    @contextmanager
+    def holding(
+        self, kind: str, name: str, path: str, make: Callable[[], Any], stays: bool = False
+    ) -> Iterator[Any]:
+        """Makes a thing in place of a leftover of its name, yields what `make` returns, and removes
+        it at the end of the block. `stays`: not before the end of the campaign, unless it raised.
+        """
+        self.remove(kind, path, name)
+        with cluster_errors(f"making {kind} {name}"):
+            thing = make()
+        with lifecycle.taken_down(lambda: self.remove(kind, path, name), stays):
+            yield thing
+        if stays:
+            self.kept.add(path)
+
     def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
         """Removes a thing and waits until it is gone. UnavailableError if it is not ours."""
         with cluster_errors(f"removing {kind} {name}"):
             self.kept.discard(path)
-            thing = self.api.found(path)
+            thing = self.api.find(path)
             if thing is None:
                 return
             if not label_of(thing, LABEL):
@@ -126,8 +142,8 @@ class Space:
     def await_gone(self, what: str, path: str, deadline_s: float) -> None:
         """Waits until a thing that is being removed is gone. RunError if it stays."""
 
-        def gone() -> bool:
-            thing = self.api.found(path)
+        def there() -> Thing | None:
+            thing = self.api.find(path)
             if (
                 thing
                 and _PODS in path
@@ -135,10 +151,10 @@ class Space:
                 and self.machine_trouble(thing)
             ):
                 self.api.remove(path, 0.0)  # nobody will ever say that it has ended
-            return thing is None
+            return thing
 
-        if not wait_until(gone, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
-            conditions = (self.api.found(path) or {}).get("status", {}).get("conditions") or []
+        if thing := wait_while(there, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
+            conditions = thing.get("status", {}).get("conditions") or []
             reasons = [
                 condition.get("message")
                 for condition in conditions
@@ -155,7 +171,7 @@ class Space:
         """Returns why a pod's machine can tell nothing of it any more; "" if it can."""
         name = str(pod["spec"]["nodeName"])
         with cluster_errors(f"looking at the machine {name}"):
-            return trouble.of_machine(name, self.api.found(f"{NODES}/{name}"))
+            return trouble.of_machine(name, self.api.find(f"{NODES}/{name}"))
 
     def events(self, thing: str) -> list[Thing]:
         """The events of a thing of the campaign, the last at the end."""

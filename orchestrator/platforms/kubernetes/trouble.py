@@ -33,8 +33,7 @@ class Trouble:
 
 
 class Patience:
-    """Decides when a pod that has not begun is waited for no longer: after `limit_s` of waiting,
-    or when the same kind of trouble has lasted for too long."""
+    """Ends after `limit_s`, or when trouble of a kind that may last has lasted for too long."""
 
     def __init__(self, now: float) -> None:
         self._began = now
@@ -53,9 +52,8 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
     """Returns why a pod does not run yet, if it is known. `events`: its own and its claims'."""
     events = list(events)
     status = pod.get("status", {})
-    for container in (status.get("initContainerStatuses") or []) + (
-        status.get("containerStatuses") or []
-    ):
+    kinds = ("initContainerStatuses", "containerStatuses")
+    for container in (container for kind in kinds for container in status.get(kind) or []):
         waiting = (container.get("state") or {}).get("waiting") or {}
         reason, text = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
         if reason in _IMAGE:
@@ -128,12 +126,10 @@ def main_state(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     return dict(status_of(pod).get("state") or {})
 
 
-def status_of(
-    pod: Mapping[str, Any], name: str = MAIN, kind: str = "containerStatuses"
-) -> Mapping[str, Any]:
-    """What a pod's status says of one of its containers; empty if nothing."""
-    statuses = pod.get("status", {}).get(kind) or []
-    return next((status for status in statuses if status["name"] == name), {})
+def status_of(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a pod's status says of its container `main`; empty if nothing."""
+    statuses = pod.get("status", {}).get("containerStatuses") or []
+    return next((status for status in statuses if status["name"] == MAIN), {})
 
 
 def in_words(pod: Mapping[str, Any] | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kubernetes.utils.quantity import parse_quantity
+
 from orchestrator.platforms.common.claims import RentedVolume, StorageClass, VolumeSource
 from orchestrator.platforms.kubernetes.placing import MACHINE
 from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
@@ -14,10 +16,6 @@ SNAPSHOT_CLASSES = f"/apis/{SNAPSHOTS}/v1/volumesnapshotclasses"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"
 # Of a device of a machine: nothing is measured by it, and the file system fills the device.
 _NOMINAL = "1Gi"
-_UNITS: dict[str, int] = {
-    **{letter: 1000**power for power, letter in enumerate(("k", "M", "G", "T", "P", "E"), 1)},
-    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)},
-}
 
 
 def local_volume(
@@ -124,7 +122,4 @@ def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
 
 def size_bytes(text: str) -> int:
     """Reads a quantity of bytes, as in "8Gi", "500M" or "2147483648"."""
-    for suffix in sorted(_UNITS, key=len, reverse=True):
-        if text.endswith(suffix):
-            return round(float(text.removesuffix(suffix)) * _UNITS[suffix])
-    return round(float(text))
+    return int(parse_quantity(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -30,7 +31,7 @@ from orchestrator.platforms.kubernetes.space import (
 )
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.powers import Network
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_until, wait_while
 
 _CLAIMS, _SNAPSHOTS = "persistentvolumeclaims", "volumesnapshots"
 _SNAPSHOT_GROUP = f"apis/{SNAPSHOTS}/v1"
@@ -61,10 +62,8 @@ class Volumes:
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         """Names are always the same, so that databases start from copies of disks."""
         path = self._space.path("services", manifests.SERVICE)
-        self._space.remove("network", path, name)
-        with cluster_errors(f"making network {name}"):
-            self._space.make("services", manifests.service(name, self._space.labels))
-        with taken_down(lambda: self._space.remove("network", path, name)):
+        make = partial(self._space.make, "services", manifests.service(name, self._space.labels))
+        with self._space.holding("network", name, path, make):
             numbers = range(1, nodes + 1)
             yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
 
@@ -74,7 +73,8 @@ class Volumes:
             if device:
                 up.enter_context(self._local_volume(name, device, fstype, placement))
                 self._claims[name] = object_name(name)
-            elif default := next((one for one in self.storage_classes() if one.is_default), None):
+            elif defaults := [known for known in self.storage_classes() if known.is_default]:
+                default = defaults[0]
                 if default.retains:
                     raise UnavailableError(
                         f"the default storage class {default.name} keeps its volumes: one for each "
@@ -138,11 +138,8 @@ class Volumes:
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
         thing = volume_manifests.storage_class(manifest, self._space.labels)
-        name, path = name_of(thing), f"{CLASSES}/{name_of(thing)}"
-        self._space.remove("storage class", path, name)
-        with cluster_errors(f"making storage class {name}"):
-            created = self._api.make(CLASSES, thing)
-        with taken_down(lambda: self._space.remove("storage class", path, name)):
+        name, make = name_of(thing), partial(self._api.make, CLASSES, thing)
+        with self._space.holding("storage class", name, f"{CLASSES}/{name}", make) as created:
             yield volume_manifests.described_class(created)
 
     @contextmanager
@@ -181,11 +178,9 @@ class Volumes:
             self._space.kept.add(path)
 
     def _await_no_volume(self, volume: str, claim: str) -> None:
-        def gone() -> bool:
-            return self._api.found(f"{VOLUMES}/{volume}") is None
-
+        there = partial(self._api.find, f"{VOLUMES}/{volume}")
         with cluster_errors(f"removing the volume of {claim}"):
-            if not wait_until(gone, deadline_s=REMOVAL_S, clock=self._clock, every_s=0.3):
+            if wait_while(there, deadline_s=REMOVAL_S, clock=self._clock, every_s=0.3):
                 raise RunError(
                     f"the rented volume {volume} of {claim} is not gone after {REMOVAL_S:g} s",
                     advice="look with `kubectl get pv`: it may cost money until it is removed",
@@ -193,19 +188,14 @@ class Volumes:
 
     def _volume_of(self, claim: str) -> Thing | None:
         with cluster_errors(f"looking at the claim {claim}"):
-            thing = self._api.found(self._space.path(_CLAIMS, claim)) or {}
+            thing = self._api.find(self._space.path(_CLAIMS, claim)) or {}
             bound = thing.get("spec", {}).get("volumeName")
-            return self._api.found(f"{VOLUMES}/{bound}") if bound else None
+            return self._api.find(f"{VOLUMES}/{bound}") if bound else None
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
-        volume: Thing | None = None
-
-        def bound() -> bool:
-            nonlocal volume
-            volume = self._volume_of(claim)
-            return volume is not None
-
-        if not wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
+        bound = partial(self._volume_of, claim)
+        volume = wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3)
+        if volume is None:
             said = trouble.volume_trouble(self._space.events(object_name(claim)))
             raise RunError(
                 f"the claim {claim} got no volume within {timeout_s:g} s: "
@@ -213,7 +203,6 @@ class Volumes:
                 advice="is its storage class right, and its driver running? A class that waits for "
                 "its first consumer gives a volume only to a container that uses it",
             )
-        assert volume is not None
         return volume_manifests.described_volume(volume)
 
     # -------------------------------------------------------------- snapshots
@@ -236,7 +225,7 @@ class Volumes:
 
     def holds(self, source: VolumeSource) -> bool:
         with cluster_errors(f"looking for the {source.kind} {source.name}"):
-            return self._api.found(self._address(source)) is not None
+            return self._api.find(self._address(source)) is not None
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
@@ -254,26 +243,22 @@ class Volumes:
         with cluster_errors(f"keeping {claim} as a snapshot"):
             source = self._api.get(self._space.path(_CLAIMS, claim))
             snapshot_class = self._snapshot_class_of(source)
-            path = self._address(VolumeSource("snapshot", name))
             self._api.listed(CONTENTS)  # by which it is seen whether it is gone
-            self._space.remove("snapshot", path, name)
-            manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._space.labels)
-            self._space.make(_SNAPSHOTS, manifest, _SNAPSHOT_GROUP)
-        with taken_down(lambda: self._space.remove("snapshot", path, name), stays):
+        path = self._address(VolumeSource("snapshot", name))
+        manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._space.labels)
+        make = partial(self._space.make, _SNAPSHOTS, manifest, _SNAPSHOT_GROUP)
+        with self._space.holding("snapshot", name, path, make, stays):
             self._await_snapshot(name, path, timeout_s)
             yield name
-        if stays:
-            self._space.kept.add(path)
 
     def _await_snapshot(self, name: str, path: str, timeout_s: float) -> None:
-        status: Mapping[str, Any] = {}
-
-        def ready() -> bool:
-            nonlocal status
+        def trouble_of_driver() -> str:
             status = self._api.get(path).get("status") or {}
-            return bool(status.get("readyToUse"))
+            said = (status.get("error") or {}).get("message") or "its driver says nothing"
+            return "" if status.get("readyToUse") else str(said)
 
         with cluster_errors(f"waiting for the snapshot {name}"):
-            if not wait_until(ready, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
-                said = (status.get("error") or {}).get("message") or "its driver says nothing"
+            if said := wait_while(
+                trouble_of_driver, deadline_s=timeout_s, clock=self._clock, every_s=0.3
+            ):
                 raise RunError(f"the snapshot {name} is not ready after {timeout_s:g} s: {said}")

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.databases import existing
-from orchestrator.databases.existing import ExistingCluster, declaration, leftovers
-from orchestrator.databases.existing.leftovers import Owner
-from orchestrator.databases.existing.owned_database import Terminal
+from orchestrator.databases.existing import ExistingCluster, declaration, owned_database
+from orchestrator.databases.existing.owned_database import Owner, Terminal
 from orchestrator.errors import RunError, UsageError
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.parts import NodesData
@@ -143,10 +142,10 @@ def test_what_our_own_killed_campaign_left_is_replaced() -> None:
     server = Server()
     left_by("c0", server, host.name(), 5)
     declared, _ = declaration.read(spec())
-    leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
+    owned_database.remember(CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5))
     with running(server, spec()):
         assert server.databases["tierbench"] == set()
-    assert leftovers.all_of(CACHE[-1]) == ()
+    assert owned_database.leftovers(CACHE[-1]) == ()
 
 
 def test_what_another_tester_made_is_refused_with_who_and_since_when() -> None:
@@ -176,12 +175,12 @@ def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
     server = Server()
     left_by("c0", server, "vm-7", 5)
     declared, _ = declaration.read(spec())
-    leftovers.remember(CACHE[-1], declared, Owner("vm-7", "c0", 5, str(CACHE[-1])))
+    owned_database.remember(CACHE[-1], declared, Owner("vm-7", "c0", 5, str(CACHE[-1])))
     with pytest.raises(UsageError, match="c0 of tierbench on vm-7"), running(server, spec()):
         pass
     (line,) = existing.clean(world(), server.connect)
     assert "vm-7 made it" in line and server.databases["tierbench"] == {"stock"}
-    assert len(leftovers.all_of(CACHE[-1])) == 1, "that host still needs it"
+    assert len(owned_database.leftovers(CACHE[-1])) == 1, "that host still needs it"
 
 
 @pytest.mark.parametrize(("tables", "replaced"), [(set(), True), ({"payroll"}, False)])
@@ -191,7 +190,7 @@ def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
     """One that holds tables was made by somebody else since then."""
     server = Server(databases={"yugabyte": set(), "tierbench": tables})
     declared, _ = declaration.read(spec())
-    leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
+    owned_database.remember(CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5))
     if replaced:
         database(server).check(spec(), world())
     else:
@@ -264,7 +263,7 @@ def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
     server = Server()
     left_by("c9", server)
     declared, _ = declaration.read(spec())
-    leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
+    owned_database.remember(CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5))
     (line,) = existing.clean(world(), server.connect)
     assert "left alone" in line and server.databases["tierbench"] == {"stock"}
 
@@ -273,7 +272,7 @@ def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_h
     uri = "postgresql://owner:s3cret@db.example:6000/postgres?sslmode=require"
     declared, mistakes = declaration.read(replace(spec(), existing={"hosts": uri}))
     assert mistakes == ()
-    leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
+    owned_database.remember(CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5))
     kept = "".join(file.read_text() for file in CACHE[-1].rglob("*.json"))
     assert "s3cret" not in kept
     for _ in range(2):  # it stays remembered

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.databases import existing
-from orchestrator.databases.existing import declaration, leftovers
+from orchestrator.databases.existing import declaration, owned_database
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.errors import GuardLostError, UnavailableError
 from orchestrator.model import ClusterSpec
@@ -67,7 +67,7 @@ def test_the_second_tester_is_refused_whatever_its_database_is_called() -> None:
         pass
     assert "campaign c9 on vm-7 is measuring the cluster at 10.0.0.11:5433" in raised.value.what
     assert json.loads(server.lease) == OTHER, "it is still the first one's"
-    assert leftovers.all_of(CACHE[-1]) == ()
+    assert owned_database.leftovers(CACHE[-1]) == ()
 
 
 def test_the_cluster_is_ours_for_the_whole_campaign_and_nothing_of_it_stays() -> None:
@@ -83,7 +83,7 @@ def test_the_cluster_is_ours_for_the_whole_campaign_and_nothing_of_it_stays() ->
             database(server).facts(cluster, world())
         assert server.lease, "not only for one run"
     assert server.databases == {"yugabyte": set()} and not server.lease
-    assert leftovers.all_of(CACHE[-1]) == ()
+    assert owned_database.leftovers(CACHE[-1]) == ()
 
 
 def test_two_profiles_of_one_cluster_share_it() -> None:
@@ -155,7 +155,7 @@ def test_cleaning_takes_away_what_a_killed_campaign_has_left() -> None:
     (line,) = existing.clean(world(), server.connect)
     assert line.startswith("database tierbench_campaign at ") and line.endswith("of campaign c1")
     assert server.databases == {"yugabyte": set()}
-    assert leftovers.all_of(CACHE[-1]) == ()
+    assert owned_database.leftovers(CACHE[-1]) == ()
 
 
 @pytest.mark.parametrize("marked", [True, False])
@@ -181,7 +181,7 @@ def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(mar
     (line,) = existing.clean(world(), server.connect)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"yugabyte": set()}
-    assert leftovers.all_of(CACHE[-1]) == ()
+    assert owned_database.leftovers(CACHE[-1]) == ()
 
 
 @pytest.mark.parametrize("comment", [None, "payroll of vm-7"])
@@ -196,7 +196,7 @@ def test_cleaning_does_not_advise_to_drop_what_others_made_under_the_name(
     (line,) = existing.clean(world(), server.connect)
     assert line.endswith(": left alone, because others made it") and "psql" not in line
     assert server.databases["tierbench_campaign"] == {"payroll"}
-    assert leftovers.all_of(CACHE[-1]) == ()
+    assert owned_database.leftovers(CACHE[-1]) == ()
 
 
 def test_what_is_said_at_the_end_of_a_lease_that_stays_is_so() -> None:
@@ -225,7 +225,7 @@ def test_cleaning_leaves_the_lease_of_a_campaign_that_lives() -> None:
 def test_a_note_of_an_older_release_says_why_it_is_left_alone() -> None:
     server = Server()
     declared, _ = declaration.read(spec())
-    leftovers.remember(CACHE[-1], declared, leftovers.Owner(host.name(), "c0", 5))
+    owned_database.remember(CACHE[-1], declared, owned_database.Owner(host.name(), "c0", 5))
     (line,) = existing.clean(world(), server.connect)
     assert "an older release made it" in line and "drop it with: psql" in line
 

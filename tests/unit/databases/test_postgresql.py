@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from orchestrator.databases.postgresql import nodes
+from orchestrator.databases.postgresql import checkpoints_s
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.system import sql
@@ -219,5 +219,5 @@ added, 0 removed, 0 recycled; write=0.001 s, sync=0.007 s, total=0.021 s; sync f
 
 def test_checkpoints_are_read_from_the_log() -> None:
     first = datetime(2026, 11, 22, 12, 19, 35, 470_000, UTC).timestamp()
-    assert nodes.checkpoints_s(LOG) == pytest.approx((first, first + 56.65))
-    assert nodes.checkpoints_s("a log of another form") is None
+    assert checkpoints_s(LOG) == pytest.approx((first, first + 56.65))
+    assert checkpoints_s("a log of another form") is None

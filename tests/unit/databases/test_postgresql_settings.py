@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.postgresql import PostgreSQL, nodes, queries, settings
+from orchestrator.databases.postgresql import PostgreSQL, container_specs, queries, settings
 from orchestrator.databases.postgresql.queries import Extent, Relation
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize
@@ -99,7 +99,7 @@ def test_more_nodes_than_copies_are_standbys_that_no_commit_waits_for() -> None:
     assert refused(nodes=100, replication_factor=3) == {}
     cluster = spec(100, replication_factor=3)
     network = Network("net", tuple(f"10.1.2.{11 + number}" for number in range(100)))
-    plans = nodes.container_specs(cluster, volumes(100), network, "image:1", "s3cret")
+    plans = container_specs(cluster, volumes(100), network, "image:1", "s3cret")
     assert plans[0].command[-1] == "synchronous_standby_names=ANY 1 (node_2, node_3)"
     assert plans[99].command[:3] == ("standby", "10.1.2.11", "node_100")
     for name in ("max_wal_senders", "max_replication_slots"):
@@ -121,8 +121,8 @@ def test_all_mistakes_come_at_once() -> None:
     )
     assert list(mistakes) == [
         "cluster.nodes",
-        "cluster.version",
         "cluster.node.memory",
+        "cluster.version",
         "cluster.settings.port",
         "cluster.settings.a.b",
         "cluster.settings.-x",
@@ -170,7 +170,7 @@ def test_what_the_server_refuses_is_said_in_its_words() -> None:
 
 def test_three_nodes_as_containers() -> None:
     cluster = spec(3, port=5499, settings={"work_mem": "8MB"})
-    plans = nodes.container_specs(cluster, volumes(3), NETWORK, "image:1", "s3cret")
+    plans = container_specs(cluster, volumes(3), NETWORK, "image:1", "s3cret")
     options = settings.options(settings.applied(cluster))
     assert plans[0] == ContainerSpec(
         name="net-node-1",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.databases import postgresql
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.postgresql import nodes as postgresql
 from orchestrator.databases.yugabytedb import flags, nodes, readiness, settings
 from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.errors import NodeError

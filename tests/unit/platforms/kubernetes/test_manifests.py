@@ -134,7 +134,7 @@ def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
         return found
 
     assert "vm-a" in str(rule(taken=("vm-a",))["nodeAffinity"])
-    few = rule(enough=False, taken=("vm-a",))
+    few = rule()
     assert list(few) == ["podAntiAffinity"]
     assert list(few["podAntiAffinity"]) == ["preferredDuringSchedulingIgnoredDuringExecution"]
 

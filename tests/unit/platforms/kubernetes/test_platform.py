@@ -251,7 +251,7 @@ def test_a_dead_campaigns_lease_is_taken_by_one_of_two(cluster: FakeCluster) -> 
     """Both read it at the same moment; the server refuses the slower."""
     put(cluster, "dead00", SystemClock().now() - lifecycle.DEAD_S - 20)
     first, second = KubernetesPlatform(SystemClock()), KubernetesPlatform(SystemClock())
-    found, meanwhile = first._api.found, ExitStack()
+    found, meanwhile = first._api.find, ExitStack()
 
     def read_late(path: str) -> Any:
         thing = found(path)
@@ -259,7 +259,7 @@ def test_a_dead_campaigns_lease_is_taken_by_one_of_two(cluster: FakeCluster) -> 
             meanwhile.enter_context(second.guard.held())
         return thing
 
-    first._api.found = read_late  # type: ignore[method-assign]
+    first._api.find = read_late  # type: ignore[method-assign]
     with meanwhile, pytest.raises(UnavailableError, match=second.campaign), first.guard.held():
         pass
     assert LEASE not in cluster.things
