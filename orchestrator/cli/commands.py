@@ -114,6 +114,7 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
+        self.context_settings = {"help_option_names": ["-h", "--help"]}
         for name, row in COMMANDS.items():
             self.commands[name] = TyperCommand(name, help=row.help)
         self.commands = {name: self._placed(name, self.commands[name]) for name in PLACES}

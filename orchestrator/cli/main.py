@@ -66,7 +66,6 @@ from orchestrator.system.redaction import remember_environment
 program = typer.Typer(
     cls=LazyGroup,
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
-    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
