@@ -99,7 +99,8 @@ def _read(app: App, request: Request) -> PlanDraft:
         priced, workloads = read(price_list=request.price_list, given=given)
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     unpriced, of_files = read()
-    priced = plan.with_clients(priced, request.clients)
+    if (clients := request.clients) is not None:
+        priced = tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(priced, workloads, request.database)

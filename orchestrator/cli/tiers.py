@@ -1,5 +1,4 @@
-"""The commands under `tierbench tiers`: the catalog as tables, and the disks of a running
-campaign."""
+"""The commands under `tierbench tiers`: the catalog as tables, and disks of a running campaign."""
 
 from __future__ import annotations
 

@@ -52,8 +52,7 @@ def written(content: Mapping[str, Any]) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses what PyYAML takes silently: two equal keys, days and numbers that are none. Each
-    becomes a mistake at its place."""
+    """What PyYAML takes silently is a mistake at its place: equal keys, no real day or number."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:

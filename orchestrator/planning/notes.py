@@ -29,8 +29,7 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
 
 
 def unlike_disks(profiles: Sequence[Profile]) -> str:
-    """Why part of each difference may be the way in which tiers are made; empty if all are made
-    in one."""
+    """Why part of each difference may be the way in which tiers are made; empty if that is one."""
     real = [profile.name for profile in profiles if profile.tier.disk.is_real]
     others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:

@@ -295,9 +295,8 @@ _DIGITS = 12  # of an image's id, as engines show it
 
 
 def identity_of(here: RunContext) -> IdentityFacts:
-    """What took part in the run beside profile and workload, read while its containers are up, so
-    that runs of different times can be told apart. What cannot be read is left out ("not
-    recorded"), and never ends a run."""
+    """What took part in the run beside profile and workload, to tell runs of different times apart,
+    read while containers are up. What cannot be read is left out, and never ends a run."""
     nodes, world = here.draft.nodes, here.world
     scripts = ""
     with contextlib.suppress(OSError, TierbenchError):

@@ -100,8 +100,7 @@ class Resumption:
         return plan
 
     def _read(self, parts: Parts) -> Iterator[str]:
-        """Reads the unfinished runs that were measured, and puts aside what others left; says in
-        words which, and why."""
+        """Reads unfinished, measured runs, puts aside what others left; says which, and why."""
         finished = self.finished
         left = {data.record.run.number: data.record for data in self.before.runs}
         for run in (run for run in self.plan.runs if run.number not in finished):
