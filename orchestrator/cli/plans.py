@@ -122,7 +122,7 @@ def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
         alone = plan_notes.of_disks_alone(bound, workloads)
     machines.check(bound, draft.platform, draft.platform == PLATFORM)
     options = fields(Compared)
-    asked = {of.name for of in options if getattr(request, of.name) != of.default}
+    asked = {option.name for option in options if getattr(request, option.name) != option.default}
     if request.windows == "many":
         asked = asked - {"windows"} | {plan_notes.MANY_WINDOWS}
     effects = plan_notes.of_options(asked, bound, workloads, draft.unpriced)

@@ -169,7 +169,7 @@ def raise_all(mistakes: list[Mistake]) -> None:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -> str:
-    """Makes the message for an unknown name. `where_known`: instead of all that are known."""
+    """Makes the message for an unknown name. `where_known`: says where all are listed."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""

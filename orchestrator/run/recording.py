@@ -313,7 +313,7 @@ def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Database node → the type of its machine, where the platform says it."""
     told = {m.name: m.told for m in platform.machines() if isinstance(m, ToldOf)}
     of_nodes = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
-    return {name: of.instance_type for name, of in of_nodes.items() if of and of.instance_type}
+    return {name: m.instance_type for name, m in of_nodes.items() if m and m.instance_type}
 
 
 def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:

@@ -207,7 +207,7 @@ def folders(
     finally:
         if not remains and machine.is_folder(str(path)):
             what = "the directories of the nodes could not be removed"
-            removal.all_there([data], world, what)
+            removal.remove_there([data], world, what)
 
 
 def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:

@@ -114,7 +114,7 @@ def there(
     return read(done.out, HOST)
 
 
-def all_there(folders: Sequence[Path], world: World, what: str, advice: str = "") -> None:
+def remove_there(folders: Sequence[Path], world: World, what: str, advice: str = "") -> None:
     """As `there`. RunError that says `what` if one is not ours, or something of it stays."""
     for left in there(folders, world):
         if left.foreign or left.kept:

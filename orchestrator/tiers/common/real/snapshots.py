@@ -169,7 +169,7 @@ def discard(taken: Iterable[Path], world: World) -> None:
     folders = dict.fromkeys(path.parent for path in taken if path.suffix != _SAVED)
     there = [folder for folder in folders if world.machine.exists(str(folder))]
     advice = "look at what is there; remove or unmount it by hand if nobody needs it"
-    removal.all_there(there, world, "another data set cannot take this place", advice)
+    removal.remove_there(there, world, "another data set cannot take this place", advice)
 
 
 # ------------------------------------------------------------------ the profile's own commands
