@@ -219,12 +219,6 @@ def measuring_pct(campaign: Results) -> float | None:
     return 100 * useful_s / (end_s - begin_s) if useful_s and end_s > begin_s else None
 
 
-def measured_intervals(run: RunData) -> pd.DataFrame:
-    """The rows of `intervals` in the measured window, in order of time."""
-    rows = run.intervals[run.intervals["phase"] == "measure"]
-    return rows.sort_values("time_s", ignore_index=True)
-
-
 def database(record: Record) -> DatabaseFacts:
     """What the database said of itself after the run."""
     return DatabaseFacts.read(record.facts.get("database"))

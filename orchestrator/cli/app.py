@@ -22,17 +22,16 @@ from rich.console import Console
 from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
 from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.model import Placing
+from orchestrator.model import ClusterSpec, Placing
+from orchestrator.parts import Parts
 from orchestrator.powers import Clock, Platform, Shell, World
 from orchestrator.system import host
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
+from orchestrator.tier import DiskKind
 
 if TYPE_CHECKING:
     from orchestrator.databases.yugabytedb.checklist import CheckedFact
-    from orchestrator.model import ClusterSpec
-    from orchestrator.parts import Parts
-    from orchestrator.tier import DiskKind
 
 PLATFORM = "docker"  # where nothing else is said
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -51,7 +50,6 @@ def _all_parts(platform: Platform | None = None) -> Parts:
     from orchestrator.collectors import collectors
     from orchestrator.databases import databases
     from orchestrator.load_generators import load_generators
-    from orchestrator.parts import Parts
     from orchestrator.tiers import tier_mechanisms
 
     sampled = collectors(platform) if platform is not None else ()

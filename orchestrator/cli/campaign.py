@@ -1,7 +1,6 @@
 """A campaign from request to report: what the commands share.
 
-request → plan (`plans`, nothing started) → runs and records (experiment) → verdict and report
-(files alone).
+request → plan (`plans`, nothing started) → runs, records (experiment) → verdict, report (files)
 """
 
 from __future__ import annotations
@@ -194,8 +193,7 @@ def require_room(*folders: Path) -> None:
 
 
 def _told_at_start(plan: Plan, world: World) -> Iterator[Note]:
-    """A note for each disk that is up beside the campaign and for memory that is short, which is
-    also said."""
+    """Notes, also said, on each disk that is up beside the campaign and on memory that is short."""
     use = "while something uses it, it takes CPU and disk from here"
     loads = (f"other load: {disk}; {use}" for disk in standing.reminders(world.platform))
     for text in (*loads, *checks.short_memory(plan, world)):
@@ -204,8 +202,7 @@ def _told_at_start(plan: Plan, world: World) -> Iterator[Note]:
 
 
 def fingerprint(app: App, host: Mapping[str, Any], engine: object, world: World) -> dict[str, Any]:
-    """What ran a campaign, and where: `engine` is the platform's own facts, or why there is
-    none."""
+    """What ran a campaign, and where. `engine`: the platform's own facts, or why there is none."""
     code = {"tierbench": __version__, **shell.git_revision(world.root, _CODE, world.shell)}
     others: dict[str, Any] = {}
     try:
@@ -262,8 +259,7 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
 
 
 def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measurement, ...]]]:
-    """Of runs that have not finished and measure points, each by itself, with limits that nobody
-    changed meanwhile."""
+    """Of unfinished runs that measure points by themselves, and whose limits nobody changed."""
     finished, generators = {data.record.run.number for data in campaign.done}, load_generators()
     for run in campaign.plan.runs:
         workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug

@@ -20,6 +20,8 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
+from orchestrator.system import files, host
+from orchestrator.tier import Emulated
 
 _SIZE_BYTES = 20 * 2**30
 
@@ -50,8 +52,6 @@ def up(
     from orchestrator.planning import profiles, project_files
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.disks import gate_table
-    from orchestrator.system import host
-    from orchestrator.tier import Emulated
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing
     from orchestrator.tiers.common.real import node_places
@@ -148,7 +148,6 @@ def record(
 ) -> None:
     """Measures a mounted disk into a small file for a profile: about three minutes."""
     from orchestrator.cli import standing_disks
-    from orchestrator.system import files
     from orchestrator.tiers.common.real import recording
 
     file = out_file or Path("recorded-disk.json")

@@ -284,7 +284,7 @@ def _show(
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
-    undecided = any(of.tier is None or of.cheaper_open for of in verdict.decisions)
+    undecided = any(d.tier is None or d.cheaper_open for d in verdict.decisions)
     if lost or (undecided and not accept_inconclusive):
         raise typer.Exit(EXIT_INCONCLUSIVE)
 

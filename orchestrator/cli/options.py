@@ -1,5 +1,4 @@
-"""What the commands take: options and arguments, with the words of their help, and what a shell
-completes."""
+"""What the commands take: options and arguments, their help, and what a shell completes."""
 
 from __future__ import annotations
 

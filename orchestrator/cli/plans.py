@@ -99,7 +99,8 @@ def _read(app: App, request: Request) -> PlanDraft:
         priced, workloads = read(price_list=request.price_list, given=given)
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     unpriced, of_files = read()
-    priced = plan.with_clients(priced, request.clients)
+    if (clients := request.clients) is not None:
+        priced = tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(priced, workloads, request.database)
@@ -121,7 +122,7 @@ def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
         alone = plan_notes.of_disks_alone(bound, workloads)
     machines.check(bound, draft.platform, draft.platform == PLATFORM)
     options = fields(Compared)
-    asked = {of.name for of in options if getattr(request, of.name) != of.default}
+    asked = {option.name for option in options if getattr(request, option.name) != option.default}
     if request.windows == "many":
         asked = asked - {"windows"} | {plan_notes.MANY_WINDOWS}
     effects = plan_notes.of_options(asked, bound, workloads, draft.unpriced)

@@ -14,6 +14,7 @@ from orchestrator import units
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.system import files, http_client
 
 if TYPE_CHECKING:
     from orchestrator.tier_catalog.catalog import Catalog
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 Get = Callable[..., Any]  # the address of a page and a question → its content
 Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
-
 
 prices = typer.Typer(help="Prices of the providers' own services.", no_args_is_help=True)
 
@@ -46,7 +46,6 @@ def update(
     service that answers without an account.
     """
     from orchestrator.planning import project_files
-    from orchestrator.system import files
     from orchestrator.tier_catalog import aws_prices, azure_prices
     from orchestrator.tier_catalog import prices as prices_of
 
@@ -88,7 +87,6 @@ def _azure(
 
 
 def _aws(region: str, currency: str, rows: Catalog, url: str) -> Components:
-    from orchestrator.system import http_client
     from orchestrator.tier_catalog import aws_prices
 
     try:
@@ -102,8 +100,6 @@ def pages(
     question: Mapping[str, str], url: str, get: Get | None = None
 ) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. UnavailableError if the service does not answer."""
-    from orchestrator.system import http_client
-
     get = get or http_client.get_public_json
     try:
         answer = get(url, question)

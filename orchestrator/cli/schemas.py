@@ -68,8 +68,7 @@ FILES: dict[str, Any] = {
 def schema(app: App, kind: Annotated[str, Argument(help=f"{', '.join(FILES)}.")]) -> None:
     """Prints the JSON Schema of a profile, cluster, workload or price list."""
     if kind not in FILES:
-        known = f"there are {', '.join(FILES)}"
-        raise UsageError(f"no schema of {kind!r}", advice=known)
+        raise UsageError(f"no schema of {kind!r}", advice=f"there are {', '.join(FILES)}")
     app.out.out(json_schema(kind), end="", highlight=False)
 
 

@@ -54,8 +54,7 @@ def import_study(
 
 
 def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:
-    """Reads a study and keeps it as a campaign; returns its folder. UsageError with all mistakes
-    in the file."""
+    """Keeps a study as a campaign; returns its folder. UsageError with all mistakes in the file."""
     from orchestrator.cli import campaign
     from orchestrator.planning import project_files, published_study
     from orchestrator.system import files, store

@@ -1,5 +1,4 @@
-"""The commands under `tierbench tiers`: the catalog as tables, and the disks of a running
-campaign."""
+"""The commands under `tierbench tiers`: the catalog as tables, and disks of a running campaign."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.cli.options import LimitsArgument, takes
 from orchestrator.errors import UsageError
-from orchestrator.units import format_bytes, format_bytes_per_s, format_number
+from orchestrator.units import format_bytes, format_bytes_per_s, format_number, gathered
 
 if TYPE_CHECKING:
     from orchestrator.tier_catalog import TierRow, VmRow
@@ -162,11 +161,7 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
 
 def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
     """Makes a line for each text, with the rows that share it; of pairs of a text and a row."""
-    names_of: dict[str, list[str]] = {}
-    for text, name in texts:
-        if text:
-            names_of.setdefault(str(text), []).append(name)
-    for text, names in names_of.items():
+    for text, names in gathered((str(text), name) for text, name in texts if text).items():
         yield Text.assemble((", ".join(names), "dim"), f": {text}")
 
 

@@ -52,8 +52,7 @@ def written(content: Mapping[str, Any]) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses what PyYAML takes silently: two equal keys, days and numbers that are none. Each
-    becomes a mistake at its place."""
+    """What PyYAML takes silently is a mistake at its place: equal keys, no real day or number."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -190,7 +189,7 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -> str:
-    """Makes the message for an unknown name. `where_known`: instead of all that are known."""
+    """Makes the message for an unknown name. `where_known`: says where all are listed."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""

@@ -76,8 +76,7 @@ class NodeDisksYaml(Strict):
 
 
 def _one_word(value: object) -> object:
-    """`snapshots: copy` as a mapping; everything else as it is. ValueError for a way that is
-    gone."""
+    """`snapshots: copy` as a mapping; all else as it is. ValueError for a way that is gone."""
     if value in ("reflink", {"way": "reflink"}):
         why = "runs wrote to the blocks it shares at a quarter of the rate"
         raise ValueError(f"`reflink` is gone, because {why}: say `copy`")
@@ -145,8 +144,7 @@ class RealDiskYaml(Strict):
 
 
 def mistakes(tier: Mapping[str, Any], kind: DiskKind, mechanism: str) -> Iterator[tuple[str, str]]:
-    """Key → what is wrong with it, of the keys that a profile gives its `tier`, whose disk of that
-    kind the mechanism makes."""
+    """Key of a profile's `tier` → what is wrong with it. `kind`: of the disk that is to be made."""
     here, unused = f"here it is `{mechanism}`", unused_by(kind)
     for key, value in tier.items():
         if value is None or key not in unused or (key == "size" and "type" in tier):
@@ -160,8 +158,7 @@ def mistakes(tier: Mapping[str, Any], kind: DiskKind, mechanism: str) -> Iterato
 
 
 def of_logs(wal: Mapping[str, Any] | str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """The keys of the tier of a log's disks, as those of real disks somewhere, and key → what is
-    wrong with it."""
+    """The keys of the tier of a log's disks, as of real ones, and key → what is wrong with it."""
     keys = {"type": wal} if isinstance(wal, str) else dict(wal)
     what = "is said of both disks, in the tier"
     wrong = [(f"wal.{key}", what) for key in keys if key in _NOT_OF_LOGS]

@@ -80,8 +80,7 @@ def bought_disks(profile: Profile) -> int:
 
 
 def disks_monthly(profile: Profile) -> float | None:
-    """List price of all these disks; None if one of its parts is not known, or in another
-    currency."""
+    """List price of all these disks; None if a part is not known, or in another currency."""
     tier, logs = profile.tier, len(node_disks.log_disks(profile.tier))
     price, of_log = tier.price, (tier.wal or tier).price
     if price is None or of_log is None or price.currency != of_log.currency:
@@ -133,9 +132,8 @@ def total_in_words(things: Sequence[RentedItem]) -> str:
 
 def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
     """Whether machines count, why costs cannot be compared, and why a comparison may be off; empty
-    texts where they can. On machines of one kind these cost the same for every tier, so disks alone
-    are compared. Where a tier is on another machine, such as a larger one whose caps let it
-    through, they count."""
+    texts where they can. Machines of one kind cost the same for every tier, so disks alone are
+    compared; of unlike ones, such as larger ones whose caps let a tier through, they count."""
     disks = {profile.name: profile.tier.price for profile in profiles}
     disks |= {f"{p.name}'s WAL": p.tier.wal.price for p in profiles if p.tier.wal}
     vms = {profile.cluster.vm or "machines": profile.cluster.vm_price for profile in profiles}
@@ -184,8 +182,7 @@ def _of_campaign(plan: Plan) -> tuple[Note, ...]:
 
 
 def affordable_s(plan: Plan, limit: str | None) -> float | None:
-    """How long the things of the plan may be rented for `limit`, one that `check` has passed; None:
-    without end."""
+    """How long the plan's things may be rented for `limit`, as `check` passed it; None: no end."""
     hourly = sum(item.amount / item.hours for item in rented(plan) if item.amount and item.hours)
     if limit is None or not hourly:
         return None

@@ -198,9 +198,8 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
         rows = measured if name == "all" else measured[ways == name]
         if not rows.empty:
             plateau = rows[rows[metric] >= PLATEAU * rows[metric].max()]
-            spans = (
-                plateau[free.loc[plateau.index]].groupby(SERIES)["in_flight"].agg(["min", "max"])
-            )
+            unlimited = plateau[free.loc[plateau.index]].groupby(SERIES)["in_flight"]
+            spans = unlimited.agg(["min", "max"])
             reached = bool((spans["max"] >= DEEPER * spans["min"]).any())
             highest[name] = Ceiling(float(plateau[metric].median()), len(plateau), reached)
     return highest

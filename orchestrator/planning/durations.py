@@ -47,8 +47,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long one takes: a byte, or one time. `source`: where that is known from; `amount`: the
-    most that was seen at once."""
+    """How long a byte, or one time, takes. `source`: of that; `amount`: the most seen at once."""
 
     each: Span
     source: str
@@ -97,8 +96,7 @@ def load_of(workload: Workload) -> str:
 
 
 def kept_as(what: str, tier: Tier, platform: str, cluster: ClusterSpec | None = None) -> str:
-    """Under which name it is kept how long `what` took here. Images are loaded and copied alike for
-    every tier."""
+    """The name under which it is kept how long `what` took here; of images one for all tiers."""
     alike = not tier.disk.is_real and what not in (AROUND_RUN, GATES)
     of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, " if cluster else ""
     return f"{what}: {of}{tier.disk.kind if alike else tier.name}, {platform}"

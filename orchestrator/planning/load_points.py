@@ -2,8 +2,7 @@
 
 Each load is a workload of its own, `tpcc-at-16-threads` or `tpcc-at-120-per-s`, on the same data
 set, so it is loaded once. A number of threads is a closed loop; a rate is an open one, by the
-built-in scripts' Poisson arrivals, whose latency counts from the moment at which a transaction was
-due.
+built-in scripts' Poisson arrivals, whose latency counts from when a transaction was due.
 """
 
 from __future__ import annotations

@@ -84,8 +84,7 @@ def alone(tier: Tier, node: str) -> Tier:
 
 
 def count(tier: Tier) -> int:
-    """How many real disks the tier names or rents, those for WAL too; 0 if it names one `path`, or
-    makes them here."""
+    """How many real disks the tier names or rents, for WAL too; 0 with one `path`, or made here."""
     if tier.disk.storage_class:
         return tier.disk.storage_class.nodes
     data = {(disks.machine, disks.data) for disks in tier.disk.of_nodes.values()}

@@ -9,7 +9,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import costs, node_disks, plan, windows
 from orchestrator.tier import Cgroup, ClassVolumes
-from orchestrator.units import counted, listed
+from orchestrator.units import counted, gathered, listed
 
 MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
 
@@ -29,8 +29,7 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
 
 
 def unlike_disks(profiles: Sequence[Profile]) -> str:
-    """Why part of each difference may be the way in which tiers are made; empty if all are made
-    in one."""
+    """Why part of each difference may be the way in which tiers are made; empty if that is one."""
     real = [profile.name for profile in profiles if profile.tier.disk.is_real]
     others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:
@@ -92,9 +91,7 @@ def of_options(
         ("max_cost", costs.MAX_COST, profiles, _not_rented, False),
     )
     for field, option, things, why, refused in rules:
-        names: dict[str, list[str]] = {}
-        for thing in things if field in given else ():
-            names.setdefault(why(thing), []).append(thing.name)
+        names = gathered((why(thing), thing.name) for thing in things if field in given)
         used = names.pop("", [])
         texts = [f"{option} has no effect on {listed(of)}: {why}" for why, of in names.items()]
         if texts and refused and not used:

@@ -57,13 +57,6 @@ def on_nodes(profile: Profile, nodes: int) -> Profile:
     return replace(profile, tier=node_disks.of_nodes(profile.tier, nodes, engines))
 
 
-def with_clients(profiles: Sequence[Profile], clients: int | None) -> tuple[Profile, ...]:
-    """The profiles with so many load clients; None: each with its own number."""
-    if clients is None:
-        return tuple(profiles)
-    return tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in profiles)
-
-
 def as_used(profile: Profile, workload: Workload) -> Profile:
     """The profile as one workload uses it: without a database, where it measures the disk alone,
     and so on the first node by one client."""
@@ -235,8 +228,7 @@ def balanced_orders(names: Sequence[str], rounds: int) -> list[list[str]]:
     each tier stands at each place, and follows each other tier, equally often (E. J. Williams,
     Aust. J. Sci. Res. A 2, 149-168, 1949); each order is turned round in the next round, so that a
     steady drift favours none after every two. All is balanced after as many rounds as there are
-    names, or twice as many for an odd number; before that no name is first more than once more than
-    another."""
+    names, or twice as many if that is odd; before that how often each is first differs by one."""
     count = len(names)
     if not count:
         return [[] for _ in range(rounds)]

@@ -157,8 +157,7 @@ def read_row(
     catalog: tier_catalog.Catalog,
     mechanisms: Mapping[str, DiskKind] = KINDS,
 ) -> tier_catalog.Chosen:
-    """A catalog row by itself, with the keys that a profile may give beside its name. UsageError
-    with every mistake."""
+    """A catalog row and the keys that a profile may give beside it. UsageError: every mistake."""
     asked = {"type": row, **changes}
     chosen = tier_catalog.choose(catalog, asked, row.replace("/", "-"), "", row, mechanisms)
     return replace(chosen, tier=tier_keys.as_held(_scaled(chosen.tier, row)))

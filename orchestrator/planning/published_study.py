@@ -144,8 +144,7 @@ class Study:
 
 
 def read(where: str, name: str, text: str) -> Study:
-    """`text` of the file `where`; `name`: what the campaign is called. UsageError with every
-    mistake, each with its path."""
+    """`text` of the file `where`; `name`: of the campaign. UsageError: all mistakes, with paths."""
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
     raise_all([Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
     plan = _plan(study, name)

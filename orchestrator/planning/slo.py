@@ -124,8 +124,7 @@ def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tupl
 
 
 def of_all(workloads: Sequence[Workload]) -> str:
-    """The text that gives each of the workloads the SLO it has; empty if none has, or no one text
-    does."""
+    """The text that gives each workload the SLO it has; empty if none has, or no one text does."""
     clauses = dict.fromkeys(clause for load in workloads for clause in load.slo)
     alike = all(load.slo == tuple(o for o in clauses if fits(o, load)) for load in workloads)
     return ", ".join(map(format_objective, clauses)) if alike else ""

@@ -183,8 +183,7 @@ NETWORK = "tierbench-proving"
 
 
 def prove_start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> None:
-    """Starts each different cluster on this machine's own disk, and stops it. Raises what starting
-    it raises."""
+    """Starts each cluster once on this machine's own disk and stops it. Raises what that raises."""
     specs = list(clusters)
     for spec in (spec for number, spec in enumerate(specs) if spec not in specs[:number]):
         database = parts.databases[spec.database]

@@ -127,8 +127,7 @@ def _are_on_nodes(snapshots: Sequence[Path], mechanism: Restorable, world: World
 
 
 def _are_there(snapshots: Sequence[Path], world: World) -> bool:
-    """Those of the cache are here, others on the machine that has the disks, as far as that can be
-    told at once."""
+    """In the cache here, or on the machine that has the disks, as far as that is told at once."""
     if disk_files.are_far(snapshots, world):
         return True
     if snapshots[0].is_relative_to(world.cache):

@@ -87,8 +87,7 @@ class Gates:
         before: Sequence[Gate] = (),
     ) -> None:
         """`keep` gets all gates so far, each time that one was taken, and those from `before` the
-        campaign was gone on with. `nodes`: that have disks of a tier, if there is no schedule to
-        say so."""
+        campaign was gone on with. `nodes`: that have disks of a tier, if no schedule says so."""
         self._mechanisms, self._world, self._keep = mechanisms, world, keep
         self._schedule, self._nodes = schedule, nodes
         self._in_force: dict[str, tuple[Tier, Gate]] = {}

@@ -295,9 +295,8 @@ _DIGITS = 12  # of an image's id, as engines show it
 
 
 def identity_of(here: RunContext) -> IdentityFacts:
-    """What took part in the run beside profile and workload, read while its containers are up, so
-    that runs of different times can be told apart. What cannot be read is left out ("not
-    recorded"), and never ends a run."""
+    """What took part in the run beside profile and workload, to tell runs of different times apart,
+    read while containers are up. What cannot be read is left out, and never ends a run."""
     nodes, world = here.draft.nodes, here.world
     scripts = ""
     with contextlib.suppress(OSError, TierbenchError):
@@ -314,7 +313,7 @@ def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Database node → the type of its machine, where the platform says it."""
     told = {m.name: m.told for m in platform.machines() if isinstance(m, ToldOf)}
     of_nodes = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
-    return {name: of.instance_type for name, of in of_nodes.items() if of and of.instance_type}
+    return {name: m.instance_type for name, m in of_nodes.items() if m and m.instance_type}
 
 
 def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:

@@ -100,8 +100,7 @@ class Resumption:
         return plan
 
     def _read(self, parts: Parts) -> Iterator[str]:
-        """Reads the unfinished runs that were measured, and puts aside what others left; says in
-        words which, and why."""
+        """Reads unfinished, measured runs, puts aside what others left; says which, and why."""
         finished = self.finished
         left = {data.record.run.number: data.record for data in self.before.runs}
         for run in (run for run in self.plan.runs if run.number not in finished):
@@ -135,7 +134,7 @@ class Resumption:
         codes = revision(self.before), revision(now)
         if all(codes) and codes[0] != codes[1]:
             yield "code", f"tierbench {' against '.join(codes)}"
-        known, new = (group(of.fingerprint.get("images")) for of in (self.before, now))
+        known, new = (group(c.fingerprint.get("images")) for c in (self.before, now))
         others = ", ".join(new.keys() - known.keys())
         unlike = [f"{tag} against {others or 'none'}" for tag in known if tag not in new]
         both = [tag for tag in known if known[tag] and new.get(tag)]

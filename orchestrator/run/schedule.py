@@ -123,8 +123,7 @@ class Setbacks:
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
         """Prepares for the next run. `failure` is why `run` failed, None if it is done; `trouble`:
         the exception raised, even if only taking down failed. UnavailableError if the engine stays
-        away, or another campaign has taken its place; that or RunError after three runs with one
-        cause."""
+        away or another campaign has it; that or RunError after three runs with one cause."""
         self._world.platform.guard.beats.require()
         cause = re.sub(r"\d+(\.\d+)?", "#", failure or "")  # names of containers, times, sizes
         if failure is None or (self._row and self._row[-1][1] != cause):

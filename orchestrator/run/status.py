@@ -91,8 +91,7 @@ def _left_s(campaign: Results, began_s: float, now_s: float) -> float | None:
 
 
 def described(folder: Path, now_s: float) -> Iterator[str]:
-    """The same of a whole campaign, for a person who was away: every run that has ended, then the
-    one that is going on."""
+    """Of a whole campaign, for who was away: every run that has ended, then the one in progress."""
     campaign = store.load(folder, tables=False)
     ended = [run.record.run.slug for run in campaign.runs if not _is_read(run.record)]
     yield f"{folder.resolve()}: {len(ended)} of {counted(len(campaign.plan.runs), 'run')}"

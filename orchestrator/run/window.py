@@ -72,8 +72,7 @@ class _EmulatedDisk:
         self.last = self.world.clock.now(), reading
 
     def fill(self, percent: float) -> None:
-        """Sets the burst credit. What cannot be set stays as it was, and the begin's figures say
-        what that is."""
+        """Sets the burst credit. What cannot be set stays as the begin's figures say."""
         with suppress(TierbenchError):
             setting = f"burst_start={disk_server.plain(percent)}"
             disk_server.ask(self.server.container or "", ("set", setting), self.world)

@@ -16,7 +16,6 @@ from orchestrator.tier_catalog.choosing import Chosen as Chosen
 from orchestrator.tier_catalog.choosing import choose as choose
 from orchestrator.tier_catalog.choosing import names_a_row as names_a_row
 from orchestrator.tier_catalog.choosing import own as own
-from orchestrator.tier_catalog.effective import Cap as Cap
 from orchestrator.tier_catalog.effective import Effective as Effective
 from orchestrator.tier_catalog.effective import bound as bound
 from orchestrator.tier_catalog.effective import effective as effective

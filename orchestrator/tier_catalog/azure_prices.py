@@ -93,7 +93,8 @@ def _operations(
 def _provisioned(parts: Mapping[str, Steps | None]) -> Components:
     priced: Components = {}
     for name, steps in parts.items():
-        monthly = {above: price * HOURS_PER_MONTH for above, price in (steps or {}).items()}
+        hourly = (steps or {}).items()
+        monthly = {above: round(price * HOURS_PER_MONTH, 10) for above, price in hourly}
         if name == "per_gib":
             priced[name] = monthly[0.0]
         else:

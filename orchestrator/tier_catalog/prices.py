@@ -11,13 +11,13 @@ components of the catalog's `prices` (docs/CATALOG.md). Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, validate
+from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, validate, written
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
@@ -197,15 +197,6 @@ def format_list(
     prices: Mapping[str, Mapping[str, Any]], currency: str, region: str, as_of: str, source: str
 ) -> str:
     """The text of a list, which `with_prices` reads."""
-    rows = [f"  {name}: {_flow(components)}" for name, components in prices.items()]
     head = {"currency": currency, "region": region, "as_of": as_of, "source": source}
-    lines = [f"{key}: {value}" for key, value in head.items()]
-    return "\n".join(["# Written by `tierbench prices update`.", *lines, "prices:", *rows, ""])
-
-
-def _flow(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key}: {_flow(part)}' for key, part in value.items())}}}"
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return f"[{', '.join(map(_flow, value))}]"
-    return "null" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
+    rows = {name: dict(components) for name, components in prices.items()}
+    return f"# Written by `tierbench prices update`.\n{written({**head, 'prices': rows})}"

@@ -28,7 +28,7 @@ from orchestrator.tiers.common.real.node_places import DiskPath
 GATE_BYTES = 2**30 + 2**28
 QUICK_GATE_BYTES = 2**28
 
-_AtPaths = Mapping[DiskPath, RealDisk]
+_AtPaths = Mapping[DiskPath, RealDisk]  # the disk at each path of a tier
 
 
 class MountedTier:

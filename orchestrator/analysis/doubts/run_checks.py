@@ -30,7 +30,7 @@ KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends
 
 
 def unsteady(run: RunData, _: Values) -> Reasons:
-    rows = results.measured_intervals(run)
+    rows = run.intervals[run.intervals["phase"] == "measure"]
     drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
     if drift is not None and not drift.steady:
         phase = run.record.phase("warm-up")

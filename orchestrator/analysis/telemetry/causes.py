@@ -100,21 +100,15 @@ def _rival(values: Values) -> Cause | None:
     )
 
 
-_CAPS: tuple[tuple[BottleneckCause, str, str, str, str], ...] = (  # cause, cap, other, title, helps
-    ("iops_cap", "iops", "bandwidth", "IOPS", "A tier with more IOPS would help."),
-    (
-        "bandwidth_cap",
-        "bandwidth",
-        "iops",
-        "bandwidth",
-        "A tier with more bandwidth would help; more IOPS alone would not.",
-    ),
+_CAPS: tuple[tuple[BottleneckCause, str, str, str, str], ...] = (  # cause, cap, other, title, less
+    ("iops_cap", "iops", "bandwidth", "IOPS", ""),
+    ("bandwidth_cap", "bandwidth", "iops", "bandwidth", "; more IOPS alone would not"),
 )
 
 
 def _caps(values: Values, tier: Tier, node: str) -> Iterator[Cause]:
     """The caps that hold I/Os back; none beside which the other is nearly reached."""
-    for cause, cap, other, title, helps in _CAPS:
+    for cause, cap, other, title, less in _CAPS:
         reached = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
         if not reached or not disk_demand.binds(cap, values, tier):
             continue
@@ -124,7 +118,8 @@ def _caps(values: Values, tier: Tier, node: str) -> Iterator[Cause]:
         yield Cause(
             cause,
             f"At the {burst}{title} cap {values[f'time_at_{cap}_cap_pct']:.0f} % of the time on "
-            f"{node}{_rate_text(cap, values)}{_wait_text(values)}. {helps}{_memory_too(values)}",
+            f"{node}{_rate_text(cap, values)}{_wait_text(values)}. A tier with more {title} would "
+            f"help{less}.{_memory_too(values)}",
         )
 
 

@@ -156,7 +156,7 @@ def _checks(
     steps = [(at, job("depth", window_s, **fio_jobs.random_reads(at))) for at in effort.ladder]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
-        (cell,) = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))
+        cell = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))[0]
         limit, rate_bytes = f"bandwidth, {size // 1024} KiB random read", fio_jobs.bytes_per_s(cell)
         yield _rate(tier, "bandwidth_at_size", limit, rate_bytes, size, deep, 1.0)
     world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)

@@ -206,7 +206,8 @@ def folders(
         remains = stay is not None and mounts.is_there(stay, machine)
     finally:
         if not remains and machine.is_folder(str(path)):
-            _remove(data, world)
+            what = "the directories of the nodes could not be removed"
+            removal.remove_there([data], world, what)
 
 
 def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
@@ -219,9 +220,3 @@ def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, .
             advice="the command must bring back all that is below TIERBENCH_DATA when it saves",
         )
     return tuple(data / name for name in names)
-
-
-def _remove(data: Path, world: World) -> None:
-    for left in removal.there([data], world):
-        if left.foreign or left.kept:
-            raise RunError(f"the directories of the nodes could not be removed: {left}")

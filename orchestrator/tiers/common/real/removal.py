@@ -114,6 +114,13 @@ def there(
     return read(done.out, HOST)
 
 
+def remove_there(folders: Sequence[Path], world: World, what: str, advice: str = "") -> None:
+    """As `there`. RunError that says `what` if one is not ours, or something of it stays."""
+    for left in there(folders, world):
+        if left.foreign or left.kept:
+            raise RunError(f"{what}: {left}", advice=advice)
+
+
 def forget(
     data: Collection[Path], world: World, only_list: bool = False
 ) -> tuple[MarkedFolder, ...]:

@@ -168,12 +168,8 @@ def discard(taken: Iterable[Path], world: World) -> None:
     Those of the profile's own commands are the profile's."""
     folders = dict.fromkeys(path.parent for path in taken if path.suffix != _SAVED)
     there = [folder for folder in folders if world.machine.exists(str(folder))]
-    for left in removal.there(there, world):
-        if left.foreign or left.kept:
-            raise RunError(
-                f"another data set cannot take this place: {left}",
-                advice="look at what is there; remove or unmount it by hand if nobody needs it",
-            )
+    advice = "look at what is there; remove or unmount it by hand if nobody needs it"
+    removal.remove_there(there, world, "another data set cannot take this place", advice)
 
 
 # ------------------------------------------------------------------ the profile's own commands
