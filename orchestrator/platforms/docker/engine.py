@@ -25,12 +25,17 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.lifecycle import rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import limits
-from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
+from orchestrator.platforms.docker.campaigns import (
+    RENTED,
+    Leftovers,
+    SignsOfLife,
+    VolumeGuard,
+    labels_of,
+)
 from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, ClientOf, Engine
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
-from orchestrator.platforms.docker.rent import ROLES, SignsOfLife
 from orchestrator.powers import (
     HOST_NETWORK,
     Clock,
@@ -167,7 +172,7 @@ class DockerPlatform:
         container, elsewhere = self._new(spec), isinstance(self._machine, AgentMachine)
         with self._taken_down(spec):
             up = self._up(spec, container)
-            with self._signs.paid(up.name) if elsewhere and spec.role in ROLES else nullcontext():
+            with self._signs.paid(up.name) if elsewhere and spec.role in RENTED else nullcontext():
                 yield up
 
     def _taken_down(self, spec: ContainerSpec, stays: bool = False) -> AbstractContextManager[None]:
