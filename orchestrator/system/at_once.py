@@ -71,7 +71,7 @@ def pieces(
     ask: Callable[[], object] = lambda: None,
     ask_every_s: float | None = None,
 ) -> Iterator[Thing]:
-    """Yields `things` as they come. TimeoutError if nothing comes for so long; `ask` as `within`'s."""
+    """Yields `things` as they come. TimeoutError if none comes for long; `ask` as of `within`."""
     rest, end = iter(things), object()
     following = partial(next, rest, end)
     while (piece := within(following, silence_s, ask, ask_every_s)) is not end:
