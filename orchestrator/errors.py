@@ -28,6 +28,8 @@ EXIT_USAGE = 64
 EXIT_UNAVAILABLE = 69
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
+# What reading raises where a text or a file has another form than is known.
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 
 class TierbenchError(Exception):

@@ -147,7 +147,8 @@ class TakesSpace(Protocol):
 
 
 class Database(Protocol):
-    """One database: starts a cluster on given disks and answers questions about it."""
+    """One database: starts a cluster on given disks and answers questions about it. One that has
+    nothing to do in a method inherits it from here."""
 
     name: str
 
@@ -159,6 +160,7 @@ class Database(Protocol):
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         """Checks image, settings and sizes; starts nothing. UsageError or UnavailableError."""
+        return
 
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
@@ -172,12 +174,15 @@ class Database(Protocol):
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """After a load: statistics, vacuum or compaction, checkpoint; returns when idle."""
+        return
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Fills the cache by sequential reads, so that a short warm-up starts near steady state."""
+        return
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Resets counters and forces a checkpoint, just before a run's warm-up."""
+        return
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """Reads facts back from the running server. RunError if it does not answer."""

@@ -5,12 +5,12 @@ raises what docker-py was seen to raise. Names, errors and wording are docker-py
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import requests
 from docker.errors import APIError, ImageNotFound, NotFound
 
-from docker import DockerClient
+from orchestrator.platforms.docker import connection
 from orchestrator.platforms.docker.engine import DockerPlatform
 from tests.fakes import FakeClock
 
@@ -183,9 +183,9 @@ class Engine:
 
     def platform(self, address: str = ADDRESS, known_as: str = "") -> DockerPlatform:
         """The platform on it; nothing is asked at the address."""
-        return DockerPlatform(
-            self.clock, address, known_as=known_as, client_of=lambda **_: cast(DockerClient, self)
-        )
+        faked = {"client_of": staticmethod(lambda **_: self)}
+        engine = type("Faked", (connection.Engine,), faked)
+        return DockerPlatform(self.clock, address, known_as=known_as, engine=engine)
 
     def ping(self) -> bool:
         self.called("ping")

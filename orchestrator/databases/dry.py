@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
+from orchestrator.parts import Database
 from orchestrator.planning.rehearsal import WARNING
 from orchestrator.powers import Network, World
 
 
-class DryDatabase:
-    """Its nodes name the made-up disks as their `sources`."""
+class DryDatabase(Database):
+    """Its nodes name the made-up disks as their `sources`. Nothing is missing or awaited."""
 
     name: str = DRY
 
@@ -22,9 +23,6 @@ class DryDatabase:
 
     def restores(self, spec: ClusterSpec) -> bool:
         return True
-
-    def check(self, spec: ClusterSpec, world: World) -> None:
-        """Nothing can be missing."""
 
     @contextmanager
     def running(
@@ -42,15 +40,6 @@ class DryDatabase:
         )
         endpoint = Endpoint("nowhere", 5432, 5432, DRY, "", DRY)
         yield Cluster(DRY, "", nodes, (endpoint,), network.name)
-
-    def settle(self, cluster: Cluster, world: World) -> None:
-        """Nothing to wait for."""
-
-    def warm(self, cluster: Cluster, world: World) -> None:
-        """Nothing to read."""
-
-    def begin_measuring(self, cluster: Cluster, world: World) -> None:
-        """Nothing to reset."""
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         return DatabaseFacts(more={"rehearsal": WARNING})

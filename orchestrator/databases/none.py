@@ -13,12 +13,15 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.errors import UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
+from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
 from orchestrator.tiers.common.emulated import disk_server
 
 
-class NoDatabase:
+class NoDatabase(Database):
+    """Nothing settles, is warmed or is reset: fio syncs what it lays out, and there is no cache."""
+
     name = "none"
 
     def image(self, spec: ClusterSpec, world: World) -> str:
@@ -44,15 +47,6 @@ class NoDatabase:
         with world.platform.running(plan) as container:
             node = container_nodes.described(1, plan, volume, container, world)
             yield Cluster(self.name, "", (node,), (), network.name)
-
-    def settle(self, cluster: Cluster, world: World) -> None:
-        """Nothing to do: fio syncs what it lays out."""
-
-    def warm(self, cluster: Cluster, world: World) -> None:
-        """Nothing to do: there is no cache."""
-
-    def begin_measuring(self, cluster: Cluster, world: World) -> None:
-        """Nothing to do."""
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         return DatabaseFacts()

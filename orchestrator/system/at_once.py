@@ -7,6 +7,7 @@ it, or, if nobody does, in what `kept_errors` yields.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
@@ -37,22 +38,31 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]
     return future
 
 
-def within(call: Callable[[], Answer], limit_s: float) -> Answer:
-    """What `call` returns. TimeoutError if it takes longer: then its thread is left to itself."""
-    future = begun(call)
-    if not wait([future], limit_s).done:
-        raise TimeoutError(f"no answer within {limit_s:g} s")
+def within(
+    call: Callable[[], Answer],
+    limit_s: float,
+    ask: Callable[[], object] = lambda: None,
+    ask_every_s: float | None = None,
+) -> Answer:
+    """What `call` returns. TimeoutError if it takes longer: then its thread is left to itself.
+    Meanwhile it calls `ask` from time to time, which raises what ends the wait sooner."""
+    future, waited_s, step_s = begun(call), 0.0, ask_every_s or limit_s
+    while not wait([future], step_s).done:
+        if (waited_s := waited_s + step_s) >= limit_s:
+            raise TimeoutError(f"no answer within {limit_s:g} s")
+        ask()
     return future.result()
 
 
 def unless(given_up: threading.Event, call: Callable[[], Answer]) -> Answer:
     """What `call` returns. RunError as soon as `given_up` is set, also before."""
-    future: Future[Answer] | None = None
-    while not given_up.is_set():
-        future = future or begun(call)
-        if wait([future], _LOOK_EVERY_S).done:
-            return future.result()
-    raise RunError("it was given up, as the interrupt asked for")
+
+    def look() -> None:
+        if given_up.is_set():
+            raise RunError("it was given up, as the interrupt asked for")
+
+    look()
+    return within(call, math.inf, look, _LOOK_EVERY_S)
 
 
 def pieces(
@@ -61,18 +71,10 @@ def pieces(
     ask: Callable[[], object] = lambda: None,
     ask_every_s: float | None = None,
 ) -> Iterator[Thing]:
-    """Yields `things` as they come. TimeoutError if nothing comes for so long. Meanwhile it calls
-    `ask` from time to time, which raises what ends the wait sooner."""
+    """Yields `things` as they come. TimeoutError if none comes for long; `ask` as of `within`."""
     rest, end = iter(things), object()
-    step_s = ask_every_s or silence_s
-    while True:
-        future, silent_s = begun(partial(next, rest, end)), 0.0
-        while not wait([future], step_s).done:
-            if (silent_s := silent_s + step_s) >= silence_s:
-                raise TimeoutError(f"no answer within {silence_s:g} s")
-            ask()
-        if (piece := future.result()) is end:
-            return
+    following = partial(next, rest, end)
+    while (piece := within(following, silence_s, ask, ask_every_s)) is not end:
         yield cast(Thing, piece)
 
 

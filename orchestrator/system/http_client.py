@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from orchestrator.errors import UNREADABLE
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.redaction import hidden
@@ -117,7 +118,7 @@ def understood(page: str) -> Iterator[None]:
     """A page that has another form than the block expects is an OSError that names it."""
     try:
         yield
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+    except UNREADABLE as error:
         kind = type(error).__name__
         raise OSError(f"{hidden(page)} has another form than is known: {kind}: {error}") from error
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.campaigns import SignsOfLife
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.platforms.docker.rent import SignsOfLife
 from orchestrator.powers import ContainerSpec, World
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from orchestrator.errors import UNREADABLE
 from orchestrator.model import Node, Sample
 from orchestrator.platforms.common.machines import ReadAtOnce
 from orchestrator.powers import Machine, Platform
@@ -59,14 +60,7 @@ def each(
                 if not 0 <= value < math.inf:  # NaN neither
                     raise ValueError(f"{metric} is {value:g}, as no counter or gauge is")
                 yield Sample(read_at(subject), subject.name, metric, unit, value)
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            ArithmeticError,
-        ) as error:
+        except (OSError, *UNREADABLE) as error:
             # Messages of our own stand alone; others need the kind of error, such as KeyError.
             kind = "" if type(error) is OSError else f"{type(error).__name__}: "
             failures.append(f"{subject.name}: {kind}{error}")

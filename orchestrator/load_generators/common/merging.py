@@ -18,10 +18,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
-from orchestrator.errors import LoadError
+from orchestrator.errors import UNREADABLE, LoadError
 from orchestrator.facts import GeneratorFacts
 
-_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 _CATEGORIES = ("type", "sqlstate")
 Value = TypeVar("Value", int, float)
 
@@ -32,7 +31,7 @@ def reading(generator: str) -> Iterator[None]:
     try:
         with np.errstate(invalid="raise"):
             yield
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise LoadError(
             f"what {generator} left cannot be read: {type(error).__name__}: {error}",
             advice="look at the raw files of the run: they may be cut",

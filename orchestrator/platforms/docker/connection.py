@@ -188,19 +188,14 @@ class Engine:
     `known_as`: how errors name it, "" if it is the only one. UnavailableError if it does not
     answer."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        address: str | None,
-        campaign: str,
-        known_as: str,
-        client_of: ClientOf = docker.from_env,
-        silence_s: float = SILENCE_S,
-    ) -> None:
+    client_of: ClientOf = staticmethod(docker.from_env)
+    silence_s: float = SILENCE_S
+
+    def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
         self.clock, self.campaign, self.known_as = clock, campaign, known_as
-        self.beats, self.host, self.silence_s = GuardBeats(), "", silence_s
+        self.beats, self.host = GuardBeats(), ""
         with self._named():
-            self.client, self.reach, self.host = connect(address, client_of, silence_s)
+            self.client, self.reach, self.host = connect(address, self.client_of, self.silence_s)
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:

@@ -18,19 +18,17 @@ from typing import Any
 from docker.errors import APIError, DockerException
 from docker.types import Ulimit
 
-import docker
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.lifecycle import rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
-from orchestrator.platforms.docker import limits
+from orchestrator.platforms.docker import campaigns, limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
-from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, ClientOf, Engine
+from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
-from orchestrator.platforms.docker.rent import ROLES, SignsOfLife
 from orchestrator.powers import (
     HOST_NETWORK,
     Clock,
@@ -58,14 +56,14 @@ class DockerPlatform:
         address: str | None = None,
         campaign: str = "",
         known_as: str = "",
-        client_of: ClientOf = docker.from_env,
+        engine: type[Engine] = Engine,
     ) -> None:
         self.known_as = known_as
         self._clock, self._rights = clock, limits.Rights()
         campaign = campaign or secrets.token_hex(3)
-        self._engine = Engine(clock, address, campaign, known_as, client_of)
+        self._engine = engine(clock, address, campaign, known_as)
         self._client, self.reach = self._engine.client, self._engine.reach
-        self._signs = SignsOfLife(self._engine, rent_s())
+        self._signs = campaigns.SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)
         self.images = DockerImages(self._engine)
         self._leftovers = Leftovers(self._engine, self.guard)
@@ -164,10 +162,11 @@ class DockerPlatform:
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
-        container, elsewhere = self._new(spec), isinstance(self._machine, AgentMachine)
+        container = self._new(spec)
+        rented = isinstance(self._machine, AgentMachine) and spec.role in campaigns.RENTED
         with self._taken_down(spec):
             up = self._up(spec, container)
-            with self._signs.paid(up.name) if elsewhere and spec.role in ROLES else nullcontext():
+            with self._signs.paid(up.name) if rented else nullcontext():
                 yield up
 
     def _taken_down(self, spec: ContainerSpec, stays: bool = False) -> AbstractContextManager[None]:

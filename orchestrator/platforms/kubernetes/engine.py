@@ -30,7 +30,6 @@ from orchestrator.system import at_once
 
 _PODS = "/api/v1/pods"  # of all namespaces
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-# How long what is rented outlives this program; at least two signs of life.
 _FOLDER = Path("/var/lib/tierbench")
 
 

@@ -17,7 +17,6 @@ from unittest.mock import Mock
 
 import pytest
 
-import docker as docker_py
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Tls
 from orchestrator.platforms.common import agent, commands, lifecycle
@@ -61,11 +60,14 @@ exec sleep 60
 """
 
 
+class Impatient(Engine):
+    silence_s = _SHORT_S
+
+
 def docker(port: int) -> DockerContainer:
     clock = HastyClock(_PACE)
     address = f"tcp://127.0.0.1:{port}"
-    engine = Engine(clock, address, "c1", "vm1", silence_s=_SHORT_S)
-    return DockerContainer("x", engine, Mock(), None)
+    return DockerContainer("x", Impatient(clock, address, "c1", "vm1"), Mock(), None)
 
 
 def ask_cluster(folder: Path) -> None:
@@ -130,18 +132,13 @@ def put(container: DockerContainer) -> None:
     container.put(Path(__file__), "/x/file")
 
 
-def impatient(**options: Any) -> docker_py.DockerClient:
-    return docker_py.from_env(**{**options, "timeout": _SHORT_S})
-
-
 def falls_silent(do: Callable[[DockerPlatform], object]) -> Any:
     """An engine that answers until it has begun with the work."""
 
     def case(folder: Path) -> None:
         with silent(answers := dict(WORKING)) as port:
             address = f"tcp://127.0.0.1:{port}"
-            platform = DockerPlatform(HastyClock(_PACE), address, "c1", "vm1", client_of=impatient)
-            platform._engine.silence_s = _SHORT_S
+            platform = DockerPlatform(HastyClock(_PACE), address, "c1", "vm1", Impatient)
             answers.pop("/_ping")
             do(platform)
 
