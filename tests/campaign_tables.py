@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.telemetry import counters
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
 from orchestrator.model import Node, Phase, Profile, Workload
 
@@ -172,3 +173,10 @@ def empty_samples() -> pd.DataFrame:
 @cache
 def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype="float64") for name in columns})
+
+
+def growth_of(samples: pd.DataFrame, start_s: float, end_s: float) -> counters.Growth:
+    """What the samples of a window grew by."""
+    growth = counters.Growth(start_s, end_s)
+    growth.add(counters.rates(samples))
+    return growth

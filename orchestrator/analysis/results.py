@@ -13,8 +13,9 @@ import pandas as pd
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry.counters import Growth, Samples
-from orchestrator.analysis.telemetry.disk_demand import against_caps
+from orchestrator.analysis.telemetry import kept
+from orchestrator.analysis.telemetry.counters import Samples
+from orchestrator.analysis.telemetry.kept import Telemetry
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
@@ -45,8 +46,8 @@ class RunData:
 
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s,
         latency_p95_s, latency_p99_s, errors: one row per second.
+    Empty, with its columns, if a run left none.
     sampled: counters as read, of which there may be more than memory should hold.
-    Both are empty, with their columns, if a run left none.
     transactions: reads all transactions (see `transactions.py`), of which there may be more than
         memory holds, as tables in order of start, anew at each call; none if the run kept none.
     """
@@ -63,34 +64,10 @@ class RunData:
         """All that was sampled, as one table: of small runs."""
         return self.sampled.whole()
 
-    @property
-    def growth(self) -> Growth | None:
-        """What its counters grew by in the measured window; None without window or samples."""
-        return self._measured[0]
-
-    @property
-    def against_caps(self) -> Mapping[str, Mapping[str, float]]:
-        """Sampled database node → its disk against the caps of its tier (`disk_demand`)."""
-        return self._measured[1]
-
     @cached_property
-    def _measured(self) -> tuple[Growth | None, dict[str, dict[str, float]]]:
-        """Both at once, because all samples are read for each."""
-        growth: Growth | None = None
-        of_disks: dict[str, dict[str, float]] = {}
-        window = measured_window(self.record)
-        if window is None:
-            return None, {}
-        for table in self.sampled.by_nodes():
-            if growth is None:
-                growth = Growth(table, *window)
-            else:
-                growth.add(table)
-            there = set(table["node"].unique())
-            for node in self.record.nodes:
-                if node.role == "database" and node.name in there:
-                    of_disks[node.name] = dict(against_caps(self.record, table, node, window))
-        return growth, of_disks
+    def telemetry(self) -> Telemetry:
+        """What judging and charts need of the samples, which are read once for all of it."""
+        return kept.read(self.record, self.sampled, measured_window(self.record))
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from orchestrator.tier import Tier
 from orchestrator.tiers.dry import DryTier
-from tests import TESTS
+from tests.bench.recorded_run import RECORDED, samples
 from tests.bench.stages import Stages
 from tests.fakes import FakeContainer, FakeImages, FakePlatform, QuietProgress
 from tests.plans import a_profile, a_workload
@@ -72,7 +72,6 @@ LATENCY_S = {
 THREADS = 8  # of a client
 START_S, WARMUP_S = 1_000_000.0, 30.0
 LOG = "LOG:  checkpoint complete: wrote 1000 buffers\n" * 2000
-RECORDED = json.loads((TESTS / "fixtures" / "recorded-run" / "run.json").read_text())
 
 
 def main() -> int:
@@ -222,17 +221,8 @@ class SimulatedCollector:
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         for second in range(0 if self.done.is_set() else self._seconds):
-            for number, node in enumerate(nodes):
-                for metric, series in RECORDED["counters"][node.role].items():
-                    value = at(series["values"], second + 7 * number, metric.endswith("_total"))
-                    yield Sample(START_S + second, node.name, metric, series["unit"], value)
+            yield from samples(nodes, second, START_S + second)
         self.done.set()
-
-
-def at(values: Sequence[float], second: int, counter: bool) -> float:
-    """The value of a series that goes on for ever: a counter grows on where it begins again."""
-    rounds, place = divmod(second, len(values) - 1)
-    return values[place] + (rounds * values[-1] if counter else 0.0)
 
 
 class SimulatedClients(Sysbench):
@@ -331,14 +321,14 @@ def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
     campaign = experiment.execute(plan, parts, world, folder / "results", {})
     stages.begin("read it back")
     (run,) = store.load(campaign).runs
-    samples = sum(map(len, run.sampled.parts()))
+    sampled = sum(map(len, run.sampled.parts()))
     assert run.record.outcome == "done", run.record.failure
     stages.begin("latency by percentile, from the stored records")
     latency.of_runs([run], ["all"])
     stages.end()
     return stages.table(
         f"{asked.nodes} nodes, {asked.clients} clients, {asked.transactions:,.0f} transactions, "
-        f"{samples:,} samples; calls: {platform.calls}"
+        f"{sampled:,} samples; calls: {platform.calls}"
     )
 
 

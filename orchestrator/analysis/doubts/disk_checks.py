@@ -54,7 +54,7 @@ def _above_its_limit(run: RunData) -> Reasons:
     """Where no counter was sampled, so that only a mean tells: nothing but credit or a cache lets a
     disk do more than its tier for a whole run."""
     limit = run.record.profile.tier.limits.iops
-    if limit is None or not run.sampled.empty:
+    if limit is None or not run.telemetry.empty:
         return
     for figure in run.record.measurements:
         node_iops = figure.value if figure.metric == "disk_iops" and figure.scope != "all" else 0.0
@@ -201,7 +201,7 @@ def _log_elsewhere(run: RunData) -> Iterator[str]:
     """A log that grows faster than the disks that count are written: no directory says so, because
     `pg_wal` may be a link, and a path another one outside of a container."""
     facts, record = results.database(run.record), run.record
-    begin, measure, growth = record.phase("warm-up"), record.phase("measure"), run.growth
+    begin, measure, growth = record.phase("warm-up"), record.phase("measure"), run.telemetry.growth
     nodes = [node for node in record.nodes if DISK_DEVICE in node.sources]
     if facts.more.get("flavour") == "postgresql":
         nodes = nodes[:1]  # the log that is read is its

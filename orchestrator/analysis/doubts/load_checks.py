@@ -23,7 +23,6 @@ WAITED = 0.05  # of the latency that this wait is not in
 # then merged. So many of them are asked for.
 AT_LEAST = 2
 WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
-FLUSHED = "flush_written_bytes_total"  # of the collector for YugabyteDB
 
 
 # ------------------------------------------------------------------ clients
@@ -44,7 +43,7 @@ def client_busy(run: RunData, values: Values) -> Reasons:
 
 def _of_each_client(run: RunData) -> str:
     """`client-1 81 %, client-2 40 %`, each of what it may use, if there are several."""
-    nodes, growth = run.record.nodes, run.growth
+    nodes, growth = run.record.nodes, run.telemetry.growth
     clients = [node for node in nodes if node.role == "client"]
     if growth is None or len(clients) < 2:
         return ""
@@ -211,12 +210,13 @@ def _interval_s(run: RunData) -> float | None:
 
 def _flushes(run: RunData) -> int | None:
     """Of the node with most, stretches of the window in which it flushed; None if not sampled."""
-    rows = run.sampled.of_metrics({FLUSHED})
-    rates = counters.rates(rows[rows["phase"] == "measure"])
-    if rates.empty:
+    window = results.measured_window(run.record)
+    rows = run.telemetry.by_second.dropna(subset="flushed_bytes_per_s")
+    rows = rows[(rows["phase"] == "measure") & (rows["time_s"] >= (window or (0.0,))[0])]
+    if rows.empty:
         return None
     stretches = []
-    for _, own in rates.groupby("node", observed=True):
-        flushing = own.sort_values("time_s")["value"] > 0
+    for _, own in rows.groupby("node", observed=True):
+        flushing = own.sort_values("time_s")["flushed_bytes_per_s"] > 0
         stretches.append(int((flushing & ~flushing.shift(fill_value=False)).sum()))
     return max(stretches)

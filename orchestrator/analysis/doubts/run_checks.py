@@ -164,7 +164,8 @@ def old_gate(run: RunData, values: Values) -> Reasons:
 def burst_credit(run: RunData, _: Values) -> Reasons:
     if run.record.profile.tier.limits.burst is None:
         return
-    drawn = [own for own in run.against_caps.values() if own.get("time_above_base_pct", 0.0) > 0]
+    disks = run.telemetry.against_caps.values()
+    drawn = [own for own in disks if own.get("time_above_base_pct", 0.0) > 0]
     left_pct = max((own["burst_credit_left_pct"] for own in drawn), default=0.0)
     if left_pct > 0:
         above_pct = max(own["time_above_base_pct"] for own in drawn)

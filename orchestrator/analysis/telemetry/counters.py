@@ -1,7 +1,7 @@
 """The samples of a run: counters as they were read → how much they grew per second. Pure.
 
 A hundred nodes leave nine million samples an hour, more than memory should hold. So they stay where
-they are kept, and `Samples` reads them anew for each question.
+they are kept: `Samples` reads them, and `kept.py` says what stays in memory of them.
 
 Counters that collectors write (names end in `_total`; gauges do not):
 - per container: cpu_seconds_total, cpu_throttled_seconds_total; gauges memory_used_bytes,
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
 
 import pandas as pd
 from pandas.api.types import union_categoricals
@@ -62,12 +61,12 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     return table[["time_s", "step_s", "node", "metric", "value", "phase"]].reset_index(drop=True)
 
 
-def wide_rates(samples: pd.DataFrame, node: str) -> pd.DataFrame:
-    """The counters of one node per second: time_s as index, step_s and one column per metric."""
-    table = rates(samples[samples["node"] == node])
+def wide(rates: pd.DataFrame, node: str) -> pd.DataFrame:
+    """The `rates` of one node: time_s as index, step_s and one column per metric."""
+    table = rates[rates["node"] == node]
     if table.empty:
         return pd.DataFrame({"step_s": pd.Series(dtype="float64")})
-    table["metric"] = table["metric"].astype(str)
+    table = table.assign(metric=table["metric"].astype(str))
     wide = table.pivot_table(index="time_s", columns="metric", values="value")
     wide.insert(0, "step_s", table.groupby("time_s")["step_s"].max())
     return wide
@@ -77,16 +76,15 @@ class Growth:
     """Growth per second of each node's counters between the window's first and last sample: no mean
     of rates, which uneven sampling would bend. Those sampled for less than half are left out."""
 
-    def __init__(self, samples: pd.DataFrame, start_s: float, end_s: float) -> None:
+    def __init__(self, start_s: float, end_s: float) -> None:
         self._start_s, self._end_s = start_s, end_s
         self._per_s: dict[tuple[str, str], float] = {}
-        self.add(samples)
 
-    def add(self, samples: pd.DataFrame) -> None:
-        """Takes in the samples of further nodes."""
+    def add(self, rates: pd.DataFrame) -> None:
+        """Takes in all `rates` of some nodes."""
         start_s, end_s = self._start_s, self._end_s
-        inside = samples[(samples["time_s"] >= start_s) & (samples["time_s"] <= end_s)]
-        table = rates(inside)
+        begin_s = rates["time_s"] - rates["step_s"]
+        table = rates[(begin_s >= start_s) & (rates["time_s"] <= end_s)]
         sums = (
             table.assign(growth=table["value"] * table["step_s"])
             .groupby(["node", "metric"], observed=True)[["growth", "step_s"]]
@@ -131,29 +129,27 @@ class Samples:
         """Those of a table in memory."""
         return Samples(lambda: (table,))
 
-    @cached_property
-    def empty(self) -> bool:
-        return all(part.empty for part in self.parts())
-
     def whole(self) -> pd.DataFrame:
         """All of them, which a small run has in one table."""
-        return _joined(self.parts())
-
-    def of_metrics(self, metrics: Collection[str]) -> pd.DataFrame:
-        """Some counters, of all nodes."""
-        return _joined(part[part["metric"].isin(list(metrics))] for part in self.parts())
+        return joined(self.parts())
 
     def by_nodes(self) -> Iterator[pd.DataFrame]:
-        """All of them, in tables that have all of some nodes each."""
-        rows = Counter[str]()
+        """All of them, in tables that have all of some nodes each; none if there are none. They are
+        read once, unless they are more than `at_once`."""
+        rows, held = Counter[str](), list[pd.DataFrame]()
         for part in self.parts():
             rows.update({str(node): int(n) for node, n in part["node"].value_counts().items()})
+            held = [*held, part] if rows.total() <= self.at_once else []
+        if held and rows:
+            yield joined(held)
+            return
         of_nodes = pd.Series(dict(sorted(rows.items())), dtype="int64")
         for _, group in of_nodes.groupby(of_nodes.cumsum() // self.at_once):
-            yield _joined(part[part["node"].isin(group.index)] for part in self.parts())
+            yield joined(part[part["node"].isin(group.index)] for part in self.parts())
 
 
-def _joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """One table of several with the same columns; without any an empty one of samples."""
     tables = list(parts)
     if not tables:
         return pd.DataFrame(columns=list(SAMPLE_COLUMNS))

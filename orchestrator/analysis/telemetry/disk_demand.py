@@ -50,19 +50,15 @@ def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> C
 
 
 def demand(
-    tier: Tier,
-    samples: pd.DataFrame,
-    node: str,
-    begin: CreditReading | None = None,
-    which: str = "",
+    tier: Tier, rates: pd.DataFrame, node: str, begin: CreditReading | None = None, which: str = ""
 ) -> pd.DataFrame | None:
-    """The node's disk second by second from the first sample on; None if it was not sampled.
+    """The node's disk second by second, of all its `rates`; None if it was not sampled.
     time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
     it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
     sums of a second this is a lower bound. `begin`: the credit at one moment; from there on it is
     followed anew. `which`: "wal_" for the disk of its WAL."""
-    wide = counters.wide_rates(samples, node)
+    wide = counters.wide(rates, node)
     counted = (counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES)
     metrics = reads, writes, read_bytes, written_bytes = [f"{which}{name}" for name in counted]
     if not set(metrics) <= set(wide.columns):
@@ -129,15 +125,15 @@ def _cap(
 
 
 def against_caps(
-    record: Record, samples: pd.DataFrame, node: Node, window: tuple[float, float]
+    record: Record, rates: pd.DataFrame, node: Node, window: tuple[float, float]
 ) -> Iterator[tuple[str, float]]:
     """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
     tier = record.profile.tier
-    yield from wal_against_caps(tier.wal, samples, node, window)
+    yield from wal_against_caps(tier.wal, rates, node, window)
     if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
         return  # the sum of several disks, and each has the tier's limits to itself
     begin, end = (served_credit(record, node.name, side) for side in ("begin", "end"))
-    disk = _within(window, demand(tier, samples, node.name, begin))
+    disk = _within(window, demand(tier, rates, node.name, begin))
     if disk.empty:
         return
     for name, share in _of_caps(disk):
@@ -155,10 +151,10 @@ def against_caps(
 
 
 def wal_against_caps(
-    tier: Tier | None, samples: pd.DataFrame, node: Node, window: tuple[float, float]
+    tier: Tier | None, rates: pd.DataFrame, node: Node, window: tuple[float, float]
 ) -> Iterator[tuple[str, float]]:
     """The same of the disk of its WAL, whose tier is `tier`."""
-    whole = demand(tier, samples, node.name, which="wal_") if tier and node.wal_device else None
+    whole = demand(tier, rates, node.name, which="wal_") if tier and node.wal_device else None
     for name, share in _of_caps(_within(window, whole)):
         yield f"wal_{name}_of_cap_pct", 100 * float(np.median(share))
 

@@ -64,7 +64,7 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     """Database node → its values and its machine's, named as in `VALUES`; without samples as the
     record states them, if it does. `cpus`: of the machine, for nodes that do not say theirs."""
-    growth, nodes = run.growth, run.record.nodes
+    growth, of_disks, nodes = run.telemetry.growth, run.telemetry.against_caps, run.record.nodes
     if growth is None:
         return _stated(run.record)
     tier, gate, shared = run.record.profile.tier, run.record.gate, dict(_sessions(run.record))
@@ -75,7 +75,7 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
         reads, writes = own.get("disk_read_iops", 0.0), own.get("disk_write_iops", 0.0)
         if "disk_iops" in own and (idle_s := idle_latency_s(tier, gate, reads, writes, node.name)):
             own["idle_disk_latency_s"] = idle_s
-        own |= {**run.against_caps.get(node.name, {}), **on_machines.around(node), **shared}
+        own |= {**of_disks.get(node.name, {}), **on_machines.around(node), **shared}
         gathered[node.name] = {name: own[name] for name in VALUES if name in own}
     return gathered
 
@@ -232,13 +232,13 @@ def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement
 
 def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, ...]:
     """`telemetry` over the run's measured window."""
-    return telemetry(run.record.nodes, run.growth, cpus) if run.growth else ()
+    return telemetry(run.record.nodes, run.telemetry.growth, cpus) if run.telemetry.growth else ()
 
 
 def total(run: RunData, cpus: float | None) -> dict[str, float]:
     """The values of all database nodes together and of the busiest machine, over the window.
     Without samples those that the record itself states."""
-    nodes, growth = run.record.nodes, run.growth
+    nodes, growth = run.record.nodes, run.telemetry.growth
     if growth is None:
         every = (m for m in run.record.measurements if m.scope == "all")
         return {m.metric: m.value for m in every if m.metric in VALUES}

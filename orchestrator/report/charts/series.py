@@ -13,17 +13,12 @@ import pandas as pd
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, machines
+from orchestrator.analysis.telemetry import machines
 from orchestrator.report.report_index import ReportIndex
 
 POINTS_PER_LINE = 150
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
-_COUNTERS = {
-    "cpu_pct": (counters.CPU_SECONDS,),
-    "disk_iops": (counters.READS, counters.WRITES),
-    "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
-}
 MEAN, BUSIEST = "mean of nodes", "busiest node"
 
 
@@ -126,19 +121,17 @@ def _thinned(pieces: list[pd.DataFrame]) -> Series:
 
 
 def _node_rates(index: ReportIndex, data: RunData, metric: str) -> pd.DataFrame:
-    """time_s (begin of each step), node, value and phase: the sum of the metric's counters per
-    second, of every database node; CPU of those whose limit is known, in % of it."""
-    scale = {node.name: 1.0 for node in data.record.nodes if node.role == "database"}
+    """time_s (begin of each step), node, value and phase, of every database node; CPU of those
+    whose limit is known, in % of it."""
+    column = "cpus" if metric == "cpu_pct" else metric
+    table = data.telemetry.by_second[["time_s", "node", "phase", column]].dropna()
+    rates = table.rename(columns={column: "value"})
     if metric == "cpu_pct":
         limits = machines.cpu_limits(data.record.nodes, results.machine_cpus(index.campaign))
-        scale = {node: 100 / limits[node] for node in scale if node in limits}
-    table = data.sampled.of_metrics(_COUNTERS[metric])
-    rates = counters.rates(table[table["node"].isin(list(scale))])
-    rates = rates[rates["phase"].isin(_COUNTED)].copy()
-    rates["time_s"] -= rates["step_s"]
-    rates["value"] *= rates["node"].map(scale).astype(float)
-    sums = rates.groupby(["node", "time_s", "phase"], sort=False, observed=True)["value"].sum()
-    return sums.reset_index()
+        rates = rates[rates["node"].isin(list(limits))]
+        scale = rates["node"].map({node: 100 / limit for node, limit in limits.items()})
+        rates = rates.assign(value=rates["value"] * scale.astype(float))
+    return rates
 
 
 def _busiest(rates: pd.DataFrame) -> pd.Series:

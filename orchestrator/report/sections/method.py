@@ -151,7 +151,7 @@ def _files(index: ReportIndex) -> Items:
     rows = [Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json")]
     if not all(run.intervals.empty for run in runs):
         rows.append(Paragraph("throughput and latency, second by second", lead="intervals.csv"))
-    if not all(run.sampled.empty for run in runs):
+    if not all(run.telemetry.empty for run in runs):
         counters = "CPU, memory and disk counters as read, once a second"
         rows.append(Paragraph(counters, lead="samples.parquet"))
     if not index.campaign.published:

@@ -42,7 +42,7 @@ _Layers = alt.LayerChart | alt.FacetChart
 
 def section(index: ReportIndex) -> Section:
     anchor, title = "over-time", "Over time"
-    if all(run.intervals.empty and run.sampled.empty for run in index.campaign.runs):
+    if all(run.intervals.empty and run.telemetry.empty for run in index.campaign.runs):
         nothing = Paragraph("No charts: no run left figures over time.")
         return Section(anchor, title, (Part("", (nothing,)),))
     alone = [load for load in index.workloads if load_points.of_sweep(load) is None]

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import bottlenecks, causes, disk_demand, resources
+from orchestrator.analysis.telemetry import bottlenecks, causes, counters, disk_demand, resources
 from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.tier import Tier
@@ -363,7 +363,7 @@ def test_medians_over_repetitions() -> None:
 def test_large_ios_count_as_several() -> None:
     """1 MiB on a tier that counts 256 KiB each: 300 I/Os a second are 1,200 of its 1,100."""
     run = only(Shape(100.0, 300.0, 0.0, 0.02, 20.0, bytes_per_io=2**20), nodes=1)
-    found = disk_demand.demand(run.record.profile.tier, run.samples, "node-1")
+    found = disk_demand.demand(run.record.profile.tier, counters.rates(run.samples), "node-1")
     assert found is not None
     assert float(np.median(found["iops"])) == pytest.approx(1_200, rel=0.02)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry import disk_demand
+from orchestrator.analysis.telemetry import counters, disk_demand
+from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
 from tests.tiers import a_tier
 
@@ -27,7 +28,7 @@ def sampled(wal_writes: float, wal_bytes: float) -> pd.DataFrame:
         for second in range(11)
         for name, per_s in each.items()
     ]
-    return pd.DataFrame(rows, columns=["time_s", "node", "metric", "unit", "value", "phase"])
+    return counters.rates(pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS)))
 
 
 def test_the_wal_s_disk_is_held_against_its_own_tier() -> None:

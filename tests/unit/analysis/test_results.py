@@ -15,7 +15,7 @@ from orchestrator.analysis.telemetry import counters, resources
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node, Objective
-from tests.campaign_tables import empty_samples
+from tests.campaign_tables import empty_samples, growth_of
 from tests.campaigns import build_campaign
 
 Rows = list[tuple[float, str, str, float]]
@@ -64,7 +64,7 @@ def test_rates_do_not_mix_nodes_or_mind_the_order() -> None:
 def test_growth_is_from_first_to_last_sample_in_the_window() -> None:
     """Not the mean of the rates, which uneven sampling would bend: (100 + 10) / 2 = 55."""
     table = samples(series("disk_reads_total", "a", (0, 0), (1, 100), (10, 190), (11, 9_999)))
-    growth = counters.Growth(table, 0, 10)
+    growth = growth_of(table, 0, 10)
     assert growth.per_s("a", "disk_reads_total") == pytest.approx(19.0)
     assert growth.per_s("a", "disk_reads_total", "disk_writes_total") is None
     assert growth.per_s("nobody", "disk_reads_total") is None
@@ -72,8 +72,8 @@ def test_growth_is_from_first_to_last_sample_in_the_window() -> None:
 
 def test_samples_of_less_than_half_the_window_do_not_stand_for_it() -> None:
     table = samples(series("disk_reads_total", "a", (0, 0), (4, 400)))
-    assert counters.Growth(table, 0, 10).per_s("a", "disk_reads_total") is None
-    assert counters.Growth(table, 0, 8).per_s("a", "disk_reads_total") == pytest.approx(100.0)
+    assert growth_of(table, 0, 10).per_s("a", "disk_reads_total") is None
+    assert growth_of(table, 0, 8).per_s("a", "disk_reads_total") == pytest.approx(100.0)
 
 
 NODES = (
@@ -104,7 +104,7 @@ def two_nodes() -> pd.DataFrame:
 
 
 def test_telemetry_of_nodes_and_of_all() -> None:
-    found = figures(resources.telemetry(NODES, counters.Growth(two_nodes(), 0, 10)))
+    found = figures(resources.telemetry(NODES, growth_of(two_nodes(), 0, 10)))
     expected: dict[str, dict[str, float]] = {
         "cpu_pct": {"n1": 50.0, "n2": 25.0, "all": 37.5},
         "disk_iops": {"n1": 400.0, "all": 500.0},
@@ -135,7 +135,7 @@ def test_nodes_on_one_disk_are_counted_once() -> None:
         Node(name, "database", device=device)
         for name, device in (("n1", "sdb"), ("n2", "sdb"), ("n3", "sdc"))
     ]
-    found = figures(resources.telemetry(shared, counters.Growth(samples(rows), 0, 10)))
+    found = figures(resources.telemetry(shared, growth_of(samples(rows), 0, 10)))
     assert (found["disk_iops", "n2"], found["disk_iops", "all"]) == pytest.approx((400.0, 500.0))
     assert found["disk_await_s", "all"] == pytest.approx((400 * 0.002 + 100 * 0.001) / 500)
 
@@ -161,7 +161,7 @@ def wal_figures(
     nodes = [
         Node(name, "database", device=data, wal_device=wal) for name, (data, wal) in devices.items()
     ]
-    return figures(resources.telemetry(nodes, counters.Growth(samples(rows), 0, 10)))
+    return figures(resources.telemetry(nodes, growth_of(samples(rows), 0, 10)))
 
 
 def test_disks_of_the_wal_stand_beside_those_of_the_data() -> None:
@@ -184,7 +184,7 @@ def test_each_disk_of_a_wal_is_counted_once() -> None:
 def test_what_one_node_lacks_has_no_total() -> None:
     table = two_nodes()
     without = table[~((table["node"] == "n2") & (table["metric"] == "disk_reads_total"))]
-    found = figures(resources.telemetry(NODES, counters.Growth(without, 0, 10)))
+    found = figures(resources.telemetry(NODES, growth_of(without, 0, 10)))
     assert ("disk_iops", "n1") in found
     assert ("disk_iops", "n2") not in found and ("disk_iops", "all") not in found
     assert ("disk_write_iops", "all") in found
@@ -192,10 +192,10 @@ def test_what_one_node_lacks_has_no_total() -> None:
 
 def test_cores_of_the_machine_stand_in_for_what_nodes_do_not_say() -> None:
     nodes = tuple(replace(node, cpus=None) for node in NODES)
-    found = figures(resources.telemetry(nodes, counters.Growth(two_nodes(), 0, 10), cpus=10.0))
+    found = figures(resources.telemetry(nodes, growth_of(two_nodes(), 0, 10), cpus=10.0))
     assert found["cpu_pct", "n1"] == pytest.approx(10.0)
     assert found["host_cpu_pct", "all"] == pytest.approx(60.0)
-    unknown = figures(resources.telemetry(nodes, counters.Growth(two_nodes(), 0, 10)))
+    unknown = figures(resources.telemetry(nodes, growth_of(two_nodes(), 0, 10)))
     assert not {"cpu_pct", "host_cpu_pct", "client_cpu_pct"} & {metric for metric, _ in unknown}
 
 
@@ -203,16 +203,16 @@ def test_an_idle_disk_has_no_latency() -> None:
     rows: Rows = []
     for metric in ("reads", "writes", "read_seconds", "write_seconds"):
         rows += series(f"disk_{metric}_total", "n1", (0, 5), (10, 5))
-    found = figures(resources.telemetry(NODES[:1], counters.Growth(samples(rows), 0, 10)))
+    found = figures(resources.telemetry(NODES[:1], growth_of(samples(rows), 0, 10)))
     assert found["disk_iops", "all"] == 0
     assert ("disk_await_s", "all") not in found
 
 
 def test_no_samples_no_telemetry() -> None:
-    assert resources.telemetry(NODES, counters.Growth(empty_samples(), 0, 10)) == ()
-    assert resources.telemetry(NODES, counters.Growth(two_nodes(), 10, 10)) == ()
+    assert resources.telemetry(NODES, growth_of(empty_samples(), 0, 10)) == ()
+    assert resources.telemetry(NODES, growth_of(two_nodes(), 10, 10)) == ()
     assert counters.rates(empty_samples()).empty
-    assert counters.wide_rates(empty_samples(), "n1").empty
+    assert counters.wide(counters.rates(empty_samples()), "n1").empty
 
 
 def test_only_the_measured_window_counts() -> None:

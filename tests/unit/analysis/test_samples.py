@@ -56,18 +56,11 @@ def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(tmp_path: Path
     assert sum(map(len, tables)) == len(run.samples) == len(BURST.runs[0].samples)
 
 
-def test_only_the_counters_that_are_asked_for_are_kept(tmp_path: Path) -> None:
-    (run, *_) = in_files(BURST, tmp_path, rows=777).runs
-    found = run.sampled.of_metrics({"disk_reads_total", "never sampled"})
-    assert set(found["metric"].unique()) == {"disk_reads_total"}
-    assert set(found["node"].unique()) == {"node-1", "node-2", "node-3"}
-
-
 def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
     run = BURST.runs[0]
-    before = run.growth
+    before = run.telemetry.growth
     table = run.samples.assign(value=2 * run.samples["value"])
-    after = replace(run, sampled=Samples.held(table)).growth
+    after = replace(run, sampled=Samples.held(table)).telemetry.growth
     assert before is not None and after is not None
     per_s = before.per_s("node-1", "disk_reads_total")
     assert per_s and after.per_s("node-1", "disk_reads_total") == pytest.approx(2 * per_s)
@@ -75,5 +68,5 @@ def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
 
 def test_a_run_that_left_none(tmp_path: Path) -> None:
     (run, *_) = store.load(stored(BURST, tmp_path)).runs
-    assert run.sampled.empty and run.samples.empty and run.growth is None
-    assert run.against_caps == {} and run.sampled.of_metrics({"disk_reads_total"}).empty
+    assert run.samples.empty and run.telemetry.empty and run.telemetry.growth is None
+    assert run.telemetry.against_caps == {} and run.telemetry.by_second.empty

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources as telemetry
-from orchestrator.analysis.telemetry.counters import Growth, Samples
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
@@ -17,6 +17,7 @@ from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import resources
 from orchestrator.yugabyte import counters
+from tests.campaign_tables import growth_of
 from tests.campaigns import build_campaign
 
 MB = 1e6
@@ -64,7 +65,7 @@ def test_the_counters_are_those_that_the_collector_writes() -> None:
 
 
 def test_each_node_has_its_figures_and_all_together_theirs() -> None:
-    growth = Growth(samples(0.0, 60.0), 0.0, 60.0)
+    growth = growth_of(samples(0.0, 60.0), 0.0, 60.0)
     found = {(m.metric, m.scope): m.value for m in telemetry.telemetry(NODES, growth)}
     assert found["wal_syncs_per_s", "node-2"] == pytest.approx(300)
     assert found["wal_sync_avg_s", "node-1"] == pytest.approx(0.002)
@@ -81,7 +82,7 @@ def test_each_node_has_its_figures_and_all_together_theirs() -> None:
 def test_what_one_node_did_not_say_is_no_figure_of_all() -> None:
     partial = samples(0.0, 60.0)
     partial = partial[(partial["node"] == "node-1") | (partial["metric"] != "wal_syncs_total")]
-    found = telemetry.telemetry(NODES, Growth(partial, 0.0, 60.0))
+    found = telemetry.telemetry(NODES, growth_of(partial, 0.0, 60.0))
     scopes = {m.scope for m in found if m.metric == "wal_syncs_per_s"}
     assert scopes == {"node-1"}
 

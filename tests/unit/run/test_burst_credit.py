@@ -11,9 +11,10 @@ import pytest
 
 from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts import disk_checks
-from orchestrator.analysis.telemetry import disk_demand, resources
+from orchestrator.analysis.telemetry import counters, disk_demand, resources
 from orchestrator.analysis.telemetry.disk_demand import CreditReading, demand
 from orchestrator.facts import GateQuantity, GateWord
+from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node, Sample
 from orchestrator.run import credit
 from orchestrator.run.credit import Bucket, BurstCredit, Seen
@@ -207,7 +208,7 @@ def test_credit_that_is_not_known_is_doubted() -> None:
 @pytest.mark.parametrize("kind", ["mounted", "existing"])
 def test_a_real_disk_may_be_at_its_peak_whatever_is_declared_of_its_start(kind: str) -> None:
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
-    mine = demand(changed(P15, enforcement=kind, iops=10), run.samples, "node-1")
+    mine = demand(changed(P15, enforcement=kind, iops=10), counters.rates(run.samples), "node-1")
     assert mine is not None
     assert set(mine["iops_cap"]) == {3_500.0} and "credit_pct" not in mine
 
@@ -216,7 +217,7 @@ def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> Non
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
     tier = changed(P15, enforcement="emulated", burst=Burst(10**6, None, 1e6, 100.0))
     at_s = run.record.phases[1].start_s
-    mine = demand(tier, run.samples, "node-1", CreditReading(at_s, 50.0, None))
+    mine = demand(tier, counters.rates(run.samples), "node-1", CreditReading(at_s, 50.0, None))
     assert mine is not None
     before = mine["time_s"] <= at_s
     assert mine["credit_pct"][before].to_numpy() == pytest.approx(100, abs=0.1)
@@ -226,7 +227,7 @@ def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> Non
 # ------------------------------------------------------------------ emulated buckets, idle disks
 
 
-def disk_samples(iops: list[float]) -> pd.DataFrame:
+def disk_rates(iops: list[float]) -> pd.DataFrame:
     total, rows = 0.0, []
     for second, rate in enumerate([0.0, *iops]):
         total += rate
@@ -237,7 +238,8 @@ def disk_samples(iops: list[float]) -> pd.DataFrame:
             ("disk_written_bytes_total", 0.0),
         ):
             rows.append((START_S + second, "node-1", metric, "", value, "measure"))
-    return pd.DataFrame(rows, columns=["time_s", "node", "metric", "unit", "value", "phase"])
+    table = pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
+    return counters.rates(table)
 
 
 def bursting(start_pct: float) -> Tier:
@@ -247,8 +249,8 @@ def bursting(start_pct: float) -> Tier:
 
 def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> None:
     # a bucket of (3,000 − 1,000) × 10 s = 20,000; at 3,000/s it lasts 10 s
-    samples = disk_samples([3_000.0] * 10 + [1_000.0] * 5)
-    found = disk_demand.demand(bursting(100.0), samples, "node-1")
+    rates = disk_rates([3_000.0] * 10 + [1_000.0] * 5)
+    found = disk_demand.demand(bursting(100.0), rates, "node-1")
     assert found is not None
     assert found["iops_cap"].tolist() == [3_000.0] * 10 + [1_000.0] * 5
     assert found["credit_pct"][:3].tolist() == [90.0, 80.0, 70.0]
@@ -258,22 +260,22 @@ def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> 
 def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
     """A second 1 % below the base leaves a drop of credit, which lifts no cap to the peak."""
     wobble = [1_000.0 * (1 + 0.01 * sign) for sign in (-1, 1, -1, -1, 1, 1, 0) * 8]
-    found = disk_demand.demand(bursting(100.0), disk_samples([3_000.0] * 10 + wobble), "node-1")
+    found = disk_demand.demand(bursting(100.0), disk_rates([3_000.0] * 10 + wobble), "node-1")
     assert found is not None
     shares_pct = (100 * found["iops"] / found["iops_cap"])[10:]
     assert shares_pct.tolist() == pytest.approx([100.0] * len(wobble), abs=2.0)
 
 
 def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
-    samples = disk_samples([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
-    found = disk_demand.demand(bursting(100.0), samples, "node-1")
+    rates = disk_rates([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
+    found = disk_demand.demand(bursting(100.0), rates, "node-1")
     assert found is not None
     assert found["iops_cap"][29:].tolist() == [3_000.0] * 3  # 19,000 of 20,000 were earned again
     assert found["iops_cap"][10:20].tolist() == [1_000.0] * 10
 
 
 def test_credit_fills_below_the_base() -> None:
-    found = disk_demand.demand(bursting(50.0), disk_samples([0.0] * 4), "node-1")
+    found = disk_demand.demand(bursting(50.0), disk_rates([0.0] * 4), "node-1")
     assert found is not None and found["credit_pct"] is not None
     assert found["credit_pct"].tolist() == [55.0, 60.0, 65.0, 70.0]
 
@@ -281,7 +283,7 @@ def test_credit_fills_below_the_base() -> None:
 def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
     """How full its bucket is nobody says; "empty" is what an emulated one is asked to be."""
     real = changed(bursting(0.0), enforcement="mounted")
-    found = disk_demand.demand(real, disk_samples([3_000.0] * 3 + [1_000.0, 400.0]), "node-1")
+    found = disk_demand.demand(real, disk_rates([3_000.0] * 3 + [1_000.0, 400.0]), "node-1")
     assert found is not None
     assert found["iops_cap"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
     assert "credit_pct" not in found
@@ -299,7 +301,7 @@ def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> No
 
 
 def test_an_empty_bucket_stays_empty() -> None:
-    found = disk_demand.demand(bursting(0.0), disk_samples([10.0] * 4), "node-1")
+    found = disk_demand.demand(bursting(0.0), disk_rates([10.0] * 4), "node-1")
     assert found is not None
     assert found["iops_cap"].tolist() == [1_000.0] * 4
     assert "credit_pct" not in found

@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.analysis.telemetry.machines import Machines, cores
 from orchestrator.collectors import collectors
 from orchestrator.errors import RunError
@@ -26,6 +25,7 @@ from orchestrator.run.telemetry import Readings, machines_of, read_once, samplin
 from orchestrator.system.clock import SystemClock
 from orchestrator.tiers.common.emulated import host_load
 from tests.agents import Agents
+from tests.campaign_tables import growth_of
 from tests.fakes import FakePlatform, fake_world
 
 IDS = {"node-1": "a1" * 32, "node-2": "b2" * 32, "client": "c3" * 32}
@@ -214,7 +214,7 @@ def test_each_machine_is_judged_by_itself() -> None:
         for time_s in (0.0, 10.0)
     ]
     samples = pd.DataFrame(rows, columns=["time_s", "node", "metric", "unit", "value", "phase"])
-    machines = Machines(nodes, Growth(samples, 0.0, 10.0), cpus=64.0)
+    machines = Machines(nodes, growth_of(samples, 0.0, 10.0), cpus=64.0)
     assert [cores(nodes, one, 64.0) for one in nodes[:3]] == [4.0, 8.0, 2.0]
     first, second = machines.around(nodes[0]), machines.around(nodes[1])
     assert first["host_cpu_pct"] == pytest.approx(20) and second["host_cpu_pct"] == 90

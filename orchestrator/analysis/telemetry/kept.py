@@ -1,0 +1,66 @@
+"""What is kept of a run's samples: all that judging and charts ask for, from one reading. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry.counters import Growth, Samples
+from orchestrator.analysis.telemetry.disk_demand import against_caps
+from orchestrator.model import Record
+
+FLUSHED = "flush_written_bytes_total"  # of the collector for YugabyteDB
+_WHILE_LOADED = ("warm-up", "measure")
+# Column of `by_second` → the counters of a database node whose growth it is.
+_BY_SECOND = {
+    "cpus": (counters.CPU_SECONDS,),
+    "disk_iops": (counters.READS, counters.WRITES),
+    "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
+    "flushed_bytes_per_s": (FLUSHED,),
+}
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """growth: of all counters in the measured window; None without window or samples.
+    against_caps: sampled database node → its disk against the caps of its tier (`disk_demand`).
+    by_second: of database nodes in warm-up and window; time_s (begin of a step), node, phase, cpus
+    (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s; NaN where it was not sampled.
+    empty: whether nothing was sampled at all.
+    """
+
+    growth: Growth | None
+    against_caps: Mapping[str, Mapping[str, float]]
+    by_second: pd.DataFrame
+    empty: bool
+
+
+def read(record: Record, samples: Samples, window: tuple[float, float] | None) -> Telemetry:
+    """Reads all samples of a run; `window` is the measured one, if the run came that far."""
+    growth = Growth(*window) if window else None
+    of_disks: dict[str, dict[str, float]] = {}
+    database = {node.name: node for node in record.nodes if node.role == "database"}
+    tables = []
+    for table in samples.by_nodes():
+        rates = counters.rates(table)
+        tables.append(_by_second(rates[rates["node"].isin(list(database))]))
+        if growth is not None and window is not None:
+            growth.add(rates)
+            for name in database.keys() & set(table["node"].unique()):
+                of_disks[name] = dict(against_caps(record, rates, database[name], window))
+    by_second = counters.joined(tables or [_by_second(counters.rates(counters.joined([])))])
+    return Telemetry(growth if tables else None, of_disks, by_second, not tables)
+
+
+def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
+    own = rates[rates["phase"].isin(_WHILE_LOADED)]
+    own = own.assign(time_s=own["time_s"] - own["step_s"])
+    places = ["node", "time_s", "phase"]
+    sums = {
+        name: own[own["metric"].isin(of)].groupby(places, observed=True)["value"].sum()
+        for name, of in _BY_SECOND.items()
+    }
+    return pd.DataFrame(sums).reset_index()
