@@ -56,7 +56,8 @@ def test_a_disks_file_is_made_in_a_folder_that_is_closed_to_others(
     theirs: Path, world: World
 ) -> None:
     disk_server.create(theirs / "new.img", 512 * 2**20, world)
-    assert (theirs / "new.img").open("rb").read(4) == b"XFSB"
+    with (theirs / "new.img").open("rb") as file:
+        assert file.read(4) == b"XFSB"
 
 
 def test_a_copy_has_owner_mode_and_content(theirs: Path, world: World) -> None:
