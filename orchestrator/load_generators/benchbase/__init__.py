@@ -208,7 +208,6 @@ class BenchBase:
         on_line: Callable[[str], None] | None = None,
         out: Path | None = None,
     ) -> Completed:
-        """Starts BenchBase and waits for its end."""
         java = [*_JAVA_OPTIONS, "-jar", "benchbase.jar", *_BENCHMARK, *arguments]
         folder = find(self._home, cluster.database, world).folder
         return run_in_client(
