@@ -37,12 +37,9 @@ class SystemShell:
         except FileNotFoundError as error:
             raise UnavailableError(f"the command {argv[0]} is not installed") from error
         except subprocess.TimeoutExpired as error:
-            raise RunError(
-                f"{' '.join(argv)} did not end within {timeout_s:g} s",
-                evidence=b"".join((error.stdout or b"", error.stderr or b"")).decode(
-                    errors="replace"
-                ),
-            ) from error
+            what = f"{' '.join(argv)} did not end within {timeout_s:g} s"
+            said = b"".join((error.stdout or b"", error.stderr or b""))
+            raise RunError(what, evidence=said.decode(errors="replace")) from error
         return Completed(
             argv=tuple(argv),
             exit_code=done.returncode,

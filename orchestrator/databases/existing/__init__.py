@@ -13,23 +13,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.databases.existing import declaration, flavours, probe
+from orchestrator.databases.existing import declaration, flavours, owned_database, probe
 from orchestrator.databases.existing import postgresql_queries as postgresql
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.databases.existing.lease import Lease
-from orchestrator.databases.existing.owned_database import (
-    Confirm,
-    Leftover,
-    OwnDatabase,
-    Terminal,
-    leftovers,
-)
+from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
-from orchestrator.powers import HOST_NETWORK, ContainerSpec, Network, World
+from orchestrator.powers import HOST_NETWORK, Network, World
 from orchestrator.system import host, sql
 from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, queries, versions
@@ -128,8 +122,7 @@ class ExistingCluster:
         machine's own network: `check` refuses hosts that are others there."""
         declared, _ = declaration.read(spec)
         observed = self._look(declared, world)
-        force = observed.drops_by_force
-        own = OwnDatabase(declared, self._connect, self._confirm, world, force)
+        own = OwnDatabase(declared, self._connect, self._confirm, world, observed.drops_by_force)
         Lease(declared, self._connect, world).require()
         own.require_replaceable(may_ask=False)
         endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
@@ -215,16 +208,9 @@ def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
         return
     machines = ", ".join(machine.name for machine in there.platform.machines())
     servers = {f"/dev/tcp/{each.host}/{each.port}": each for each in declared.servers}
-    spec = ContainerSpec(
-        name=f"{world.scope}-reach",
-        image=own_images.need(world.root, "client", world.platform),
-        entrypoint=("bash", "-c"),
-        command=(_REACH, "reach", *servers),
-        role="client",
-        network=HOST_NETWORK,
-        capabilities=(),
-        placement=f"{CLIENT}-1",
-    )
+    argv, name = ("bash", "-c", _REACH, "reach", *servers), f"{world.scope}-reach"
+    where = {"network": HOST_NETWORK, "placement": f"{CLIENT}-1"}
+    spec = own_images.container("client", name, argv, world, capabilities=(), **where)
     lines = world.platform.once(spec, timeout_s=120).out.splitlines()
     for place, server in servers.items():
         failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
@@ -261,7 +247,7 @@ def _await_quiet(cluster: Cluster, world: World) -> None:
 def clean(world: World, connect: Connect = sql.session, only_list: bool = False) -> Iterator[str]:
     """Goes through all databases that this cache remembers; one line each. One that cannot be
     dropped now, because its cluster or its password is not at hand, stays remembered."""
-    for left in leftovers(world.cache):
+    for left in owned_database.leftovers(world.cache):
         declared = left.declared
         what = f"database {declared.database} at {declared.where}, of campaign "
         what += f"{left.owner.campaign}"
@@ -275,7 +261,7 @@ def clean(world: World, connect: Connect = sql.session, only_list: bool = False)
             yield f"{what}: may still be there ({error.what}){again}"
 
 
-def _dropped(left: Leftover, world: World, connect: Connect) -> str:
+def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> str:
     """Drops one that is still ours; says what was found otherwise."""
     owner = left.owner
     if not owner.cache:

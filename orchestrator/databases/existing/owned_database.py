@@ -144,7 +144,7 @@ class OwnDatabase:
     def is_ours(self, owner: Owner | None) -> bool:
         """Whether a database with that mark, or an empty one without any, is one that this cache
         remembers and this host made."""
-        remembered = owners_in(self.world.cache, self.declared)
+        remembered = [left.owner for left in _read([_file(self.world.cache, self.declared)])]
         if not any(each.is_from(self.world.cache) for each in remembered):
             return False
         if owner is None:
@@ -319,11 +319,6 @@ def remember(cache: Path, declared: Existing, owner: Owner) -> None:
 
 def forget(cache: Path, declared: Existing) -> None:
     _file(cache, declared).unlink(missing_ok=True)
-
-
-def owners_in(cache: Path, declared: Existing) -> tuple[Owner, ...]:
-    """Who made the database of this name there, as far as this cache knows: one at most."""
-    return tuple(each.owner for each in _read([_file(cache, declared)]))
 
 
 def leftovers(cache: Path) -> tuple[Leftover, ...]:

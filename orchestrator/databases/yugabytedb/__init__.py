@@ -95,11 +95,8 @@ class YugabyteDB:
                 "set `tablets` in the workload's `dataset`"
             )
         image.need(chosen, world.platform)
-        if (
-            not chosen.tls
-            and isinstance(world.platform, IsOpen)
-            and (at := world.platform.open_to())
-        ):
+        at = world.platform.open_to() if isinstance(world.platform, IsOpen) else ""
+        if at and not chosen.tls:
             lifecycle.require_asked_for(
                 "no-password",
                 f"YugabyteDB without TLS has an administrator without a password, at {at}: whoever "
@@ -167,7 +164,13 @@ class YugabyteDB:
         started: _Started = []
         parts = zip(plans, volumes, containers, strict=True)
         for number, (plan, volume, container) in enumerate(parts, start=1):
-            self._keep_limits(handle, number, plan, container, world)
+            handle.ulimits[f"node-{number}"] = container.ulimits
+            short = nodes.short_limits(plan, container)
+            if short and number == 1:  # the engine gives all nodes the same
+                world.progress.warn(
+                    "the engine does not raise the limits of YugabyteDB's processes "
+                    f"({short}): many connections may fail"
+                )
             urls = nodes.sources(container)
             node = container_nodes.described(number, plan, volume, container, world, urls)
             endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
@@ -175,19 +178,6 @@ class YugabyteDB:
             if not volume.restored:
                 handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
         return started
-
-    def _keep_limits(
-        self, handle: _Running, number: int, plan: ContainerSpec, container: Container, world: World
-    ) -> None:
-        """Keeps the limits of the node's processes for the record. The first node's warn if they
-        are too low: the engine gives all nodes the same."""
-        handle.ulimits[f"node-{number}"] = container.ulimits
-        short = nodes.short_limits(plan, container)
-        if short and number == 1:
-            world.progress.warn(
-                f"the engine does not raise the limits of YugabyteDB's processes ({short}): many "
-                "connections may fail"
-            )
 
     def _await_cluster(
         self,

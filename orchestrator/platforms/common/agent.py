@@ -62,7 +62,7 @@ def conversation(platform: Platform, name: str, placement: str = "") -> Iterator
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Refresh:
     """What a refresh found, and when: by this computer's wall clock, and by the monotonic one."""
 
     time_s: float
@@ -91,7 +91,7 @@ class AgentMachine:
         self._talking: Conversation | None = None
         self._failed: tuple[float, str] | None = None
         self._wanted: dict[str, int] = {}  # path → refreshes since it was last asked for
-        self._found = _Found(0.0, -FRESH_S, {})
+        self._refreshed = _Refresh(0.0, -FRESH_S, {})
         self._last = threading.local()  # of each thread, when its last text was read
         self._offset: ClockOffset | None = None
         self._located: dict[str, Located] = {}
@@ -132,12 +132,12 @@ class AgentMachine:
             self._wanted[path] = age = self._wanted.get(path, 0) + 1
             if age > KEPT:
                 self._wanted.pop(path, None)
-        self._found = _Found(0.0, -FRESH_S, {})
-        self._found = self._read(*self._wanted)
+        self._refreshed = _Refresh(0.0, -FRESH_S, {})
+        self._refreshed = self._read(*self._wanted)
 
     def read(self, path: str) -> str:
         self._wanted[path] = 0
-        latest = self._found
+        latest = self._refreshed
         if path not in latest.texts or self._clock.monotonic() - latest.at_s > FRESH_S:
             latest = self._read(path)
         self._last.time_s = latest.time_s
@@ -146,10 +146,10 @@ class AgentMachine:
             raise text
         return text
 
-    def _read(self, *paths: str) -> _Found:
+    def _read(self, *paths: str) -> _Refresh:
         answer, time_s = self._ask("read", *paths)
         errors = {path: OSError(*error, path) for path, error in answer["errors"].items()}
-        return _Found(time_s, self._clock.monotonic(), {**answer["found"], **errors})
+        return _Refresh(time_s, self._clock.monotonic(), {**answer["found"], **errors})
 
     def read_at(self) -> float | None:
         return getattr(self._last, "time_s", None)

@@ -10,12 +10,12 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from docker.context import ContextAPI
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 
 import docker
 from docker import DockerClient
@@ -222,6 +222,12 @@ class Engine:
         """What `call` returns, patiently; its errors are translated."""
         with self.errors(doing):
             return self.patiently(call)
+
+    def find(self, doing: str, call: Callable[[], Answer]) -> Answer | None:
+        """As `asked`; None of what is not there."""
+        with self.errors(doing), suppress(NotFound):
+            return self.patiently(call)
+        return None
 
     @property
     def labels(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from docker.errors import DockerException, NotFound
+from docker.errors import DockerException
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
@@ -142,11 +142,8 @@ class DockerContainer:
             archives.unpack(content, target)
 
     def stop(self, timeout_s: float) -> None:
-        def stop() -> None:
-            self._get().stop(timeout=round(timeout_s))
-
-        with self.engine.errors(f"stopping {self.name}"), contextlib.suppress(NotFound):
-            self.engine.patiently(stop)
+        doing, limit_s = f"stopping {self.name}", round(timeout_s)
+        self.engine.find(doing, lambda: self._get().stop(timeout=limit_s))
 
     def remove(self, timeout_s: float) -> None:
         with contextlib.suppress(DockerException, OSError):
@@ -166,12 +163,9 @@ class DockerContainer:
         return str(self._attributes().get("Image") or "")
 
     def logs(self, tail: int | None = None) -> str:
-        with self.engine.errors(f"reading the log of {self.name}"):
-            try:
-                raw = self.engine.patiently(lambda: self._get().logs(tail=tail or "all"))
-            except NotFound:
-                return ""
-        return bytes(raw).decode(errors="replace")
+        doing, lines = f"reading the log of {self.name}", tail or "all"
+        raw = self.engine.find(doing, lambda: bytes(self._get().logs(tail=lines)))
+        return (raw or b"").decode(errors="replace")
 
     def find_machine(self) -> Machine:
         if self.machine is None:
@@ -183,8 +177,4 @@ class DockerContainer:
 
     def _attributes(self) -> Mapping[str, Any]:
         """What the engine says of it; empty if it is gone."""
-        with self.engine.errors(f"looking at {self.name}"):
-            try:
-                return dict(self.engine.patiently(lambda: self._get().attrs))
-            except NotFound:
-                return {}
+        return self.engine.find(f"looking at {self.name}", lambda: dict(self._get().attrs)) or {}

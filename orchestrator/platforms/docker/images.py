@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from docker.errors import DockerException, ImageNotFound
+from docker.errors import DockerException
 
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.platforms.common import commands, lifecycle
@@ -27,11 +27,8 @@ class DockerImages:
         return self.id(tag) is not None
 
     def id(self, tag: str) -> str | None:
-        with self._engine.errors(f"looking for image {tag}"):
-            try:
-                return str(self._engine.patiently(lambda: self._client.images.get(tag).id))
-            except ImageNotFound:
-                return None
+        images = self._client.images
+        return self._engine.find(f"looking for image {tag}", lambda: str(images.get(tag).id))
 
     def push(self, tag: str, registry: str) -> None:
         """Pushes an image as `registry`/`tag`. RunError if the registry refuses it."""

@@ -46,9 +46,7 @@ class Networks:
         used_subnets = self._used_subnets(preferred)
         for text in (*preferred, *_SUBNETS):
             subnet = ipaddress.IPv4Network(text)
-            if any(
-                subnet.version == used.version and subnet.overlaps(used) for used in used_subnets
-            ):
+            if any(map(subnet.overlaps, used_subnets)):  # none of IPv6 does
                 continue
             try:
                 network = self._client.networks.create(
@@ -67,16 +65,13 @@ class Networks:
 
     def _used_subnets(self, preferred: Sequence[str]) -> list[Any]:
         """The engine's subnets, without leftovers on `preferred`, which it removes."""
-        other = self._guard.other()
+        spared = (self._engine.campaign, self._guard.other())
         used: list[Any] = []
         for network in self._engine.patiently(self._client.networks.list):
             pools = network.attrs.get("IPAM", {}).get("Config") or []
             subnets = [pool["Subnet"] for pool in pools if pool.get("Subnet")]
             labels = labels_of(network)
-            leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in (
-                self._engine.campaign,
-                other,
-            )
+            leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in spared
             if leftover and set(subnets) & set(preferred):
                 with suppress(TierbenchError):
                     self._leftovers.remove_network(network)

@@ -53,7 +53,13 @@ class Tunnel:
         again_s: float = _AGAIN_S,
         open_s: float = _OPEN_S,
     ) -> None:
-        self._url, self._at = url, _parts(url)
+        match = _ADDRESS.fullmatch(url)
+        if match is None:
+            raise UsageError(
+                f"{url} is no address of an engine behind ssh",
+                advice="write ssh://[user@]host[:port], and a path if its socket is elsewhere",
+            )
+        self._url, self._at = url, match.groupdict(default="")
         self._start_beside, self._again_s, self._open_s = beside, again_s, open_s
         self.trouble = ""  # why it could not be made again, at the last attempt
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
@@ -127,16 +133,6 @@ class Tunnel:
         with suppress(ValueError):  # they are closed if it was being read
             for _ in self._beside.lines():
                 pass
-
-
-def _parts(url: str) -> dict[str, str]:
-    match = _ADDRESS.fullmatch(url)
-    if match is None:
-        raise UsageError(
-            f"{url} is no address of an engine behind ssh",
-            advice="write ssh://[user@]host[:port], and a path if its socket is elsewhere",
-        )
-    return match.groupdict(default="")
 
 
 @cache

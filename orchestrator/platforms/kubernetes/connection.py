@@ -230,16 +230,14 @@ class Api:
             data = bytes(answer.read())
         except (OpenApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise Unanswered(_reason(error)) from error
-        self._note_time(answer.headers.get("Date"))
+        with contextlib.suppress(TypeError, ValueError):
+            date = parsedate_to_datetime(str(answer.headers.get("Date")))
+            self._ahead_s = date.timestamp() - self._clock.now()
         if answer.status == 404:
             raise _Missing(404, data.decode(errors="replace"))
         if not 200 <= answer.status < 300:
             raise Refused(answer.status, data.decode(errors="replace"))
         return data
-
-    def _note_time(self, date: str | None) -> None:
-        with contextlib.suppress(TypeError, ValueError):
-            self._ahead_s = parsedate_to_datetime(str(date)).timestamp() - self._clock.now()
 
 
 class _Missing(Refused):

@@ -124,11 +124,8 @@ class KubernetesPlatform:
     def examine(self) -> tuple[Finding, ...]:
         """Returns what the cluster offers and lacks; makes nothing."""
         version = str(self._version.get("gitVersion"))
-        return tuple(
-            examination.examine(
-                self._api, version, self.placement.find_machines(), self.space.given
-            )
-        )
+        machines = self.placement.find_machines()
+        return tuple(examination.examine(self._api, version, machines, self.space.given))
 
     def _identity(self) -> str | None:
         """The identity of the cluster: that of its oldest namespace."""

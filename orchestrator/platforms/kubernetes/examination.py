@@ -146,14 +146,11 @@ def _storage(api: Api) -> Iterator[Finding]:
         zone = "made where its node runs" if late else "made before its node, maybe in another zone"
         most = f"; at most {attached[driver]} disks a machine" if attached.get(driver) else ""
         hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
-        yield Finding(
-            f"storage class {name_of(storage_class)}", True, f"{driver}, {zone}{most}{hint}"
-        )
+        subject = f"storage class {name_of(storage_class)}"
+        yield Finding(subject, True, f"{driver}, {zone}{most}{hint}")
     snapshots = _seen(api, SNAPSHOT_CLASSES)
-    text = (
-        ", ".join(str(kind.get("driver")) for kind in snapshots)
-        or "no class is seen: data are loaded for every run"
-    )
+    drivers = ", ".join(str(kind.get("driver")) for kind in snapshots)
+    text = drivers or "no class is seen: data are loaded for every run"
     yield Finding("volume snapshots", True if snapshots else None, text)
 
 

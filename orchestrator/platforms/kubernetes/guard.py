@@ -164,10 +164,9 @@ class LeaseGuard:
             raise
 
     def _make_namespace(self) -> None:
+        namespace = manifests.namespace(self._space.namespace, self._space.labels)
         try:
-            self._api.make(
-                NAMESPACES, manifests.namespace(self._space.namespace, self._space.labels)
-            )
+            self._api.make(NAMESPACES, namespace)
         except Refused as error:
             if error.status != 403:
                 raise

@@ -62,7 +62,7 @@ def pod(
         )
     volumes, mounts = _volumes(spec, claims)
     hostname, _, subdomain = (spec.address or "").partition(".")
-    on_machine_network = spec.network == HOST_NETWORK
+    of_machine = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     secrets = [{"name": name} for name in placing.image_pull_secrets]
     return {
         "apiVersion": "v1",
@@ -85,11 +85,7 @@ def pod(
             # Another process than `main` is the first: it reaps, and `main` can be killed.
             "shareProcessNamespace": True,
             **({"hostname": hostname, "subdomain": subdomain} if subdomain else {}),
-            **(
-                {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-                if on_machine_network
-                else {}
-            ),
+            **(of_machine if spec.network == HOST_NETWORK else {}),
             **({"imagePullSecrets": secrets} if secrets else {}),
             **rules(spec.placement, spread, placing),
             **({"initContainers": [_gate(spec, image)]} if subdomain else {}),

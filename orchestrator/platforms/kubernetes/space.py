@@ -141,25 +141,17 @@ class Space:
 
     def await_gone(self, what: str, path: str, deadline_s: float) -> None:
         """Waits until a thing that is being removed is gone. RunError if it stays."""
+        is_pod = _PODS in path
 
         def there() -> Thing | None:
             thing = self.api.find(path)
-            if (
-                thing
-                and _PODS in path
-                and trouble.may_be_lost(thing)
-                and self.machine_trouble(thing)
-            ):
+            if thing and is_pod and trouble.may_be_lost(thing) and self.machine_trouble(thing):
                 self.api.remove(path, 0.0)  # nobody will ever say that it has ended
             return thing
 
         if thing := wait_while(there, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
             conditions = thing.get("status", {}).get("conditions") or []
-            reasons = [
-                condition.get("message")
-                for condition in conditions
-                if condition.get("status") == "True"
-            ]
+            reasons = [each.get("message") for each in conditions if each.get("status") == "True"]
             said = "; ".join(filter(None, reasons)) or "it says no reason"
             raise RunError(
                 f"{what} could not be removed within {deadline_s:g} s: {said}",

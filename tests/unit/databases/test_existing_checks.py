@@ -69,7 +69,7 @@ def test_hosts_are_tried_from_where_the_client_runs() -> None:
     database(Server()).check(spec(), there)
     (tried,) = platform.specs.values()
     assert tried.network == "host" and tried.placement == "client-1"
-    assert tried.command[2:] == tuple(f"/dev/tcp/{name}/5433" for name in HOSTS)
+    assert tried.command[3:] == tuple(f"/dev/tcp/{name}/5433" for name in HOSTS)
     said["out"] = REFUSED
     with pytest.raises(UsageError) as raised:
         database(Server()).check(spec(), there)
