@@ -24,6 +24,7 @@ from orchestrator.system import at_once
 
 _ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
+_NO_LIMIT_BYTES = 2**60  # of memory: an engine cannot be told to take a limit away again
 
 
 class DockerStreams:
@@ -142,16 +143,16 @@ class DockerContainer:
             archives.unpack(content, target)
 
     def stop(self, timeout_s: float) -> None:
-        def stop() -> None:
-            self._get().stop(timeout=round(timeout_s))
-
-        with self.engine.errors(f"stopping {self.name}"), contextlib.suppress(NotFound):
-            self.engine.patiently(stop)
+        self._asked("stopping", lambda: self._get().stop(timeout=round(timeout_s)), None)
 
     def remove(self, timeout_s: float) -> None:
         with contextlib.suppress(DockerException, OSError):
             self._get().stop(timeout=round(timeout_s))
         self.leftovers.remove_container(self.name, self.name)
+
+    def lift_limits(self) -> None:
+        lifted = {"cpu_quota": -1, "mem_limit": _NO_LIMIT_BYTES, "memswap_limit": _NO_LIMIT_BYTES}
+        self._asked("lifting the limits of", lambda: self._get().update(**lifted), None)
 
     def state(self) -> str:
         state = self._attributes().get("State")
@@ -166,11 +167,7 @@ class DockerContainer:
         return str(self._attributes().get("Image") or "")
 
     def logs(self, tail: int | None = None) -> str:
-        with self.engine.errors(f"reading the log of {self.name}"):
-            try:
-                raw = self.engine.patiently(lambda: self._get().logs(tail=tail or "all"))
-            except NotFound:
-                return ""
+        raw = self._asked("reading the log of", lambda: self._get().logs(tail=tail or "all"), b"")
         return bytes(raw).decode(errors="replace")
 
     def find_machine(self) -> Machine:
@@ -183,8 +180,12 @@ class DockerContainer:
 
     def _attributes(self) -> Mapping[str, Any]:
         """What the engine says of it; empty if it is gone."""
-        with self.engine.errors(f"looking at {self.name}"):
+        return dict(self._asked("looking at", lambda: self._get().attrs, {}))
+
+    def _asked(self, doing: str, ask: Callable[[], Any], if_gone: Any) -> Any:
+        """What the engine answers, asked again while it does not."""
+        with self.engine.errors(f"{doing} {self.name}"):
             try:
-                return dict(self.engine.patiently(lambda: self._get().attrs))
+                return self.engine.patiently(ask)
             except NotFound:
-                return {}
+                return if_gone
