@@ -57,6 +57,10 @@ class Thing:
 
     def reload(self) -> None: ...
 
+    def update(self, **limits: Any) -> None:
+        self.engine.called(f"update {self.name}")
+        self.attrs["HostConfig"].update(limits)
+
     def wait(self, timeout: float) -> dict[str, int]:
         self.engine.clock.sleep(self.engine.lasts_s and min(timeout, self.engine.lasts_s))
         self.engine.called(f"wait {self.name}")

@@ -30,7 +30,7 @@ from orchestrator.model import Cluster, Doubt, Node, Plan
 from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
-from orchestrator.powers import World
+from orchestrator.powers import LiftsItsLimits, World
 from orchestrator.run import checks, datasets, observed, recording, status, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
@@ -201,6 +201,15 @@ def _lift_limits(here: RunContext, disks: Disks) -> None:
             here.mechanism.lift(here.profile.tier, disks, here.world)
 
 
+def _lift_limits_of(cluster: Cluster, world: World) -> None:
+    """For the check after the window, which reads all data; the nodes are taken down after it."""
+    for node in cluster.nodes:
+        container = world.platform.container(node.container or node.name)
+        if isinstance(container, LiftsItsLimits):
+            with suppress(TierbenchError):  # a node that keeps its limits only takes longer
+                container.lift_limits()
+
+
 @contextmanager
 def _limits_in_force(here: RunContext, disks: Disks) -> Iterator[None]:
     """The limits are as the tier declares them, read back at both ends of the block, and lifted
@@ -278,6 +287,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         if credit:
             draft.facts["burst_credit"] = credit
         draft.facts["database"] = here.database.facts(cluster, world).recorded()
+    _lift_limits_of(cluster, world)
     with here.spending("check"):
         draft.facts["checked"] = dict(here.generator.verify(workload, cluster, world))
     here.begin_phase("read")

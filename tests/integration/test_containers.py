@@ -138,3 +138,11 @@ def test_counters_are_read_of_the_very_container_and_of_no_other_process(world: 
     misses = readings.facts()["misses"]
     assert len(misses) == 2
     assert all(f"stranger: process {os.getpid()} is in no group" in miss for miss in misses)
+
+
+def test_limits_of_a_running_container_are_lifted(engine: DockerPlatform) -> None:
+    in_force = "cat /sys/fs/cgroup/memory.max || cat /sys/fs/cgroup/memory/memory.limit_in_bytes"
+    with engine.running(replace(SLEEPER, cpus=0.5, memory_bytes=2**27)) as container:
+        container.lift_limits()
+        told = container.exec(("sh", "-c", in_force), timeout_s=10).out.strip()
+    assert told == "max" or int(told) > 2**50

@@ -134,8 +134,9 @@ def check(
         (violations,) = map(int, row.values())
         return replace(condition, violations=violations)
 
-    checked = tuple(at_once.each(evaluated, _wanted(text, fresh), _AT_ONCE))
-    return ConsistencyOutcome(checked, len(chosen), len(present))
+    longest_first = _wanted(text, fresh)[::-1]
+    checked = at_once.each(evaluated, longest_first, _AT_ONCE)
+    return ConsistencyOutcome(tuple(checked[::-1]), len(chosen), len(present))
 
 
 def _wanted(text: str, fresh: bool) -> list[Condition]:

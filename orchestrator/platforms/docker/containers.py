@@ -24,6 +24,7 @@ from orchestrator.system import at_once
 
 _ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
+_NO_LIMIT_BYTES = 2**60  # of memory: an engine cannot be told to take a limit away again
 
 
 class DockerStreams:
@@ -149,6 +150,10 @@ class DockerContainer:
         with contextlib.suppress(DockerException, OSError):
             self._get().stop(timeout=round(timeout_s))
         self.leftovers.remove_container(self.name, self.name)
+
+    def lift_limits(self) -> None:
+        lifted = {"cpu_quota": -1, "mem_limit": _NO_LIMIT_BYTES, "memswap_limit": _NO_LIMIT_BYTES}
+        self.engine.find(f"lifting the limits of {self.name}", lambda: self._get().update(**lifted))
 
     def state(self) -> str:
         state = self._attributes().get("State")

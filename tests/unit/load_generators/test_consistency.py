@@ -101,6 +101,11 @@ def test_what_cannot_be_evaluated_leaves_the_measurement(tmp_path: Path) -> None
     assert facts["warehouses_checked"] == 0
 
 
+def test_conditions_are_told_in_the_order_of_the_file(tmp_path: Path) -> None:
+    names = [each["name"] for each in verify(Server(4), tmp_path)["consistency"]]
+    assert names == [one.name for one in consistency.conditions(TEXT) if one.when == "always"]
+
+
 def test_only_a_broken_condition_voids_the_run(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"no longer consistent.*c08 .*: 3 rows"):
         verify(Server(2_000, order_line="Snapshot too old", h_amount=3), tmp_path)

@@ -133,6 +133,15 @@ def test_a_container_starts_without_limits_that_the_engine_may_not_raise(
     assert engine.names("container") == []
 
 
+def test_limits_of_a_running_container_are_lifted(engine: Engine, ours: DockerPlatform) -> None:
+    spec = replace(SPEC, cpus=1.0, memory_bytes=2**28)
+    with ours.running(spec) as container:
+        container.lift_limits()
+        left = engine.things[-1].attrs["HostConfig"]
+    assert left["cpu_quota"] == -1
+    assert left["mem_limit"] == left["memswap_limit"] > 2**50
+
+
 def test_limits_in_force_are_read_back() -> None:
     text = (
         "Limit                     Soft Limit           Hard Limit           Units     \n"

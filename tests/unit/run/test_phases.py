@@ -6,6 +6,7 @@ Method: fake parts on a clock that goes on by a second with each word of their l
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,7 @@ from orchestrator.errors import GateError, NodeError, RunError
 from orchestrator.model import Record
 from orchestrator.system import store
 from tests.fake_parts import DOWN
-from tests.fakes import FakeClock, Log
+from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log
 from tests.unit.run.conftest import Make
 
 CHECKED = 4  # words before the first run
@@ -128,3 +129,33 @@ def test_limits_that_a_person_changed_are_a_doubt_and_no_failure(make: Make) -> 
     campaign = make(Changing(broken={"limits read back": GateError("iops=3000, expected 1100")}))
     (record,) = campaign.execute()
     assert record.outcome == "done" and record.facts["limit_changes"]
+
+
+class Liftable(FakeContainer):
+    def lift_limits(self) -> None:
+        assert isinstance(self.platform, Lifting)
+        self.platform.log.say(f"{self.name} may take all")
+
+
+class Lifting(FakePlatform):
+    """Its containers' limits of processors and memory can be lifted."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(log)
+        self.log = log
+
+    def container(self, name: str) -> Liftable:
+        return Liftable(name, self)
+
+
+@pytest.mark.parametrize("error", [None, RunError("the engine refuses it")])
+def test_nodes_may_take_all_while_they_are_checked(make: Make, error: RunError | None) -> None:
+    log = Log(broken={"node-1 may take all": error} if error else {})
+    campaign = make(log)
+    campaign.world = replace(campaign.world, platform=Lifting(log))
+    (record,) = campaign.execute()
+    assert record.outcome == "done"
+    begin = log.words.index("limits read back")
+    assert log.words[begin:][:4] == [
+        *("limits read back", "limits lifted", "node-1 may take all", "verify")
+    ]
