@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.analysis.decisions.decision import decisions
+from orchestrator.analysis.decisions.decision import decide_all
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
@@ -206,7 +206,7 @@ def decided(progress: Progress) -> Following:
         if not plan.looks:
             return None
         more, most = list[str](), max(plan.looks)
-        for decision in decisions(campaign, bottlenecks(campaign), kinds.find(campaign)):
+        for decision in decide_all(campaign, bottlenecks(campaign), kinds.find(campaign))[0]:
             if not decision.is_open:
                 continue
             done, what = repetitions(plan, decision.workload), "no more, as asked"

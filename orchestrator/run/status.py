@@ -11,7 +11,7 @@ from pathlib import Path
 
 from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import campaign_list
-from orchestrator.analysis.decisions.decision import decisions
+from orchestrator.analysis.decisions.decision import decide_all
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import bottlenecks, resources
@@ -58,7 +58,7 @@ def of_run(run: RunData, campaign: Results) -> str:
 
 
 def standing(campaign: Results, now_s: float) -> Iterator[str]:
-    """Time, cost so far, and the decision of each workload as the finished runs have it."""
+    """Time, cost so far, and the decisions as the finished runs have them."""
     plan = campaign.plan
     began_s = from_stamp(campaign.name) or results.began_s(campaign) or now_s
     elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, began_s, now_s)
@@ -74,7 +74,11 @@ def standing(campaign: Results, now_s: float) -> Iterator[str]:
     if len(plan.tiers) < 2:
         return
     doubts = kinds.find(campaign)
-    for one in decisions(campaign, bottlenecks.bottlenecks(campaign), doubts):
+    of_each, cluster = decide_all(campaign, bottlenecks.bottlenecks(campaign), doubts)
+    if cluster is not None:
+        none = "open" if any(one.is_open for one in of_each) else "no answer"
+        yield f"all {len(of_each)} workloads, by the runs so far: {cluster.tier or none}"
+    for one in of_each:
         is_open = "open" if one.is_open else campaign_list.phrase(one, len(plan.profiles))
         yield f"{one.workload}, by the runs so far: {is_open}"
 

@@ -151,7 +151,7 @@ class Judge:
         of the first that leaves nothing open."""
         for n in self._looks:
             campaign = self._filled(rates[:, :n], p99[:, :n])
-            made = decision.decisions(campaign, [])[0]
+            made = decision.decide_all(campaign, [])[0][0]
             if not made.is_open:
                 break
         return made, verdicts.deltas(campaign)

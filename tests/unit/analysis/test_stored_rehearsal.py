@@ -78,7 +78,7 @@ def _workload(name: str) -> Workload:
 def judged() -> dict[str, Decision]:
     limits = [Bottleneck(**one) for one in stored()["bottlenecks"]]
     doubts = [Doubt(**one) for one in stored()["doubts"]]
-    return {one.workload: one for one in decision.decisions(campaign(), limits, doubts)}
+    return {one.workload: one for one in decision.decide_all(campaign(), limits, doubts)[0]}
 
 
 def test_a_cause_does_not_contradict_the_campaign_s_own_comparison() -> None:
