@@ -178,18 +178,9 @@ def _decisions() -> tuple[Decision, ...]:
         Offer(_V2, "enough", 85.0, 19.74, *said, (alike,), (), 0.0),
     )
     step = NeighbourTier("premium", -50.44, (worse,))
-    bought = f"{_SELECT}: 1 disk of Premium SSD v2 for 85.00 USD a month."
     return (
         Decision(
-            _SELECT,
-            _V2,
-            cheapest,
-            85.0,
-            "USD",
-            criterion="throughput",
-            offers=offers,
-            cheaper=step,
-            request=bought,
+            _SELECT, _V2, cheapest, 85.0, "USD", criterion="throughput", offers=offers, cheaper=step
         ),
         Decision("insert", None, "premium has no figures to compare with", None, None),
         Decision("tpcc", "premium", "premium is within 5 % of the best", 34.56, "USD"),

@@ -161,7 +161,6 @@ class Decision:
     offers: tuple[Offer, ...] = ()  # every tier with figures, from cheap to dear
     dearer: NeighbourTier | None = None  # the steps to the neighbours in price
     cheaper: NeighbourTier | None = None
-    request: str = ""  # one sentence for a purchase request; empty without a tier
     # A tier that would be preferred, or every tier, is neither proven enough nor proven not to be,
     # which more repetitions may change.
     is_open: bool = False

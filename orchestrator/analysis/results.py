@@ -73,7 +73,8 @@ class RunData:
 @dataclass(frozen=True)
 class Results:
     """One results folder, loaded. `gates`: all truth gates, in the order of time. `so_far`: number
-    of a run that has not finished → the figures of the points that it has measured."""
+    of a run that has not finished → the figures of the points that it has measured. `checksum`: of
+    its files (`store.checksum`), or empty."""
 
     name: str
     plan: Plan
@@ -81,6 +82,7 @@ class Results:
     runs: tuple[RunData, ...]
     gates: tuple[Gate, ...] = ()
     so_far: Mapping[int, tuple[Measurement, ...]] = field(default_factory=dict)
+    checksum: str = ""
 
     @property
     def published(self) -> bool:

@@ -36,6 +36,7 @@ COMMANDS = {  # beside those below: each of a module that is imported when it is
     "schema": LazyCommand(
         "schemas.schema", "Prints the JSON Schema of a profile, cluster, workload or price list."
     ),
+    "report": LazyCommand("export.report", "Shows the newest campaign again (or the one named)."),
     "export": LazyCommand(
         "export.export",
         "Writes the figures and verdicts of a campaign for CI servers and other programs.",

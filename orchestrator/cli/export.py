@@ -1,5 +1,5 @@
-"""`tierbench export` and `verify`: of a stored campaign, what other programs take, and whether its
-figures are those of its raw files."""
+"""`tierbench report`, `export`, `status` and `verify`: of a stored campaign what was found, what
+other programs take, how it stands, and whether its figures are those of its raw files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,31 @@ from typer import Exit, Option
 
 from orchestrator.cli import RESULTS
 from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import CampaignArgument, ResultsOption, SloOption, takes
 from orchestrator.errors import EXIT_DIFFERS, UnavailableError, UsageError
 from orchestrator.units import counted
+
+
+@takes()
+def report(
+    app: CampaignApp,
+    campaign: CampaignArgument = "latest",
+    brief: Annotated[bool, Option("--brief", help="Print what goes into a ticket.")] = False,
+    as_markdown: Annotated[bool, Option("--markdown", help="The same, as Markdown.")] = False,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Shows the newest campaign again (or the one named)."""
+    from orchestrator.system import stored_campaigns
+
+    folder = stored_campaigns.resolve(results, campaign)
+    if not (brief or as_markdown):
+        app.show(folder)
+        return
+    from orchestrator.cli.campaign import judged
+    from orchestrator.report import for_the_ticket
+
+    _write(for_the_ticket(*judged(folder), "md" if as_markdown else "txt"), None)
 
 
 @takes()

@@ -155,17 +155,6 @@ def analyze(
     app.show(stored_campaigns.resolve(results, campaign), as_json, slo)
 
 
-@program.command(name="report")
-@takes()
-def show_report(
-    app: CampaignApp, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
-) -> None:
-    """Shows the newest campaign again (or the one named)."""
-    from orchestrator.system import stored_campaigns
-
-    app.show(stored_campaigns.resolve(results, campaign))
-
-
 @program.command()
 @takes()
 def calibrate(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -27,6 +28,7 @@ from orchestrator.report.sections import (
     resources,
     summary,
     sweeps,
+    ticket,
 )
 from orchestrator.report.sections.caveats import stamps
 
@@ -59,6 +61,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         changes=deltas.charts_of_changes(index),
         footnotes=index.footnotes,
         sections=(
+            ticket.section(index),
             *decisions.section(index),
             *sweeps.sections(index),
             measured.section(index),
@@ -101,6 +104,13 @@ def write(
     paths.markdown.write_text(markdown.draw(document), encoding="utf-8")
     paths.html.write_text(page.draw(document, cache), encoding="utf-8")
     return paths
+
+
+def for_the_ticket(campaign: Results, verdict: Verdict, form: Literal["md", "txt"]) -> str:
+    """The page's box for the ticket as Markdown without any HTML, or as plain text."""
+    from orchestrator.report.rendering import markdown
+
+    return markdown.section(ticket.section(ReportIndex(campaign, verdict)), form)
 
 
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:

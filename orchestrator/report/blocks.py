@@ -55,6 +55,8 @@ class Table:
     remarks: tuple[str, ...] = ()
 
 
+_LOST = Cell("missing", missing=True)
+_BARE = {"", Cell(""), _LOST, *(Cell(f"not {w}", missing=True) for w in ("measured", "published"))}
 Row = str | Cell | Mapping[str, Cell | str]
 
 
@@ -67,10 +69,14 @@ def table_of(
     """A table of rows that name their columns: column's title → what stands there.
 
     A text or a cell among the rows is a heading over those that follow. The columns are `titles`,
-    else those of the first row, which all others have too; those not in `words` are numbers.
+    else those of the first row, which all others have too; those not in `words` are numbers. One
+    that no run measured is left out; where all runs are lost it stays.
     """
     every = list(rows)
-    titles = titles or list(next((row for row in every if isinstance(row, Mapping)), ()))
+    named = [row for row in every if isinstance(row, Mapping)]
+    titles = list(titles) or list(next(iter(named), {}))
+    found = {title: {_LOST, *(row[title] for row in named)} for title in titles}
+    titles = [title for title in titles if not {_LOST} < found[title] <= _BARE]
 
     def drawn(row: Row) -> tuple[Cell, ...]:
         if not isinstance(row, Mapping):
@@ -212,10 +218,7 @@ class Document:
 
 def charts_of(document: Document) -> Iterator[Chart]:
     """All charts, in the order of the page."""
-    for charts in document.changes:
-        yield from charts.rows
-    for section in document.sections:
-        for part in section.parts:
-            for block in part.blocks:
-                if isinstance(block, Charts):
-                    yield from block.rows
+    parts = (part for section in document.sections for part in section.parts)
+    for block in (*document.changes, *(block for part in parts for block in part.blocks)):
+        if isinstance(block, Charts):
+            yield from block.rows

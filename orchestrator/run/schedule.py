@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.analysis.decisions.decision import decisions
+from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
@@ -203,7 +203,7 @@ def decided(progress: Progress) -> Following:
         if not plan.looks:
             return None
         more, most = list[str](), max(plan.looks)
-        for decision in decisions(campaign):
+        for decision in decisions_so_far(campaign)[0]:
             if not decision.is_open:
                 continue
             done, what = repetitions(plan, decision.workload), "no more, as asked"

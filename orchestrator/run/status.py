@@ -11,8 +11,7 @@ from pathlib import Path
 
 from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import campaign_list
-from orchestrator.analysis.decisions.decision import decisions
-from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.model import Record, Run
@@ -58,7 +57,7 @@ def of_run(run: RunData, campaign: Results) -> str:
 
 
 def standing(campaign: Results, now_s: float) -> Iterator[str]:
-    """Time, cost so far, and the decision of each workload as the finished runs have it."""
+    """Time, cost so far, and the decisions as the finished runs have them."""
     plan = campaign.plan
     began_s = from_stamp(campaign.name) or results.began_s(campaign) or now_s
     elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, began_s, now_s)
@@ -73,7 +72,11 @@ def standing(campaign: Results, now_s: float) -> Iterator[str]:
     yield ", ".join(said)
     if len(plan.tiers) < 2:
         return
-    for decision in decisions(campaign):
+    of_each, cluster = decisions_so_far(campaign)
+    if cluster is not None:
+        none = "open" if any(decision.is_open for decision in of_each) else "no answer"
+        yield f"all {len(of_each)} workloads, by the runs so far: {cluster.tier or none}"
+    for decision in of_each:
         named = "open" if decision.is_open else campaign_list.phrase(decision, len(plan.profiles))
         yield f"{decision.workload}, by the runs so far: {named}"
 

@@ -9,6 +9,7 @@ names it; only a campaign without a plan cannot be read.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -230,6 +231,14 @@ def load(campaign: Path, tables: bool = True) -> Results:
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes)))
     return Results(campaign.resolve().name, plan, fingerprint, tuple(runs), gates)
+
+
+def checksum(campaign: Path) -> str:
+    """SHA-256 of plan, fingerprint and records, which hold the checksums of the raw files."""
+    files = [campaign / "plan.json", campaign / "fingerprint.json"]
+    files += sorted(campaign.glob("runs/*/record.json"))
+    whole = b"".join(file.read_bytes() for file in files if file.is_file())
+    return hashlib.sha256(whole).hexdigest()
 
 
 def load_run(folder: Path) -> RunData:

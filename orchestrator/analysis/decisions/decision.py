@@ -48,16 +48,16 @@ from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
 
 
-def decisions(campaign: Results) -> tuple[Decision, ...]:
-    """One per workload of the plan, or per sweep, by the runs that have finished."""
-    return decide_all(campaign, bottlenecks.bottlenecks(campaign), kinds.find(campaign))[0]
+def decisions_so_far(campaign: Results) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
+    """As `decide_all`, by the runs that have finished."""
+    return decide_all(campaign, bottlenecks.bottlenecks(campaign), kinds.find(campaign))
 
 
 def decide_all(
     campaign: Results, of_cells: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
-    """`decisions`, and that for all workloads together; None with a sweep, answered by load.
-    `doubts`: of the campaign and of its runs."""
+    """One for each workload of the plan, or for each sweep, and that for all workloads together:
+    None with a sweep, which is answered by load. `doubts`: of the campaign and of its runs."""
     causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
     swept = load_sweeps.of_plan(campaign)
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
@@ -210,7 +210,7 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
     )
     open_ = offers.cheaper_than(candidate, offers.passed_over(candidate, contest, "open"), contest)
     price = candidate.price
-    named = Decision(
+    return Decision(
         contest.workload,
         candidate.name,
         why + remarks,
@@ -225,7 +225,6 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
         without_prices=reasons.without_prices(candidate, contest),
         cheaper_open=(*(tier.name for tier in open_), *contest.absent),
     )
-    return replace(named, request=reasons.request(candidate, named, contest))
 
 
 # ------------------------------------------------------------------ all workloads of a cluster
@@ -307,8 +306,8 @@ def _why_cluster(
     every = f"all {counted(len(contests), 'workload')} together"
     unanswered = [contest.workload for contest in contests if _no_contest(contest)]
     if tier is None and unanswered:
-        names = listed(unanswered)
-        return f"no tier can be proven enough for {every}: {names} has no answer"
+        have = "has" if len(unanswered) == 1 else "have"
+        return f"no tier can be proven enough for {every}: {listed(unanswered)} {have} no answer"
     passed_over = tiers[: tiers.index(tier)] if tier else tiers
     why = "; ".join(_why_not(other.name, contests) for other in passed_over)
     if tier is None:

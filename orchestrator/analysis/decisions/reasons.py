@@ -1,4 +1,4 @@
-"""A decision in words: why a tier is named for a workload, or none, and what to buy. Pure.
+"""A decision in words: why a tier is named for a workload, or none. Pure.
 
 The rules are in `contests`, `offers` and `decision`; nothing is decided here.
 """
@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from orchestrator.analysis.conclusions import Decision, NeighbourTier, Offer
+from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import offers
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import SHOWN, Comparison, Contest, in_common
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.metrics import METRICS
-from orchestrator.planning import costs, node_disks
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, format_quantity, format_seconds, gathered, listed
 
@@ -261,45 +260,6 @@ def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
     )
 
 
-def request(candidate: Candidate, decision: Decision, contest: Contest) -> str:
-    """What to buy and why, to be pasted into a purchase request."""
-    tier, disks = candidate.profile.tier, costs.bought_disks(candidate.profile)
-    logs = len(node_disks.log_disks(tier)) if tier.wal else 0
-    text = f"{decision.workload}: {counted(disks - logs, 'disk')} of {tier.title}"
-    text += f" and {logs} for WAL of {tier.wal.title}" if tier.wal else ""
-    if decision.monthly_cost is not None and candidate.price:
-        price = candidate.price
-        text += (
-            f" for {decision.monthly_cost:,.2f} {decision.currency} a month at list price "
-            f"({price.region}, as of {price.as_of}; "
-            f"VM {'included' if candidate.with_vms else 'not included'})"
-        )
-    as_cheap = [tier for tier in contest.candidates if tier.monthly_cost == candidate.monthly_cost]
-    which = "one" if contest.no_prices or len(as_cheap) > 1 else "the cheapest"
-    aim = within_margins(contest, contest.criteria)
-    if decision.slo:
-        mean = any(METRICS[clause.metric].percent for clause in contest.slo)
-        aim = f"to meet {listed(decision.slo)}{' in the mean of windows' if mean else ''}"
-    elif contest.overload.always and len(contest.candidates) == 1:
-        fell_back = listed(contest.overload.always)
-        aim = f"to serve the rate asked for, under which {fell_back} fell back"
-    names = listed([candidate.name for candidate in contest.candidates])
-    limited = " (on emulated or otherwise limited disks, not on these)"
-    where = "" if candidate.profile.tier.disk.is_real else limited
-    text += f": {which} of {names} that is measured{where} and proven {aim}"
-    if decision.without_prices:
-        text += f"; {decision.without_prices}"
-    if decision.cheaper_open:
-        text += f"; not excluded: {listed(decision.cheaper_open)}"
-    for name, neighbour in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
-        if neighbour is not None and neighbour.changes:
-            text += f"; {_step(name, neighbour, decision.currency)}"
-    text += f"; {basis(contest)}"
-    if contest.limited_by:
-        text += f"; what limits this: {', '.join(contest.limited_by)}"
-    return f"{text}."
-
-
 def basis(contest: Contest) -> str:
     """What every figure of an answer rests on: level, repetitions by number, windows."""
     level = format_quantity(100 * looks.confidence(stats.CONFIDENCE, contest.share), "%")
@@ -313,13 +273,3 @@ def basis(contest: Contest) -> str:
     runs = [f"{n} of {listed(names)}" if len(tiers) > 1 else n for n, names in tiers.items()]
     windows = f", windows of {format_seconds(contest.window_s)}" if contest.window_s else ""
     return f"each bound in brackets holds at {level}; {', '.join(runs)}{windows}"
-
-
-def _step(word: str, neighbour: NeighbourTier, currency: str | None) -> str:
-    changes = listed([f"{change.title} {change.words}" for change in neighbour.changes])
-    if neighbour.cost_change is None:
-        return f"with {neighbour.tier}: {changes}"
-    if not neighbour.cost_change:
-        return f"{neighbour.tier} costs the same, with {changes}"
-    amount = f"{abs(neighbour.cost_change):,.2f} {currency}"
-    return f"{neighbour.tier} is {amount} {word}, with {changes}"

@@ -1,12 +1,14 @@
-"""Draws a Document as Markdown (GitHub's kind, for its tables): text and links to charts."""
+"""Draws a Document as Markdown (GitHub's kind, for its tables): text and links to charts; and a
+section alone, as Markdown or as plain text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 from orchestrator.report import wording
-from orchestrator.report.blocks import Document, Table
+from orchestrator.report.blocks import Document, Section, Table
 from orchestrator.report.rendering import filled
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
@@ -18,6 +20,20 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 def draw(document: Document) -> str:
     """The whole report as one Markdown text, ending in a newline."""
     return filled("report.md.jinja", _filters(), document=document)
+
+
+def section(section: Section, form: Literal["md", "txt"] = "md") -> str:
+    """A section alone, as Markdown or as plain text, in which each statement is one line."""
+    filters = {**_filters(), "aligned": _aligned}
+    return filled(f"section.{form}.jinja", filters, section=section).lstrip()
+
+
+def _aligned(table: Table) -> str:
+    """Its texts in columns of one width."""
+    rows = [[column.title for column in table.columns]]
+    rows += [[cell.text for cell in row] for row in table.rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def table(table: Table) -> str:

@@ -31,7 +31,9 @@
     }
     const place = document.createElement("div");
     place.className = "live";
-    figure.append(place);
+    place.setAttribute("role", "img"); // one image to those who hear the page
+    place.setAttribute("aria-label", spec.description);
+    figure.querySelector("svg").after(place);
     try {
       const { view } = await vegaEmbed(place, spec, {
         actions: false,
@@ -92,6 +94,50 @@
       event.preventDefault();
       toggle(name.dataset.tier);
     });
+  }
+
+  // What the pointer shows: field → its title.
+  const titles = (spec) => {
+    const found = {};
+    JSON.stringify(spec, (key, value) => {
+      for (const one of key === "tooltip" && Array.isArray(value) ? value : []) {
+        found[one.field] = one.title ?? one.field;
+      }
+      return value;
+    });
+    return found;
+  };
+
+  // The values of a drawing as tables, for those who do not see it; made when they are asked for.
+  function tabulate(details, { datasets, ...spec }) {
+    const known = titles(spec);
+    for (const [name, columns] of Object.entries(datasets)) {
+      const all = Object.keys(columns);
+      const told = all.filter((field) => field in known);
+      const fields = told.length ? told : all;
+      const table = document.createElement("table");
+      table.createCaption().textContent = name;
+      const head = table.createTHead().insertRow();
+      for (const field of fields) {
+        const cell = head.appendChild(document.createElement("th"));
+        cell.scope = "col";
+        cell.textContent = known[field] ?? field;
+      }
+      const body = table.createTBody();
+      for (const row of rows(columns)) {
+        const line = body.insertRow();
+        for (const field of fields) line.insertCell().textContent = row[field] ?? "";
+      }
+      details.append(table);
+    }
+  }
+
+  for (const figure of document.querySelectorAll("[data-chart]")) {
+    const details = figure.appendChild(document.createElement("details"));
+    details.className = "data";
+    details.appendChild(document.createElement("summary")).textContent = "Values";
+    const chart = charts[figure.dataset.chart];
+    details.addEventListener("toggle", () => tabulate(details, chart), { once: true });
   }
 
   // Only what comes near the window is drawn: a page may have a hundred charts.

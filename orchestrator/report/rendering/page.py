@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from orchestrator.report import wording
 from orchestrator.report.blocks import Chart, Document, charts_of
 from orchestrator.report.charts import charts
-from orchestrator.report.rendering import filled, text_of
+from orchestrator.report.rendering import filled, markdown, text_of
 
 
 def draw(document: Document, cache: Path | None = None) -> str:
@@ -28,7 +28,7 @@ def draw(document: Document, cache: Path | None = None) -> str:
     `cache`: as of `scripts_of`."""
     return filled(
         "page.html.jinja",
-        {"inline_svg": _inline, "text": _text},
+        {"inline_svg": _inline, "text": _text, "markdown": markdown.section},
         document=document,
         style=Markup(text_of("page.css")),
         colour=charts.colours(document.tiers),
@@ -52,23 +52,25 @@ def _inline(chart: Chart) -> Markup:
 
 # ------------------------------------------------------------------ scripts
 
-# Vega with all that it needs, the page's own script, and the drawings as data. vl-convert carries
+# Vega with all that it needs, the page's own scripts, and the drawings as data. vl-convert carries
 # Vega, so that nothing is loaded from anywhere; the page's policy forbids it too, and runs these
-# two scripts alone, which it knows by their checksums.
+# scripts alone, which it knows by their checksums.
 
-_LOOK = {**charts.LOOK, "background": "transparent"}  # that of the page, light or dark
+# The page's background, light or dark; a drawing is one image, whose parts have no names.
+_LOOK = {**charts.LOOK, "background": "transparent", "aria": False}
 
 
 def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
     """drawings: JSON. code: the scripts. policy: what the page may do, for its
     Content-Security-Policy.
 
-    Without code and drawings if the document has no chart that can be drawn anew. `cache`: a folder
+    Without Vega and its code if the document has no chart that can be drawn anew. `cache`: a folder
     that keeps Vega's code for the next page.
     """
     drawn = {chart.name: _packed(chart.live) for chart in charts_of(document) if chart.live}
-    code = [_closed(text) for text in (_vega(cache), text_of("page.js"))] if drawn else []
-    sums = " ".join(f"'sha256-{_sum(text)}'" for text in code) or "'none'"
+    drawing = (_vega(cache), text_of("page.js")) if drawn else ()
+    code = [_closed(text) for text in (*drawing, text_of("copy.js"))]
+    sums = " ".join(f"'sha256-{_sum(text)}'" for text in code)
     policy = (
         f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

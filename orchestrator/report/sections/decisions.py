@@ -3,7 +3,7 @@ throughput and tail latency against cost per month."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator import units
@@ -15,7 +15,9 @@ from orchestrator.analysis.conclusions import (
     ObjectiveResult,
     Offer,
 )
+from orchestrator.metrics import METRICS
 from orchestrator.planning import load_points
+from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
@@ -121,8 +123,6 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     for word, step in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
         if step is not None and step.changes:
             yield _step(word, step, decision)
-    if decision.request:
-        yield f"For a purchase request: {decision.request}"
     priced = units.gathered(
         (f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})", offer.tier)
         for offer in decision.offers
@@ -151,14 +151,9 @@ def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
     cost = ""
     if step.cost_change and decision.currency:
         cost = f", {wording.money(abs(step.cost_change), decision.currency)} a month {word}"
-    changes = units.listed([f"{c.title} {_told(c)}" for c in step.changes])
+    changes = units.listed([f"{change.title} {change.words}" for change in step.changes])
     side = "up" if word == "dearer" else "down"
     return f"One step {side}, {step.tier}{cost}: {changes}."
-
-
-def _told(change: Change) -> str:
-    text, interval = units.format_change(change.change_pct), wording.interval(change)
-    return f"{text} ({interval})" if interval else text
 
 
 # ------------------------------------------------------------------ what it gives for its price
@@ -183,7 +178,8 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     drawn = tuple(_drawn(index, decision.workload, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    return (Charts(drawn, tiers, _PRICE_CAPTION),) if drawn else ()
+    caption = f"{_PRICE_CAPTION} Dashed: the SLO." if decision.slo else _PRICE_CAPTION
+    return (Charts(drawn, tiers, caption),) if drawn else ()
 
 
 def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
@@ -196,11 +192,23 @@ def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterat
     latency = Measure("latency_avg_s", "latency", average, "ms", 1e3)
     if index.has_p99((offer.tier, workload) for offer in offers):
         latency = Measure("latency_p99_s", "p99", p99, "ms", 1e3)
-    for shown in (rate, latency):
-        cells = [(offer, index.cell(offer.tier, workload, shown.metric)) for offer in offers]
+    scope, slo = "", index.campaign.plan.workload(workload).slo
+    if own := next((clause for clause in slo if METRICS[clause.metric].unit == "s"), None):
+        title, scope = format_objective(own).partition(" <")[0], own.scope
+        latency = Measure(own.metric, "latency", title, "ms", 1e3)
+    for shown, of_type in ((rate, ""), (latency, scope)):
+        cells = [
+            (offer, index.cell(offer.tier, workload, shown.metric, of_type)) for offer in offers
+        ]
         rows = [_price_row(offer, cell, shown.factor) for offer, cell in cells if cell is not None]
+        limits = [
+            {"value": clause.limit * shown.factor, "slo": format_objective(clause)}
+            for clause in slo
+            if clause.metric == shown.metric and of_type in ("", clause.scope)
+        ]
         if len(rows) > 1:
-            yield _price_chart(workload, shown, offers[0].currency, rows, index.tiers)
+            tables = {"offers": rows, "slo": limits}
+            yield _price_chart(workload, shown, offers[0].currency, tables, index.tiers)
 
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
@@ -225,7 +233,7 @@ def _price_chart(
     workload: str,
     shown: Measure,
     currency: str,
-    rows: Sequence[dict[str, Any]],
+    tables: Mapping[str, Sequence[dict[str, Any]]],
     tiers: Sequence[str],
 ) -> Chart:
     # Here, because what draws charts takes half a second to import: a terminal does not need it.
@@ -238,7 +246,7 @@ def _price_chart(
     told = charts.tooltips(
         tier="", price="a month", told=what, interval="95 % interval", front="Pareto front"
     )
-    most = max(row["cost"] for row in rows)
+    most = max(row["cost"] for row in tables["offers"])
     x = alt.X(
         "cost:Q",
         title=f"disks of all nodes, {currency} a month",
@@ -256,8 +264,13 @@ def _price_chart(
         .mark_text(align="left", dx=8, dy=-8, fontSize=10, color=charts.QUIET)
         .encode(x=x, y=y, text="tier:N"),
     )
+    if tables["slo"]:
+        limit = alt.Chart(alt.NamedData("slo")).encode(y=y)
+        words = limit.mark_text(align="right", dy=-5, fontSize=10, color=charts.QUIET)
+        layers += limit.mark_rule(strokeDash=[5, 4], color=charts.INK)
+        layers += words.encode(x=alt.value(charts.WIDTH), text="slo:N")
     heading = f"{what} against price"
     chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
     title = f"{heading}: {axis} against cost a month, {currency}"
     name = f"{workload}-price-{shown.file}"
-    return charts.figure(name, title, chart.to_dict(), {"offers": rows})
+    return charts.figure(name, title, chart.to_dict(), tables)

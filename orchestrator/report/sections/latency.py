@@ -138,14 +138,13 @@ class Distribution:
     """Latency by percentile of `transactions` from `runs` runs together.
 
     nines: −log10(1 − p/100), the axis on which 90, 99 and 99.9 % stand equally far apart.
-    percent: p. latency_s: of the same place. The last has ten transactions beyond it, so that the
+    latency_s: of the same place. The last has ten transactions beyond it, so that the
     curve ends where single transactions would draw it.
     """
 
     runs: int
     transactions: int
     nines: np.ndarray
-    percent: np.ndarray
     latency_s: np.ndarray
 
 
@@ -175,7 +174,7 @@ def _distribution(pieces: Sequence[Counted]) -> Distribution | None:
     share = -np.expm1(-nines * math.log(10.0))  # 1 − 10^−nines without losing digits
     # A whole p·n must not be rounded up because of its last digit.
     rank = np.maximum(np.ceil(share * count - 1e-6).astype(int), 1)
-    return Distribution(len(pieces), count, nines, 100 * share, every.at_ranks(rank))
+    return Distribution(len(pieces), count, nines, every.at_ranks(rank))
 
 
 def _places(last: float) -> np.ndarray:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import CellSummary
 from orchestrator.analysis.results import RunData
 from orchestrator.model import Workload
 from orchestrator.planning.slo import format_objective
@@ -33,7 +32,7 @@ def _about(index: ReportIndex) -> Iterator[str]:
             "and is given from two repetitions on."
         )
     if index.campaign.published:
-        yield "Values as published, in our units; what no tier has is left out."
+        yield "Values as published, in our units."
     elif _several_nodes(index):
         yield (
             "CPU is the mean of the database nodes, in percent of their limit. Disk figures are "
@@ -70,7 +69,7 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
 
     new_order, at_a_rate = index.latency_scope(workload) != "all", has("offered_per_s")
     statement, wait = "statement_latency_avg_s", "connection_wait_avg_s"
-    columns = {
+    return {
         "New-Order average latency" if new_order else "Average latency": ("latency_avg_s", False),
         "p95": ("latency_p95_s", False),
         "p99": ("latency_p99_s", False),
@@ -82,12 +81,6 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
         "Transactions/s": ("throughput_per_s", False),
         "CPU": ("cpu_pct", False),
         **_disk_columns(index),
-    }
-    return {
-        title: column
-        for title, column in columns.items()
-        if not index.campaign.published
-        or any(_value(index, t, workload, column) for t in index.tiers)
     }
 
 
@@ -103,19 +96,14 @@ def _disk_columns(index: ReportIndex) -> _Columns:
     return {**every, **several, **bandwidth}
 
 
-def _value(
-    index: ReportIndex, tier: str, workload: str, column: tuple[str, bool]
-) -> CellSummary | None:
-    metric, busiest = column
-    return (index.busiest if busiest else index.cell)(tier, workload, metric)
-
-
 def _tier_row(index: ReportIndex, tier: str, workload: str, columns: _Columns) -> dict[str, Cell]:
     done, planned = len(index.finished(tier, workload)), len(index.planned(tier, workload))
     n = f"n = {done}" if done == planned else f"n = {done} of {planned}"
     values = {
-        title: index.value_cell(tier, workload, _value(index, tier, workload, column))
-        for title, column in columns.items()
+        title: index.value_cell(
+            tier, workload, (index.busiest if busiest else index.cell)(tier, workload, metric)
+        )
+        for title, (metric, busiest) in columns.items()
     }
     return {"Tier": Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier)), **values}
 
@@ -146,17 +134,11 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
     if not types:
         return ()
     judged = _judged(index, workload)
-    # What no type of any tier has, stored campaigns before there was a p90, is no column.
-    shown = {
-        metric: title
-        for metric, title in _OF_TYPE.items()
-        if any(index.cell(tier, workload, metric, name) for tier in index.tiers for name in types)
-    }
     rows: list[str | dict[str, Cell]] = []
     for name in types:
         rows.append(name.replace("_", " "))
         for tier in index.tiers:
-            values = index.metric_cells(tier, workload, shown, name)
+            values = index.metric_cells(tier, workload, _OF_TYPE, name)
             slo = {"SLO": Cell(judged.get((tier, name), ""))} if judged else {}
             rows.append({"Transaction": Cell(tier, tier=tier), **values, **slo})
     return (table_of(rows, ("Transaction", "SLO"), (_TYPE_REMARK,)),)

@@ -14,7 +14,7 @@ from orchestrator.report.report_index import ReportIndex
 # ------------------------------------------------------------------ bottlenecks
 
 
-# Evidence → title and unit, in the order of columns; one that no cell has is left out.
+# Evidence → title and unit, in the order of columns.
 _EVIDENCE = {
     "iops_of_cap_pct": ("IOPS, of cap", "%"),
     "bandwidth_of_cap_pct": ("Bandwidth, of cap", "%"),
@@ -44,7 +44,6 @@ _PUBLISHED_REMARK = (
 def bottlenecks(index: ReportIndex) -> Section:
     """The cause that limited each cell in words, and the values of each resource beside it."""
     known = {(b.workload, b.profile): b for b in index.verdict.bottlenecks}
-    keys = [key for key in _EVIDENCE if any(key in b.evidence for b in known.values())]
     rows: list[str | dict[str, Cell]] = []
     for workload in index.workloads:
         rows.append(workload.name)
@@ -56,7 +55,7 @@ def bottlenecks(index: ReportIndex) -> Section:
             else:
                 head = {"Tier": Cell(tier, detail=bottleneck.node or "no node", tier=tier)}
                 cause = Cell(_cause(bottleneck.verdict), detail=bottleneck.text)
-            values = {_EVIDENCE[key][0]: _evidence(bottleneck, key) for key in keys}
+            values = {_EVIDENCE[key][0]: _evidence(bottleneck, key) for key in _EVIDENCE}
             rows.append({**head, "Limited by": cause, **values})
     remark = _PUBLISHED_REMARK if index.campaign.published else _BUSIEST_REMARK
     table = table_of(rows, ("Tier", "Limited by"), (remark,))
@@ -130,16 +129,14 @@ def _nodes(index: ReportIndex, tier: str, workload: str) -> dict[str, _Node]:
 def _node_table(
     index: ReportIndex, workload: str, by_tier: Mapping[str, Mapping[str, _Node]]
 ) -> Table:
-    known = {metric for of_tier in by_tier.values() for node in of_tier.values() for metric in node}
-    shown = {metric: title for metric, title in _OF_NODE.items() if metric in known}
     rows: list[Row] = []
     for tier, of_tier in by_tier.items():
-        lacks = Cell("missing" if not index.finished(tier, workload) else "", missing=True)
+        lacks = Cell("") if index.finished(tier, workload) else Cell("missing", missing=True)
         head = Cell(tier, tier=tier, strong=True)
-        rows.append(head if of_tier else {"Node": head, **dict.fromkeys(shown.values(), lacks)})
+        rows.append(head if of_tier else {"Node": head, **dict.fromkeys(_OF_NODE.values(), lacks)})
         columns = {
             title: _node_column(index, tier, workload, of_tier, metric)
-            for metric, title in shown.items()
+            for metric, title in _OF_NODE.items()
         }
         for n, node in enumerate(of_tier):
             rows.append({"Node": node, **{title: cells[n] for title, cells in columns.items()}})
@@ -183,21 +180,20 @@ _ENGINE_REMARK = (
 
 def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
     """What the servers did with log and data files; empty where no counters were sampled."""
-    shown = {metric: title for metric, title in _OF_ENGINE.items() if index.has(metric)}
-    if not shown:
+    if not any(map(index.has, _OF_ENGINE)):
         return ()
-    table = table_of(_engine_rows(index, shown), ("Tier",), (_ENGINE_REMARK,))
+    table = table_of(_engine_rows(index), ("Tier",), (_ENGINE_REMARK,))
     return (Section("storage-engine", "Log and data files", (Part("", (table,)),)),)
 
 
-def _engine_rows(index: ReportIndex, shown: Mapping[str, str]) -> Iterator[str | dict[str, Cell]]:
+def _engine_rows(index: ReportIndex) -> Iterator[str | dict[str, Cell]]:
     sync = "wal_sync_avg_s"
     for load in (workload.name for workload in index.workloads):
         yield load
         for tier in index.tiers:
-            row = {"Tier": Cell(tier, tier=tier), **index.metric_cells(tier, load, shown)}
-            slowest = index.busiest(tier, load, sync) if sync in shown else None
+            row = {"Tier": Cell(tier, tier=tier), **index.metric_cells(tier, load, _OF_ENGINE)}
+            slowest = index.busiest(tier, load, sync)
             if slowest is not None and index.cell(tier, load, sync) is not None:
                 where = f"{slowest.scope} {wording.value(slowest)}"
-                row[shown[sync]] = replace(row[shown[sync]], detail=where)
+                row[_OF_ENGINE[sync]] = replace(row[_OF_ENGINE[sync]], detail=where)
             yield row

@@ -238,7 +238,6 @@ def test_machines_count_where_a_tier_needs_another() -> None:
     """The disk that is cheaper by 45 needs a machine that is dearer by 280, on each of three."""
     found = decide(on_vm("premium", "azure/D16s", 560.0), on_vm("premium-v2", "azure/D8s", 280.0))
     assert (found.tier, found.monthly_cost, found.with_vms) == ("premium-v2", 3 * 365.0, True)
-    assert "VM included" in found.request
     assert wording.decision_price(found) == "1,095.00 USD a month for its disks and machines"
 
 
@@ -249,13 +248,11 @@ def test_machines_of_one_kind_do_not_count() -> None:
         found.monthly_cost
         == decide(candidate("premium", FAST), candidate("ultra", FAST)).monthly_cost
     )
-    assert "VM not included" in found.request
 
 
 def test_without_the_price_of_an_unlike_machine_nothing_is_the_cheapest() -> None:
     found = decide(on_vm("premium", "azure/D16s", None), on_vm("premium-v2", "azure/D8s", 280.0))
     assert not found.with_vms and "cheapest" not in found.reason
-    assert "VM not included" in found.request
     assert "tiers are on unlike machines, and no price is known for azure/D16s" in found.reason
 
 
@@ -266,15 +263,13 @@ def test_the_disks_of_the_wal_are_paid_for_too() -> None:
     tier = replace(own.profile.tier, disk=RealDisks(disks=places))
     with_wal = replace(own, profile=replace(own.profile, tier=tier))
     assert own.monthly_cost == 103.68 and with_wal.monthly_cost == 2 * 103.68
-    assert "6 disks of" in decide(with_wal, candidate("ultra", FAST)).request
     shared = {name: replace(one, wal="/mnt/wal") for name, one in places.items()}
     one_wal = replace(own.profile.tier, disk=RealDisks(disks=shared))
     beside = replace(own, profile=replace(own.profile, tier=one_wal))
     assert beside.monthly_cost == pytest.approx(103.68 * 4 / 3)
     log = replace(own.profile.tier, title="a log's disk")
     apart = replace(own, profile=replace(own.profile, tier=replace(tier, wal=log)))
-    request = decide(apart, candidate("ultra", FAST)).request
-    assert "3 disks of" in request and "and 3 for WAL of a log's disk for 207.36 USD" in request
+    assert apart.monthly_cost == 207.36
     log = replace(log, price=None)
     unknown = replace(own, profile=replace(own.profile, tier=replace(tier, wal=log)))
     assert unknown.price is None and unknown.monthly_cost is None
@@ -325,7 +320,7 @@ def test_at_one_price_the_better_disk_is_named_and_nothing_is_cheaper() -> None:
     found = decide(*(at_price(name, *where) for name in names))
     assert found.tier == "ultra"  # which declares most
     assert "as are premium-v2 and premium at the same price" in found.reason
-    assert "cheap" not in f"{found.reason} {found.request}"
+    assert "cheap" not in found.reason
     noisy = replace(at_price("ultra", *where), values={THROUGHPUT: (1900.0, 1960.0, 1840.0)})
     beside = decide(at_price("premium", *where), at_price("premium-v2", *where), noisy)
     assert (beside.tier, beside.cheaper_open) == ("premium-v2", ()), beside.reason
@@ -352,7 +347,7 @@ def test_no_tier_is_named_whose_price_is_known_to_be_above_anothers() -> None:
     assert "as are premium and ultra, and of those with a price costs least" in found.reason
     assert "lowest" not in found.reason
     known = "chosen by the prices that are known: no price is known for ultra"
-    assert found.without_prices == known and known in found.request
+    assert found.without_prices == known
     # Disks alone do not tell the costs of tiers on unlike machines.
     large = replace(dear.profile.cluster, vm="azure/D16s")
     other = replace(dear, profile=replace(dear.profile, cluster=large))

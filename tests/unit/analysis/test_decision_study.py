@@ -101,7 +101,7 @@ def test_with_an_slo_the_cheapest_proven_to_meet_it(
     assert words in found.reason
 
 
-def test_one_step_up_and_down_with_intervals_and_a_sentence() -> None:
+def test_one_step_up_and_down_with_intervals() -> None:
     found = decide("new_order average < 120 ms, nopm > 25000")
     assert found.dearer and found.cheaper
     assert (found.dearer.tier, found.cheaper.tier) == ("ultra", "premium")
@@ -110,20 +110,13 @@ def test_one_step_up_and_down_with_intervals_and_a_sentence() -> None:
     slower = next(one for one in found.cheaper.changes if one.title == "average New-Order latency")
     assert slower.change_pct == pytest.approx(60.6, abs=0.1)
     assert slower.ci_low_pct is not None and slower.ci_low_pct < 60 < (slower.ci_high_pct or 0)
-    assert found.request.startswith(
-        "tpcc: 3 disks of Azure Premium SSD v2 for 182.58 USD a month at list price (eastus, as of "
-        "2026; VM not included): the cheapest of premium, premium-v2 and ultra"
-    )
-    assert "new_order average < 120 ms" in found.request
 
 
-def test_an_slo_met_on_an_emulated_disk_says_so_in_reason_and_request() -> None:
+def test_an_slo_met_on_an_emulated_disk_says_so() -> None:
     found = decide("new_order average < 120 ms")
     assert "An SLO asks for absolute figures, and these are of this machine" in found.reason
-    assert "measured (on emulated or otherwise limited disks, not on these)" in found.request
     real = decide("new_order average < 120 ms", enforcement="mounted")
     assert "absolute figures" not in real.reason
-    assert "that is measured and proven" in real.request
 
 
 def test_the_study_s_single_runs_decide_nothing() -> None:

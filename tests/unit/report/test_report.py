@@ -111,13 +111,26 @@ def test_a_missing_cell_is_missing_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_was_not_taken_is_told_from_a_lost_run() -> None:
-    campaign = build_campaign(profiles=["ultra"], workloads=["insert"], frames=False)
-    measured = next(s for s in _document(campaign).sections if s.anchor == "measured")
-    table = measured.parts[1].blocks[0]
-    assert isinstance(table, Table)
+    shape = {"profiles": ["premium", "ultra"], "workloads": ["insert"], "repetitions": 1}
+    whole, bare = (build_campaign(**shape, frames=frames) for frames in (True, False))  # type: ignore[arg-type]
+    of_both = replace(whole, runs=(whole.runs[0], bare.runs[1]))
+    table = _measured(of_both)
     titles = [column.title for column in table.columns]
-    assert table.rows[0][titles.index("CPU")].text == "not measured"
-    assert table.rows[0][titles.index("Transactions/s")].missing is False
+    assert table.rows[0][titles.index("CPU")].missing is False
+    assert table.rows[1][titles.index("CPU")].text == "not measured"
+
+
+@pytest.mark.parametrize("lost", [[], [2, 5, 8]])
+def test_a_column_that_no_run_measured_is_left_out(lost: list[int]) -> None:
+    table = _measured(build_campaign(workloads=["insert"], frames=False, failed=lost))
+    titles = [column.title for column in table.columns]
+    assert "CPU" not in titles and "Transactions/s" in titles
+
+
+def _measured(campaign: Results) -> Table:
+    section = next(s for s in _document(campaign).sections if s.anchor == "measured")
+    (table,) = [block for block in section.parts[1].blocks if isinstance(block, Table)]
+    return table
 
 
 def test_everything_failed(tmp_path: Path) -> None:

@@ -1,0 +1,144 @@
+"""What goes into a ticket: one section, drawn on the page, as Markdown and as plain text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from orchestrator import report
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.model import Objective
+from orchestrator.tier import NodeDisks, RealDisks
+from tests.campaigns import build_campaign
+
+LOADS = ["insert", "tpcc"]
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Results:
+    made = build_campaign(workloads=LOADS, noise_pct=0.3)
+    return replace(made, checksum="0f" * 32)
+
+
+def ticket(campaign: Results, as_markdown: bool = False) -> str:
+    return report.for_the_ticket(campaign, judge(campaign), "md" if as_markdown else "txt")
+
+
+def line(text: str, lead: str) -> str:
+    (found,) = [one for one in text.splitlines() if one.startswith(f"{lead}: ")]
+    return found.removeprefix(f"{lead}: ")
+
+
+@pytest.mark.parametrize(
+    ("lead", "words"),
+    [
+        ("Tier", "ultra, Ultra Disk, each 10,000 IOPS and 250 MB/s"),
+        ("Count", "3 disks, for 3 nodes"),
+        (
+            "Price",
+            "780.00 USD a month for its disks at list price (westus2, as of 2026-01-01; "
+            "example price list)",
+        ),
+        ("Result", "Conclusive. 2 of 2 workloads have an answer; "),
+        (
+            "Workloads",
+            "insert (24 threads, windows of 60 s) and tpcc (24 threads, windows of 60 s)",
+        ),
+        ("Why", "ultra is the cheapest tier proven enough for all 2 workloads together: "),
+        ("insert, premium", "premium is the cheapest tier proven within 5 % of the best"),
+        ("Emulated disks", "The disks of premium, premium-v2, ultra are emulated"),
+    ],
+)
+def test_it_says_what_to_buy_and_what_that_rests_on(
+    campaign: Results, lead: str, words: str
+) -> None:
+    assert line(ticket(campaign), lead).startswith(words)
+
+
+def test_it_says_how_to_check_the_campaign(campaign: Results) -> None:
+    command, _, checksum = ticket(campaign).partition("\nSHA-256 of the campaign, in its folder\n")
+    assert command.splitlines()[-2:] == [
+        "Command",
+        "tierbench compare --profiles 'premium premium-v2 ultra' --workloads 'insert tpcc'",
+    ]
+    how = "cat plan.json fingerprint.json runs/*/record.json | sha256sum"
+    assert checksum.splitlines() == ["0f" * 32, how]
+
+
+def test_it_says_what_limits_the_tier_that_is_named(campaign: Results) -> None:
+    limits = {
+        one.workload: one.text for one in judge(campaign).bottlenecks if one.profile == "ultra"
+    }
+    text = ticket(campaign).split("What limits it\n")[1]
+    assert {load: line(text, load) for load in LOADS} == limits
+
+
+def test_each_tier_stands_in_a_table_with_price_and_standing(campaign: Results) -> None:
+    rows = [re.split(r" {2,}", one) for one in ticket(campaign).splitlines() if "USD  " in one]
+    assert rows == [
+        ["premium", "103.68 USD", "enough", "not enough", "not enough"],
+        ["premium-v2", "255.00 USD", "enough", "not enough", "not enough"],
+        ["ultra", "780.00 USD", "enough", "enough", "enough"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("logs", "count"),
+    [
+        (None, "6 disks, for 3 nodes"),
+        ("a log's disk", "3 disks, and 3 of a log's disk for the WAL, for 3 nodes"),
+    ],
+)
+def test_the_disks_of_the_wal_are_counted_too(logs: str | None, count: str) -> None:
+    made = build_campaign(workloads=["insert"], noise_pct=0.3)
+    places = {f"node-{n}": NodeDisks(f"/mnt/{n}", f"/mnt/wal-{n}") for n in (1, 2, 3)}
+    profiles = []
+    for profile in made.plan.profiles:
+        tier = replace(profile.tier, disk=RealDisks(disks=places))
+        wal = replace(tier, title=logs) if logs else None
+        profiles.append(replace(profile, tier=replace(tier, wal=wal)))
+    plan = replace(made.plan, profiles=tuple(profiles))
+    assert line(ticket(replace(made, plan=plan)), "Count") == count
+
+
+def test_an_slo_is_named() -> None:
+    made = build_campaign(workloads=["tpcc"], frames=False)
+    clause = Objective("nopm", "all", 9000.0)
+    (load,) = made.plan.workloads
+    plan = replace(made.plan, workloads=(replace(load, slo=(clause,)),))
+    assert line(ticket(replace(made, plan=plan)), "SLO") == "nopm > 9000"
+
+
+def test_without_an_answer_it_names_no_tier_and_says_why() -> None:
+    text = ticket(build_campaign(workloads=["insert"], repetitions=1, frames=False))
+    assert text.startswith("For the ticket: no answer\nWhy: One repetition of ")
+    assert "\nTier: " not in text and "What limits it" not in text
+
+
+def test_one_profile_has_nothing_to_buy() -> None:
+    text = ticket(build_campaign(profiles=["ultra"], workloads=["insert"], frames=False))
+    assert text.startswith("For the ticket: nothing to compare\n")
+
+
+def test_markdown_has_headings_lists_and_a_table_and_no_html(campaign: Results) -> None:
+    text = ticket(campaign, as_markdown=True)
+    assert text.startswith("## For the ticket: ultra\n\n- **Tier**: ultra, Ultra Disk")
+    assert "| --- | ---: | --- | --- | --- |\n| premium | 103.68" in text
+    assert re.findall(r"(?<!\\)<", text) == []
+    assert text.count("```") == 4  # the command, and that of the checksum
+
+
+def test_the_pages_button_copies_the_same_markdown(campaign: Results, tmp_path: Path) -> None:
+    page = report.write(campaign, judge(campaign), tmp_path).html.read_text(encoding="utf-8")
+    (copied,) = re.findall(r' data-copy="([^"]*)"', page)
+    assert unescape(copied) == ticket(campaign, as_markdown=True)
+    assert page.count('class="ticket"') == 1
+
+
+def test_the_checksum_is_left_out_where_no_files_are() -> None:
+    assert "SHA-256" not in ticket(build_campaign(workloads=["insert"], frames=False))
