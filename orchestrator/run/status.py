@@ -12,6 +12,7 @@ from pathlib import Path
 from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.decisions.decision import decisions_so_far
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.model import Record, Run
