@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from orchestrator.guards import Guard
 from orchestrator.model import DeviceCap
@@ -230,12 +230,6 @@ class Container(Protocol):
 
     def find_image(self) -> str:
         """Returns the id of the image that it was made from; "" if it is gone."""
-
-
-@runtime_checkable
-class LiftsItsLimits(Protocol):
-    def lift_limits(self) -> None:
-        """Takes away the container's limits of processors and memory, while it runs."""
 
 
 class Images(Protocol):

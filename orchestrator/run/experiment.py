@@ -30,7 +30,8 @@ from orchestrator.model import Cluster, Doubt, Node, Plan
 from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
-from orchestrator.powers import LiftsItsLimits, World
+from orchestrator.platforms.common.machines import LiftsItsLimits
+from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed, recording, status, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
@@ -194,33 +195,29 @@ def _started(
         yield started
 
 
-def _lift_limits(here: RunContext, disks: Disks) -> None:
-    """For what is not measured, loads of the run included: those of a data set have none either."""
-    if isinstance(here.mechanism, LiftsLimits):
-        with suppress(TierbenchError):  # a disk that keeps its limits only takes longer
+def _lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> None:
+    """For what is not measured, loads of the run included: those of a data set have none either.
+    `nodes` may then take all processors and memory too, for the check of all data."""
+    with suppress(TierbenchError):  # what keeps its limits only takes longer
+        if isinstance(here.mechanism, LiftsLimits):
             here.mechanism.lift(here.profile.tier, disks, here.world)
-
-
-def _lift_limits_of(cluster: Cluster, world: World) -> None:
-    """For the check after the window, which reads all data; the nodes are taken down after it."""
-    for node in cluster.nodes:
-        container = world.platform.container(node.container or node.name)
-        if isinstance(container, LiftsItsLimits):
-            with suppress(TierbenchError):  # a node that keeps its limits only takes longer
+        for node in nodes:
+            container = here.world.platform.container(node.container or node.name)
+            if isinstance(container, LiftsItsLimits):
                 container.lift_limits()
 
 
 @contextmanager
-def _limits_in_force(here: RunContext, disks: Disks) -> Iterator[None]:
-    """The limits are as the tier declares them, read back at both ends of the block, and lifted
-    when it has ended well. What a person changed meanwhile is a doubt of its own."""
+def _limits_in_force(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> Iterator[None]:
+    """The limits are as the tier declares them, read back at both ends of the block, and lifted,
+    with those of `nodes`, when it has ended well. What a person changed is a doubt of its own."""
     tier, world, mechanism = here.profile.tier, here.world, here.mechanism
     if isinstance(mechanism, LiftsLimits):
         mechanism.enforce(tier, disks, world)
     yield
     if isinstance(mechanism, LiftsLimits) and not store.limit_changes(here.folder):
         mechanism.require_enforced(tier, disks, world)
-    _lift_limits(here, disks)
+    _lift_limits(here, disks, nodes)
 
 
 @contextmanager
@@ -270,7 +267,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
     tier = here.profile.tier
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
-    with _limits_in_force(here, disks):
+    with _limits_in_force(here, disks, cluster.nodes):
         here.begin_phase("warm-up")
         world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
         with (
@@ -287,7 +284,6 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         if credit:
             draft.facts["burst_credit"] = credit
         draft.facts["database"] = here.database.facts(cluster, world).recorded()
-    _lift_limits_of(cluster, world)
     with here.spending("check"):
         draft.facts["checked"] = dict(here.generator.verify(workload, cluster, world))
     here.begin_phase("read")

@@ -134,9 +134,9 @@ def check(
         (violations,) = map(int, row.values())
         return replace(condition, violations=violations)
 
-    longest_first = _wanted(text, fresh)[::-1]
-    checked = at_once.each(evaluated, longest_first, _AT_ONCE)
-    return ConsistencyOutcome(tuple(checked[::-1]), len(chosen), len(present))
+    # The last takes longest, so it begins first.
+    checked = at_once.each(evaluated, _wanted(text, fresh)[::-1], _AT_ONCE)[::-1]
+    return ConsistencyOutcome(tuple(checked), len(chosen), len(present))
 
 
 def _wanted(text: str, fresh: bool) -> list[Condition]:

@@ -1,5 +1,5 @@
 """The computer that this program runs on, as a machine that runs containers, and what only some
-machines and platforms can do.
+machines, platforms and containers can do.
 
 A machine elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
 """
@@ -103,6 +103,13 @@ class Promises(Protocol):
 
     def free_cpus(self, nodes: int) -> float:
         """Returns how many CPUs each of so many nodes of a database may ask for now."""
+
+
+@runtime_checkable
+class LiftsItsLimits(Protocol):
+    """A container that runs, and whose limits of processors and memory can be taken away."""
+
+    def lift_limits(self) -> None: ...
 
 
 @runtime_checkable

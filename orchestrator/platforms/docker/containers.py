@@ -94,8 +94,7 @@ class DockerContainer:
         deadline, held = started + timeout_s, self.engine.beats.require
 
         def inspected() -> Any:
-            inspect = self.engine.client.api.exec_inspect
-            return self.engine.asked(doing, lambda: inspect(execution))
+            return self.engine.asked(doing, lambda: self.engine.client.api.exec_inspect(execution))
 
         if not commands.follow(output, on_line, watch, deadline, clock, held, inspected):
             what = f"{doing}: did not end within {timeout_s:g} s"
