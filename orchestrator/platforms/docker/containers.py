@@ -35,7 +35,7 @@ class DockerStreams:
     def __init__(self, socket: Any) -> None:
         self._response, self._socket = socket._response, getattr(socket, "_sock", socket)
 
-    def pieces(self) -> Iterator[Chunk]:
+    def __iter__(self) -> Iterator[Chunk]:
         """Yields the output as it comes; closes the connection at the end."""
         try:
             reader = self._response.raw._fp.fp
@@ -44,15 +44,11 @@ class DockerStreams:
                 stream, length = _HEAD.unpack(head)
                 data = reader.read(length)
                 yield (None, data) if stream == _ERRORS else (data, None)
+        except (DockerException, OSError, ValueError) as error:
+            raise TierbenchError(f"the output stream broke: {error}") from error
         finally:
             with contextlib.suppress(OSError):
                 self._response.close()
-
-    def __iter__(self) -> Iterator[Chunk]:
-        try:
-            yield from self.pieces()
-        except (DockerException, OSError, ValueError) as error:
-            raise TierbenchError(f"the output stream broke: {error}") from error
 
     def send(self, data: bytes) -> None:
         self._socket.sendall(data)
