@@ -254,8 +254,7 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
     campaign = store.load(folder)
     workloads = slo.applied(campaign.plan.workloads, objectives, plans.SLO)
     plan, so_far = replace(campaign.plan, workloads=workloads), dict(_so_far(campaign, folder))
-    checksum = store.checksum(folder)
-    campaign = replace(campaign, plan=plan, so_far=so_far, checksum=checksum)
+    campaign = replace(campaign, plan=plan, so_far=so_far, checksum=store.checksum(folder))
     return campaign, judge(campaign)
 
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.report.blocks import Document, charts_of
-from orchestrator.report.rendering import terminal
+from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
     conditions,
@@ -90,7 +90,7 @@ def write(
     `cache`: a folder that keeps what every page has; without it, that is made anew.
     """
     # Here, because what draws charts takes half a second to import: only a report waits for it.
-    from orchestrator.report.rendering import markdown, page
+    from orchestrator.report.rendering import page
 
     document = arrange(campaign, verdict)
     paths = ReportPaths(
@@ -108,8 +108,6 @@ def write(
 
 def for_the_ticket(campaign: Results, verdict: Verdict, form: Literal["md", "txt"]) -> str:
     """The page's box for the ticket as Markdown without any HTML, or as plain text."""
-    from orchestrator.report.rendering import markdown
-
     return markdown.section(ticket.section(ReportIndex(campaign, verdict)), form)
 
 

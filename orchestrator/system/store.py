@@ -235,10 +235,9 @@ def load(campaign: Path, tables: bool = True) -> Results:
 
 def checksum(campaign: Path) -> str:
     """SHA-256 of plan, fingerprint and records, which hold the checksums of the raw files."""
-    files = [campaign / "plan.json", campaign / "fingerprint.json"]
-    files += sorted(campaign.glob("runs/*/record.json"))
-    whole = b"".join(file.read_bytes() for file in files if file.is_file())
-    return hashlib.sha256(whole).hexdigest()
+    names = ("plan.json", "fingerprint.json", "runs/*/record.json")
+    files = (file for name in names for file in sorted(campaign.glob(name)))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def load_run(folder: Path) -> RunData:

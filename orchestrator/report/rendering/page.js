@@ -31,8 +31,6 @@
     }
     const place = document.createElement("div");
     place.className = "live";
-    place.setAttribute("role", "img"); // one image to those who hear the page
-    place.setAttribute("aria-label", spec.description);
     figure.querySelector("svg").after(place);
     try {
       const { view } = await vegaEmbed(place, spec, {
@@ -44,6 +42,9 @@
         renderer: "svg",
         tooltip: { disableDefaultStyle: true },
       });
+      place.setAttribute("role", "img"); // one image to those who hear the page
+      place.setAttribute("aria-label", spec.description);
+      for (const part of place.children) part.setAttribute("aria-hidden", "true");
       await view.signal("hidden", [...hidden]).runAsync();
       views.set(figure, view);
       together(figure, view);
@@ -113,7 +114,7 @@
     const known = titles(spec);
     for (const [name, columns] of Object.entries(datasets)) {
       const all = Object.keys(columns);
-      const told = all.filter((field) => field in known);
+      const told = Object.keys(known).filter((field) => all.includes(field));
       const fields = told.length ? told : all;
       const table = document.createElement("table");
       table.createCaption().textContent = name;

@@ -45,9 +45,10 @@ def _text(text: str) -> Markup:
 
 
 def _inline(chart: Chart) -> Markup:
-    """A chart inside the page, with a name for those who hear the page."""
+    """A chart inside the page: to those who hear the page it is one image with a name."""
     named = Markup('<svg role="img" aria-label="{}" ').format(chart.title)
-    return Markup(chart.svg.replace("<svg ", str(named), 1))
+    svg = chart.svg.replace("<svg ", str(named), 1)
+    return Markup(svg.replace("<g ", '<g aria-hidden="true" ', 1))
 
 
 # ------------------------------------------------------------------ scripts
@@ -56,8 +57,7 @@ def _inline(chart: Chart) -> Markup:
 # Vega, so that nothing is loaded from anywhere; the page's policy forbids it too, and runs these
 # scripts alone, which it knows by their checksums.
 
-# The page's background, light or dark; a drawing is one image, whose parts have no names.
-_LOOK = {**charts.LOOK, "background": "transparent", "aria": False}
+_LOOK = {**charts.LOOK, "background": "transparent"}  # that of the page, light or dark
 
 
 def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:

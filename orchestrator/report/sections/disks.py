@@ -3,7 +3,7 @@ cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -90,6 +90,7 @@ def _gate(index: ReportIndex, profile: str) -> Gate | None:
 
 _PROVES_LITTLE_PCT = 30.0
 _GATE_COLUMNS = ("Limit", "Declared", "Measured", "Off by", "Allowed", "Verdict")
+_GATE_WORDS = ("Limit", "Verdict")
 
 
 def _gates(index: ReportIndex) -> Part:
@@ -98,31 +99,23 @@ def _gates(index: ReportIndex) -> Part:
     for profile in index.profiles:
         gate = _gate(index, profile.name)
         if gate and gate.checks:
-            rows.extend(_gate_rows(profile.name, gate, _age_s(index, profile.name, gate)))
+            began_s, _ = span_s(_runs(index, profile.name)) or (gate.taken_s, 0.0)
+            rows.extend(_gate_rows(profile.name, gate, max(0.0, began_s - gate.taken_s)))
             continue
         untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
         if gate:
             untested = "not measured; its limits are only declared"
         rows.append(f"{profile.name}: {untested}")
-    return Part(title, (_gate_table(rows),))
-
-
-def _age_s(index: ReportIndex, profile: str, gate: Gate) -> float:
-    """Age of the gate when the profile's first run began."""
-    began_s, _ = span_s(_runs(index, profile)) or (gate.taken_s, 0.0)
-    return max(0.0, began_s - gate.taken_s)
+    return Part(title, (table_of(rows, _GATE_WORDS, titles=_GATE_COLUMNS),))
 
 
 def gate_table(gate: Gate) -> Table:
     """One gate alone, as `calibrate` shows it."""
-    return _gate_table(_gate_rows(gate.tier, gate))
-
-
-def _gate_table(rows: Iterable[Row]) -> Table:
-    return table_of(rows, ("Limit", "Verdict"), titles=_GATE_COLUMNS)
+    return table_of(_gate_rows(gate.tier, gate), _GATE_WORDS, titles=_GATE_COLUMNS)
 
 
 def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
+    """`age_s`: of the gate, when the first run of its profile began."""
     word = "passed" if gate.passed else "FAILED"
     widest = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
     if gate.passed and widest > _PROVES_LITTLE_PCT:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import numpy as np
@@ -84,7 +83,13 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
     shown = f"({_percent('datum.nines')}) + ' %'"
     each = {tier: charts.of_tier(tier) for tier in curves}
     reading = charts.readings("curves", "nines", each, "ms", shown, more=[charts.zoom("x")])
-    tables = {"curves": [row for tier, curve in curves.items() for row in _rows(tier, curve)]}
+    tables = {
+        "curves": [
+            {"tier": tier, "nines": float(nines), "value": max(float(slow_s) * 1e3, _LEAST_MS)}
+            for tier, curve in curves.items()
+            for nines, slow_s in zip(curve.nines, curve.latency_s, strict=True)
+        ]
+    }
     told = f"Latency of {what} by percentile, ms on a log scale"
     return charts.figure(name, told, chart.to_dict(), tables, _counts(what, curves), [reading])
 
@@ -115,11 +120,6 @@ def _percent(nines: str) -> str:
         f"{nines} < 3.001 ? format({share}, '.2~f') : {nines} < 4.001 ? format({share}, '.3~f') : "
         f"format({share}, '.5~f')"
     )
-
-
-def _rows(tier: str, curve: Distribution) -> Iterator[dict[str, Any]]:
-    for nines, latency_s in zip(curve.nines, curve.latency_s, strict=True):
-        yield {"tier": tier, "nines": float(nines), "value": max(float(latency_s) * 1e3, _LEAST_MS)}
 
 
 def _counts(what: str, curves: Mapping[str, Distribution]) -> str:

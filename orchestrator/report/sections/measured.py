@@ -139,8 +139,8 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
         rows.append(name.replace("_", " "))
         for tier in index.tiers:
             values = index.metric_cells(tier, workload, _OF_TYPE, name)
-            slo = {"SLO": Cell(judged.get((tier, name), ""))} if judged else {}
-            rows.append({"Transaction": Cell(tier, tier=tier), **values, **slo})
+            slo = Cell(judged.get((tier, name), ""))
+            rows.append({"Transaction": Cell(tier, tier=tier), **values, "SLO": slo})
     return (table_of(rows, ("Transaction", "SLO"), (_TYPE_REMARK,)),)
 
 

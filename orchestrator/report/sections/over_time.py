@@ -41,15 +41,13 @@ _Layers = alt.LayerChart | alt.FacetChart
 
 
 def section(index: ReportIndex) -> Section:
-    anchor, title = "over-time", "Over time"
-    if all(run.intervals.empty and run.telemetry.empty for run in index.campaign.runs):
-        nothing = Paragraph("No charts: no run left figures over time.")
-        return Section(anchor, title, (Part("", (nothing,)),))
     alone = [load for load in index.workloads if load_points.of_sweep(load) is None]
-    if not alone:
-        swept = Paragraph("The loads of a sweep are drawn against each other, above.")
-        return Section(anchor, title, (Part("", (swept,)),))
-    return Section(anchor, title, tuple(_workload_part(index, load.name) for load in alone))
+    why = "" if alone else "The loads of a sweep are drawn against each other, above."
+    if all(run.intervals.empty and run.telemetry.empty for run in index.campaign.runs):
+        why = "No charts: no run left figures over time."
+    nothing = (Part("", (Paragraph(why),)),)
+    parts = nothing if why else tuple(_workload_part(index, load.name) for load in alone)
+    return Section("over-time", "Over time", parts)
 
 
 def _workload_part(index: ReportIndex, workload: str) -> Part:

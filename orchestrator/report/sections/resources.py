@@ -51,7 +51,9 @@ def bottlenecks(index: ReportIndex) -> Section:
             bottleneck = known.get((workload.name, tier))
             head = {"Tier": Cell(tier, tier=tier)}
             if bottleneck is None:
-                cause = Cell(_unknown_cause(index, tier, workload.name), missing=True)
+                done = index.finished(tier, workload.name)
+                why = "could not be told" if done else "missing: no finished run"
+                cause = Cell(why, missing=True)
             else:
                 head = {"Tier": Cell(tier, detail=bottleneck.node or "no node", tier=tier)}
                 cause = Cell(_cause(bottleneck.verdict), detail=bottleneck.text)
@@ -71,12 +73,6 @@ def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
     idle_s = bottleneck.evidence.get("idle_disk_latency_s") if key == "disk_await_s" else None
     idle = f"idle {units.format_seconds(idle_s)}" if idle_s else ""
     return Cell(units.format_quantity(value, _EVIDENCE[key][1]), detail=idle)
-
-
-def _unknown_cause(index: ReportIndex, tier: str, workload: str) -> str:
-    if index.finished(tier, workload):
-        return "could not be told"
-    return "missing: no finished run"
 
 
 def _cause(verdict: str) -> str:

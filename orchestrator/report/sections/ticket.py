@@ -37,8 +37,7 @@ def section(index: ReportIndex) -> Section:
     }
     first_part, *parts = (Part(of, (Items(rows),)) for of, rows in lists.items() if rows)
     title = f"For the ticket: {name if index.contenders else 'nothing to compare'}"
-    whole = (first_part, *_standings(index), *parts, *_checks(index))
-    return Section("ticket", title, whole)
+    return Section("ticket", title, (first_part, *_standings(index), *parts, *_checks(index)))
 
 
 def _bought(index: ReportIndex, tier: str | None, price: str) -> Iterator[Paragraph]:

@@ -1,8 +1,9 @@
-"""`tierbench export`: which campaign, which format, where to."""
+"""`tierbench export`, and `report --brief`: which campaign, which form, where to."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
@@ -55,6 +56,28 @@ def test_a_named_folder_goes_to_a_file_judged_by_an_slo(results: Path, tmp_path:
     assert export(folder, *options, "--slo", "new_order average < 1 min") == EXIT_DONE
     assert "<testsuites" in file.read_text() and "premium" in file.read_text()
     assert "new_order average &lt; 60 s" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "begin"),
+    [
+        ("--brief", "For the ticket: ultra\nTier: "),
+        ("--markdown", "## For the ticket: ultra\n\n- **"),
+    ],
+)
+def test_what_goes_into_a_ticket_is_printed_with_the_checksum_of_the_folder(
+    option: str, begin: str, results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(results.rglob("*"))
+    assert exit_code(["report", option, "--results", str(results)], App()) == EXIT_DONE
+    text, err = capfd.readouterr()
+    assert text.startswith(begin) and err == ""
+    (command,) = [line for line in text.splitlines() if line.startswith("cat plan.json")]
+    told = subprocess.run(
+        command, shell=True, cwd=results / "latest", capture_output=True, text=True, check=True
+    )
+    assert f"\n{told.stdout.split()[0]}\n" in text
+    assert sorted(results.rglob("*")) == before
 
 
 def test_what_cannot_be_exported_is_refused(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Record
+from orchestrator.model import Objective, Record
 from orchestrator.report.blocks import Chart, Charts, Measure
 from orchestrator.report.charts import charts, series
 from orchestrator.report.report_index import ReportIndex
@@ -272,6 +273,22 @@ def test_where_a_tier_has_no_tail_its_average_is_held_against_price() -> None:
     drawn = _priced(change=without)[1]
     assert drawn[1].name == "point-select-price-latency" and ">average latency, ms<" in drawn[1].svg
     assert {row["tier"] for row in _rows(drawn[1], "offers")} == {"premium", "premium-v2", "ultra"}
+
+
+def test_an_slo_is_a_line_in_the_charts_that_it_limits() -> None:
+    slo = (Objective("latency_avg_s", "all", 0.05), Objective("throughput_per_s", "all", 2000.0))
+    made = build_campaign(workloads=["point-select"], frames=False)
+    (load,) = made.plan.workloads
+    made = replace(made, plan=replace(made.plan, workloads=(replace(load, slo=slo),)))
+    index = ReportIndex(made, judge(made))
+    (block,) = decisions.price_charts(index, index.verdict.decisions[0])
+    assert block.caption.endswith(" Dashed: the SLO.")
+    for chart, value, words in zip(
+        block.rows, (2000.0, 50.0), ("throughput > 2000/s", "average < 50 ms"), strict=True
+    ):
+        assert chart.live and chart.live["datasets"]["slo"] == [{"value": value, "slo": words}]
+        assert f">{escape(words)}<" in chart.svg
+        assert chart.svg.count("stroke-dasharray") == 1
 
 
 def test_without_prices_of_one_list_there_is_no_chart() -> None:

@@ -5,6 +5,7 @@ Skipped where Chromium is not installed (Debian: `apt-get install chromium`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,30 @@ def test_the_static_chart_gives_way_only_on_a_screen(page: Page) -> None:
     page.media("print")
     assert page.value(shown) == ["block", "none"]
     page.media()
+
+
+def test_a_chart_is_one_image_with_its_values_in_a_table_below(page: Page) -> None:
+    page.ask("Accessibility.enable")
+    heard = page.ask("Accessibility.getFullAXTree")["nodes"]
+    page.ask("Accessibility.disable")
+    roles = Counter(one["role"]["value"] for one in heard if not one["ignored"])
+    assert roles["image"] == _CHARTS
+    assert [role for role in roles if "graphics" in role or role == "SvgRoot"] == []
+    head = f"[...{_in('insert-price-p99', '.data')}.querySelectorAll('th')].map(c => c.innerText)"
+    assert page.value(head) == ["tier", "a month", "p99 latency", "95 % interval", "Pareto front"]
+    rows = f"{_in('insert-throughput', '.data')}.querySelectorAll('tbody tr').length"
+    points = page.value("JSON.parse(document.getElementById('drawings').textContent)")
+    assert page.value(rows) > len(
+        points["charts"]["insert-throughput"]["datasets"]["runs"]["value"]
+    )
+
+
+def test_the_button_copies_what_goes_into_a_ticket(page: Page) -> None:
+    allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    page.ask("Browser.grantPermissions", **allowed)
+    page.value("document.querySelector('[data-copy]').click()")
+    page.wait_for("document.querySelector('[data-copy]').textContent === 'Copied'")
+    assert page.complaints == []
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,24 @@ def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
     assert said[6].startswith("in progress: 04-") and said[7].startswith("last written ")
 
 
+@pytest.mark.parametrize(
+    ("repetitions", "noise_pct", "answer"), [(3, 0.3, "ultra"), (1, 0.3, "open")]
+)
+def test_the_answer_for_the_cluster_comes_first(
+    repetitions: int, noise_pct: float, answer: str, tmp_path: Path
+) -> None:
+    made = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["point-select", "tpcc"],
+        repetitions=repetitions,
+        noise_pct=noise_pct,
+        frames=False,
+    )
+    said = list(status.standing(store.load(stored(made, tmp_path)), BEGAN_S + 3600))
+    assert said[1] == f"all 2 workloads, by the runs so far: {answer}"
+    assert said[2].startswith("point-select, by the runs so far: ")
+
+
 class Asking(Log):
     """Asks how the campaign stands while the second run is read, as from another terminal."""
 
