@@ -51,8 +51,7 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
             growth.add(rates)
             for name in database.keys() & set(table["node"].unique()):
                 of_disks[name] = dict(against_caps(record, rates, database[name], window))
-    by_second = counters.joined(tables or [_by_second(counters.rates(counters.joined([])))])
-    return Telemetry(growth if tables else None, of_disks, by_second, not tables)
+    return Telemetry(growth, of_disks, counters.joined(tables), empty=False) if tables else NOTHING
 
 
 def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
@@ -64,3 +63,6 @@ def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
         for name, of in _BY_SECOND.items()
     }
     return pd.DataFrame(sums).reset_index()
+
+
+NOTHING = Telemetry(None, {}, _by_second(counters.rates(counters.joined([]))), empty=True)

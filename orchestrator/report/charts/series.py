@@ -1,11 +1,13 @@
 """Runs over time, for charts: tidy frames of seconds since measuring began, tier, run and value.
 
-Long runs are thinned by averaging over bins of equal width; the width is told to the reader.
+Long runs, and those of charts with many lines, are thinned by averaging over bins of equal width;
+the width is told to the reader.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +18,11 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import machines
 from orchestrator.report.report_index import ReportIndex
 
-POINTS_PER_LINE = 150
+POINTS_PER_LINE, LEAST_PER_LINE = 150, 50
+POINTS = 6000  # of all lines of a chart: what draws it needs a hundred times the memory of each
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
+_Piece = tuple[dict[str, str], pd.DataFrame]  # labels of a line; seconds, value
 MEAN, BUSIEST = "mean of nodes", "busiest node"
 
 
@@ -76,8 +80,8 @@ def of_nodes(index: ReportIndex, workload: str, metric: str) -> Series:
         rates = _node_rates(index, data, metric)
         for node, rate in rates.groupby("node", sort=False, observed=True):
             values = rate.set_index("time_s")["value"]
-            piece = _piece(values, start_s, tier, data, node=str(node))
-            pieces.append(piece.assign(run=tier))
+            labels, points = _piece(values, start_s, tier, data, node=str(node))
+            pieces.append(({**labels, "run": tier}, points))
     return _thinned(pieces)
 
 
@@ -90,34 +94,31 @@ def _runs(index: ReportIndex, workload: str) -> list[tuple[str, RunData, float]]
     ]
 
 
-def _piece(
-    values: pd.Series, start_s: float, tier: str, data: RunData, **more: str
-) -> pd.DataFrame:
+def _piece(values: pd.Series, start_s: float, tier: str, data: RunData, **more: str) -> _Piece:
     """`values` by Unix time."""
-    return pd.DataFrame(
-        {
-            "seconds": values.index.to_numpy(dtype=float) - start_s,
-            "value": values.to_numpy(dtype=float),
-            "tier": tier,
-            "run": data.record.run.slug,
-            **more,
-        }
-    )
+    known = values.dropna()
+    seconds = known.index.to_numpy(dtype=float) - start_s
+    labels = {"tier": tier, "run": data.record.run.slug, **more}
+    return labels, pd.DataFrame({"seconds": seconds, "value": known.to_numpy(dtype=float)})
 
 
-def _thinned(pieces: list[pd.DataFrame]) -> Series:
+def _thinned(pieces: Sequence[_Piece]) -> Series:
     """Each value belongs to the time after its own; a point stands in the middle of its bin."""
-    known = [piece.dropna(subset=["value"]) for piece in pieces]
-    full = [piece for piece in known if len(piece)]
+    full = [(labels, points) for labels, points in pieces if len(points)]
     if not full:
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
-    table = pd.concat(full, ignore_index=True)
+    lines = list(dict.fromkeys(tuple(labels.items()) for labels, _ in full))
+    numbers = {line: number for number, line in enumerate(lines)}
+    table = pd.concat([points for _, points in full], ignore_index=True)
+    lengths = [len(points) for _, points in full]
+    table["line"] = np.repeat([numbers[tuple(labels.items())] for labels, _ in full], lengths)
     span_s = table["seconds"].max() - table["seconds"].min()
-    bin_s = max(1, math.ceil(span_s / POINTS_PER_LINE))
+    points = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines)))
+    bin_s = max(1, math.ceil(span_s / points))
     table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
-    lines = [name for name in table.columns if name not in ("seconds", "value")]
-    means = table.groupby([*lines, "seconds"], sort=False)["value"].mean()
-    return Series(means.reset_index(), bin_s)
+    means = table.groupby(["line", "seconds"], sort=False)["value"].mean().reset_index()
+    labelled = pd.DataFrame([dict(line) for line in lines]).take(means["line"])
+    return Series(labelled.reset_index(drop=True).join(means[["seconds", "value"]]), bin_s)
 
 
 def _node_rates(index: ReportIndex, data: RunData, metric: str) -> pd.DataFrame:
