@@ -64,7 +64,7 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
 def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame | None:
     """Of one node: time_s, step_s and a column for each of the counters, where all of them are
     known; None if that is nowhere."""
-    own = rates[rates["node"] == node]
+    own = rates.loc[rates["node"] == node, ["time_s", "step_s", "metric", "value"]]
     series = {name: own[own["metric"] == name].set_index("time_s") for name in metrics}
     values = {name: table["value"] for name, table in series.items()}
     table = pd.DataFrame({"step_s": series[metrics[0]]["step_s"], **values}).dropna()

@@ -46,16 +46,18 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
     tables = []
     for table in samples.by_nodes():
         rates = counters.rates(table)
-        tables.append(_by_second(rates[rates["node"].isin(list(database))]))
+        of_database = rates[rates["node"].isin(list(database))]
+        tables.append(_by_second(of_database))
         if growth is not None and window is not None:
             growth.add(rates)
             for name in database.keys() & set(table["node"].unique()):
-                of_disks[name] = dict(against_caps(record, rates, database[name], window))
+                of_disks[name] = dict(against_caps(record, of_database, database[name], window))
     return Telemetry(growth, of_disks, counters.joined(tables), empty=False) if tables else NOTHING
 
 
 def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
-    own = rates[rates["phase"].isin(_WHILE_LOADED)]
+    counted = [metric for of in _BY_SECOND.values() for metric in of]
+    own = rates[rates["metric"].isin(counted) & rates["phase"].isin(_WHILE_LOADED)]
     own = own.assign(time_s=own["time_s"] - own["step_s"])
     places = ["node", "time_s", "phase"]
     sums = {
