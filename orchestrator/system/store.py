@@ -212,8 +212,8 @@ def decisions(campaign: Path) -> tuple[Decision, ...]:
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
-    """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals and
-    samples."""
+    """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
+    samples and transactions."""
     if not (campaign / "plan.json").is_file():
         raise UsageError(
             f"{campaign} is not a results folder: it has no plan.json",
@@ -272,7 +272,7 @@ def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> Run
         record=record,
         intervals=_whole(lambda: _intervals(file), none, cut) if intervals else none,
         sampled=Samples(table(_SAMPLES, _TEXTS) if tables else tuple),
-        transactions=table(_TRANSACTIONS),
+        transactions=table(_TRANSACTIONS) if tables else lambda: iter(()),
     )
 
 

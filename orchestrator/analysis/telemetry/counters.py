@@ -19,7 +19,7 @@ Counters that collectors write (names end in `_total`; gauges do not):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 from pandas.api.types import union_categoricals
@@ -61,15 +61,14 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     return table[["time_s", "step_s", "node", "metric", "value", "phase"]].reset_index(drop=True)
 
 
-def wide(rates: pd.DataFrame, node: str) -> pd.DataFrame:
-    """The `rates` of one node: time_s as index, step_s and one column per metric."""
-    table = rates[rates["node"] == node]
-    if table.empty:
-        return pd.DataFrame({"step_s": pd.Series(dtype="float64")})
-    table = table.assign(metric=table["metric"].astype(str))
-    wide = table.pivot_table(index="time_s", columns="metric", values="value")
-    wide.insert(0, "step_s", table.groupby("time_s")["step_s"].max())
-    return wide
+def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame | None:
+    """Of one node: time_s, step_s and a column for each of the counters, where all of them are
+    known; None if that is nowhere."""
+    own = rates.loc[rates["node"] == node, ["time_s", "step_s", "metric", "value"]]
+    series = {name: own[own["metric"] == name].set_index("time_s") for name in metrics}
+    values = {name: table["value"] for name, table in series.items()}
+    table = pd.DataFrame({"step_s": series[metrics[0]]["step_s"], **values}).dropna()
+    return None if table.empty else table.reset_index()
 
 
 class Growth:
@@ -140,8 +139,8 @@ class Samples:
         for part in self.parts():
             rows.update({str(node): int(n) for node, n in part["node"].value_counts().items()})
             held = [*held, part] if rows.total() <= self.at_once else []
-        if held and rows:
-            yield joined(held)
+        if held or not rows:
+            yield from [joined(held)] if rows else []
             return
         of_nodes = pd.Series(dict(sorted(rows.items())), dtype="int64")
         for _, group in of_nodes.groupby(of_nodes.cumsum() // self.at_once):

@@ -58,13 +58,10 @@ def demand(
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
     sums of a second this is a lower bound. `begin`: the credit at one moment; from there on it is
     followed anew. `which`: "wal_" for the disk of its WAL."""
-    wide = counters.wide(rates, node)
     counted = (counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES)
     metrics = reads, writes, read_bytes, written_bytes = [f"{which}{name}" for name in counted]
-    if not set(metrics) <= set(wide.columns):
-        return None
-    wide = wide.dropna(subset=metrics).reset_index()
-    if wide.empty:
+    wide = counters.wide(rates, node, metrics)
+    if wide is None:
         return None
     count, bytes_per_s = wide[reads] + wide[writes], wide[read_bytes] + wide[written_bytes]
     iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)

@@ -12,14 +12,12 @@ from orchestrator.analysis.telemetry.counters import Growth, Samples
 from orchestrator.analysis.telemetry.disk_demand import against_caps
 from orchestrator.model import Record
 
-FLUSHED = "flush_written_bytes_total"  # of the collector for YugabyteDB
-_WHILE_LOADED = ("warm-up", "measure")
 # Column of `by_second` → the counters of a database node whose growth it is.
 _BY_SECOND = {
     "cpus": (counters.CPU_SECONDS,),
     "disk_iops": (counters.READS, counters.WRITES),
     "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
-    "flushed_bytes_per_s": (FLUSHED,),
+    "flushed_bytes_per_s": ("flush_written_bytes_total",),  # of the collector for YugabyteDB
 }
 
 
@@ -46,17 +44,18 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
     tables = []
     for table in samples.by_nodes():
         rates = counters.rates(table)
-        tables.append(_by_second(rates[rates["node"].isin(list(database))]))
+        own = rates[rates["node"].isin(list(database))]
+        tables.append(_by_second(own))
         if growth is not None and window is not None:
             growth.add(rates)
             for name in database.keys() & set(table["node"].unique()):
-                of_disks[name] = dict(against_caps(record, rates, database[name], window))
-    by_second = counters.joined(tables or [_by_second(counters.rates(counters.joined([])))])
-    return Telemetry(growth if tables else None, of_disks, by_second, not tables)
+                of_disks[name] = dict(against_caps(record, own, database[name], window))
+    return Telemetry(growth, of_disks, counters.joined(tables), empty=False) if tables else NOTHING
 
 
 def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
-    own = rates[rates["phase"].isin(_WHILE_LOADED)]
+    counted = [metric for of in _BY_SECOND.values() for metric in of]
+    own = rates[rates["metric"].isin(counted) & rates["phase"].isin(["warm-up", "measure"])]
     own = own.assign(time_s=own["time_s"] - own["step_s"])
     places = ["node", "time_s", "phase"]
     sums = {
@@ -64,3 +63,6 @@ def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
         for name, of in _BY_SECOND.items()
     }
     return pd.DataFrame(sums).reset_index()
+
+
+NOTHING = Telemetry(None, {}, _by_second(counters.rates(counters.joined([]))), empty=True)

@@ -1,11 +1,13 @@
 """Runs over time, for charts: tidy frames of seconds since measuring began, tier, run and value.
 
-Long runs are thinned by averaging over bins of equal width; the width is told to the reader.
+Long runs, and those of charts with many lines, are thinned by averaging over bins of equal width;
+the width is told to the reader.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +18,11 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import machines
 from orchestrator.report.report_index import ReportIndex
 
-POINTS_PER_LINE = 150
+POINTS_PER_LINE, LEAST_PER_LINE = 150, 50
+POINTS = 6000  # of all lines of a chart, as long as each has the least
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
+_Piece = tuple[tuple[tuple[str, str], ...], pd.DataFrame]  # labels of a line; seconds, value
 MEAN, BUSIEST = "mean of nodes", "busiest node"
 
 
@@ -42,7 +46,7 @@ def of_interval(index: ReportIndex, workload: str, column: str) -> Series:
     pieces = []
     for tier, data, start_s in _runs(index, workload):
         rows = data.intervals[data.intervals["phase"].isin(_COUNTED)].set_index("time_s")
-        pieces.append(_piece(rows[column], start_s, tier, data))
+        pieces.append(_piece(rows[column], start_s, tier, data.record.run.slug))
     return _thinned(pieces)
 
 
@@ -50,7 +54,8 @@ def of_disk(index: ReportIndex, workload: str, metric: str) -> Series:
     """Reads and writes together, per second, of the busiest database node's disk in each run."""
     pieces = []
     for tier, data, start_s in _runs(index, workload):
-        pieces.append(_piece(_busiest(_node_rates(index, data, metric)), start_s, tier, data))
+        busiest = _busiest(_node_rates(index, data, metric))
+        pieces.append(_piece(busiest, start_s, tier, data.record.run.slug))
     return _thinned(pieces)
 
 
@@ -63,9 +68,9 @@ def of_cpu(index: ReportIndex, workload: str) -> Series:
         nodes = sum(node.role == "database" for node in data.record.nodes)
         by_time = rates.groupby("time_s")["value"].agg(["mean", "count"])
         mean = by_time["mean"][by_time["count"] == nodes]
-        pieces.append(_piece(mean, start_s, tier, data, of=MEAN))
+        pieces.append(_piece(mean, start_s, tier, data.record.run.slug, of=MEAN))
         if nodes > 1:
-            pieces.append(_piece(_busiest(rates), start_s, tier, data, of=BUSIEST))
+            pieces.append(_piece(_busiest(rates), start_s, tier, data.record.run.slug, of=BUSIEST))
     return _thinned(pieces)
 
 
@@ -76,8 +81,7 @@ def of_nodes(index: ReportIndex, workload: str, metric: str) -> Series:
         rates = _node_rates(index, data, metric)
         for node, rate in rates.groupby("node", sort=False, observed=True):
             values = rate.set_index("time_s")["value"]
-            piece = _piece(values, start_s, tier, data, node=str(node))
-            pieces.append(piece.assign(run=tier))
+            pieces.append(_piece(values, start_s, tier, tier, node=str(node)))
     return _thinned(pieces)
 
 
@@ -90,34 +94,29 @@ def _runs(index: ReportIndex, workload: str) -> list[tuple[str, RunData, float]]
     ]
 
 
-def _piece(
-    values: pd.Series, start_s: float, tier: str, data: RunData, **more: str
-) -> pd.DataFrame:
+def _piece(values: pd.Series, start_s: float, tier: str, run: str, **more: str) -> _Piece:
     """`values` by Unix time."""
-    return pd.DataFrame(
-        {
-            "seconds": values.index.to_numpy(dtype=float) - start_s,
-            "value": values.to_numpy(dtype=float),
-            "tier": tier,
-            "run": data.record.run.slug,
-            **more,
-        }
-    )
+    known = values.dropna()
+    seconds = known.index.to_numpy(dtype=float) - start_s
+    points = pd.DataFrame({"seconds": seconds, "value": known.to_numpy(dtype=float)})
+    return (("tier", tier), ("run", run), *more.items()), points
 
 
-def _thinned(pieces: list[pd.DataFrame]) -> Series:
+def _thinned(pieces: Sequence[_Piece]) -> Series:
     """Each value belongs to the time after its own; a point stands in the middle of its bin."""
-    known = [piece.dropna(subset=["value"]) for piece in pieces]
-    full = [piece for piece in known if len(piece)]
+    full = [(line, points) for line, points in pieces if len(points)]
     if not full:
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
-    table = pd.concat(full, ignore_index=True)
+    lines = list(dict.fromkeys(line for line, _ in full))
+    numbered = [points.assign(line=lines.index(line)) for line, points in full]
+    table = pd.concat(numbered, ignore_index=True)
     span_s = table["seconds"].max() - table["seconds"].min()
-    bin_s = max(1, math.ceil(span_s / POINTS_PER_LINE))
+    most = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines)))
+    bin_s = max(1, math.ceil(span_s / most))
     table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
-    lines = [name for name in table.columns if name not in ("seconds", "value")]
-    means = table.groupby([*lines, "seconds"], sort=False)["value"].mean()
-    return Series(means.reset_index(), bin_s)
+    means = table.groupby(["line", "seconds"], sort=False)["value"].mean().reset_index()
+    labels = pd.DataFrame([dict(lines[number]) for number in means.pop("line")])
+    return Series(labels.join(means), bin_s)
 
 
 def _node_rates(index: ReportIndex, data: RunData, metric: str) -> pd.DataFrame:

@@ -1,0 +1,54 @@
+"""What a campaign keeps in memory does not grow with its runs: their files have all that is known.
+
+Method: before each run the tables, records and telemetry that the garbage collector knows are
+counted, which depends on no machine.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.cli import rehearsal
+from orchestrator.cli.options import Request
+from orchestrator.model import Record
+from orchestrator.run.recording import Draft
+from orchestrator.run.telemetry import Readings
+from tests.apps import an_app
+from tests.fakes import QuietProgress
+
+COUNTED = (pd.DataFrame, Results, RunData, Record, Draft, Readings)
+
+
+class Counting(QuietProgress):
+    """Counts what is there when a run begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_runs: list[Counter[str]] = []
+
+    def run(self, title: str, number: int, total: int, left_s: float) -> None:
+        gc.collect()
+        kinds = [kind for kind in map(type, gc.get_objects()) if kind in COUNTED]
+        self.before_runs.append(Counter(kind.__name__ for kind in kinds))
+
+
+def test_before_each_run_there_is_no_more_than_before_the_second(tmp_path: Path) -> None:
+    progress = Counting()
+    request = Request(
+        profiles=["premium", "ultra"],
+        workloads=["point-select", "insert"],
+        scale="smoke",
+        nodes=1,
+        repetitions=2,
+        results=tmp_path,
+    )
+    rehearsal.carry_out(an_app(tmp_path / "cache", progress=progress), request)
+    first, second, *others = progress.before_runs
+    assert len(others) == 6 and second["Draft"] == first["Draft"] + 1, "that of the run before"
+    for later in others:
+        assert later <= second
