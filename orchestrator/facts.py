@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
-# ------------------------------------------------------------------ words
 # fmt: off
 NoteKind = Literal[
     "published figures", "reading",
@@ -59,8 +58,6 @@ DoubtKind = Literal[
 ]
 # fmt: on
 
-# ------------------------------------------------------------------ a load of its own
-
 
 @dataclass(frozen=True)
 class LoadPoint:
@@ -72,8 +69,6 @@ class LoadPoint:
     axis: Literal["threads", "rate"]
     value: float
 
-
-# ------------------------------------------------------------------ counters of a database
 
 # Names in `DatabaseFacts.since_reset`: each database writes them, `resources` reads them.
 # Other counters there are the database's own. The write-ahead log: how often it was synced, the
@@ -91,8 +86,6 @@ OTHERS = "others_"
 
 # Time that clients' sessions, and nobody else, spent in reading data files, summed over sessions.
 READ_S = "blks_read_s"
-
-# ------------------------------------------------------------------ groups of facts
 
 
 def group(recorded: object, *path: str) -> Mapping[str, Any]:

@@ -26,9 +26,6 @@ PER_THREAD = 2  # transactions that a thread may owe without being behind
 _DIGITS = 3  # of the rate: more would claim to know the capacity better than it is known
 
 
-# ------------------------------------------------------------------ one run
-
-
 def grew(record: Record) -> tuple[float, float] | None:
     """Offered and served (1/s), if the queue grew in the window by 1 % of what was offered, and by
     more than each thread may owe; else None."""
@@ -71,8 +68,6 @@ def at_a_rate(record: Record) -> bool:
 def overloaded(record: Record) -> bool:
     return at_a_rate(record) and any((grew(record), not_begun(record), not_served(record)))
 
-
-# ------------------------------------------------------------------ one tier
 
 State = Literal["serves it", "overloaded", "at times"]
 
@@ -143,9 +138,6 @@ def of_workload(runs: Mapping[str, Sequence[RunData]]) -> Overload:
     return Overload(True, always, tuple(tier for tier, w in states.items() if w == "at times"))
 
 
-# ------------------------------------------------------------------ two tiers
-
-
 @dataclass(frozen=True)
 class LatencyOutcome:
     """A comparison of latencies that overload decides, or prevents. `sides`: the tiers that do not
@@ -184,9 +176,6 @@ def _words(tier: str, runs: Sequence[RunData]) -> str:
     )
     means = [format_quantity(fmean(rates), "1/s") for rates in flows.values()]
     return f"{text} ({' of '.join(means)})" if len(means) == 2 else text
-
-
-# ------------------------------------------------------------------ all tiers at one rate
 
 
 def plan_at_same_rate(campaign: Results) -> Plan | None:

@@ -71,9 +71,6 @@ def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottl
     return bottleneck
 
 
-# ------------------------------------------------------------------ cells
-
-
 def cells(campaign: Results) -> tuple[CellSummary, ...]:
     """Every metric of every cell over its finished runs, in the order of plan and METRICS."""
     cpus = results.machine_cpus(campaign)
@@ -137,9 +134,6 @@ def _fate(campaign: Results, run: Run) -> str:
         return f"run {run.number} was {campaign.absent}"
     why = f": {record.failure}" if record.failure else ""
     return f"run {run.number} {record.outcome}{why}"
-
-
-# ------------------------------------------------------------------ deltas
 
 
 def deltas(campaign: Results) -> tuple[Delta, ...]:

@@ -124,8 +124,6 @@ def _write(texts: Mapping[Path, str], root: Path) -> None:
             raise UnavailableError(f"{file} cannot be written: {error.strerror}") from error
 
 
-# ------------------------------------------------------------------ the texts
-
 CLUSTER = "azure-d8s-v5"
 _HEAD = """\
 # yaml-language-server: $schema=../docs/schema/{kind}.json

@@ -125,9 +125,6 @@ def _quantity(parse: Callable[[object], float], text: str | None) -> Any:
         raise UsageError(str(error)) from error
 
 
-# ------------------------------------------------------------------ the catalog as tables
-
-
 _UNKNOWN = "–"
 _WHOLE = ("tier", "machine", "burst", "as of")  # never broken over lines
 

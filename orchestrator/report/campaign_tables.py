@@ -49,9 +49,6 @@ def _listed(entry: Entry) -> Iterator[Row]:
     }
 
 
-# ------------------------------------------------------------------ one against another
-
-
 def comparison(pair: CampaignComparison) -> Table:
     rows: list[Row] = []
     for title in dict.fromkeys(map(_title, pair.deltas)):
@@ -101,9 +98,6 @@ def _days(pair: CampaignComparison) -> str:
         return " between runs of each side alone"
     other = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
     return f", which allows for what differs between {other} other campaigns"
-
-
-# ------------------------------------------------------------------ a trend
 
 
 def trend(history: Trend) -> Table:
@@ -159,9 +153,6 @@ def sparkline(values: Sequence[float]) -> str:
         return _BARS[0] * len(values)
     steps = ((value - low) / (high - low) * (len(_BARS) - 1) for value in values)
     return "".join(_BARS[round(step)] for step in steps)
-
-
-# ------------------------------------------------------------------ a published study beside one
 
 
 _USED = {"cpu_pct": "CPU", "disk_iops": "IOPS"}

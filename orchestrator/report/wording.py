@@ -111,9 +111,6 @@ def moment(time_s: float) -> str:
     return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-# ------------------------------------------------------------------ sentences
-
-
 def ranges(numbers: Iterable[int]) -> str:
     """`1, 2, 3, 7` → `1–3, 7`."""
     spans: list[list[int]] = []

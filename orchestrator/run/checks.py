@@ -50,8 +50,6 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
     yield "space", partial(check_space, plan, parts.tiers, world)
 
 
-# ------------------------------------------------------------------ space and memory
-
 # What Linux tells of installed memory at least: of 32 GiB, 31.
 TOLD_OF_INSTALLED = 0.94
 # For the load client, the disk server and the operating system, beside the nodes.
@@ -176,8 +174,6 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
 def _named(machine: Machine, machines: Sequence[Machine]) -> str:
     return machine.name if len(machines) > 1 else ""
 
-
-# ------------------------------------------------------------------ whether clusters come up
 
 NETWORK = "tierbench-proving"
 

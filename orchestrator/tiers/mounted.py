@@ -131,9 +131,6 @@ def _not_judged(tier: Tier) -> Tier:
     return replace(tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None))
 
 
-# ------------------------------------------------------------------ host cache
-
-
 _CACHE_NOT_TRIED: Mapping[str, Any] = {"host_cache": "not tried"}
 _BLOCK_BYTES = 262_144
 _REGION = "256m"

@@ -124,8 +124,6 @@ def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield ours, value * factor
 
 
-# ------------------------------------------------------------------ of a cluster
-
 QUIET_S = 15.0  # without a flush or a compaction
 POLL_S = 3.0
 _UNREADABLE_S = 60.0

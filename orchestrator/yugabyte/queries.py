@@ -79,8 +79,6 @@ ORDER BY c.reltuples DESC, name
 """
 
 
-# ------------------------------------------------------------------ filling the caches
-
 WARM_S = 600.0
 _TIMED_OUT = "statement timeout"
 

@@ -134,9 +134,6 @@ def _result(test: ObjectiveTest, contest: Contest) -> ObjectiveResult:
     return ObjectiveResult(clause, word, test.measured, test.value, test.low, test.high)
 
 
-# ------------------------------------------------------------------ one step up or down
-
-
 def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | None:
     """To the next dearer tier (`by` 1) or the next cheaper one (−1); None at the end."""
     place = contest.candidates.index(candidate) + by
@@ -148,9 +145,6 @@ def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | Non
         change = cost - own_cost
     comparisons = _between(other, candidate, contest)
     return NeighbourTier(other.name, change, tuple(c.change for c in comparisons))
-
-
-# ------------------------------------------------------------------ which is preferred
 
 
 def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:

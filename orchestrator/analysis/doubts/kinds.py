@@ -134,9 +134,6 @@ def of_run(run: RunData, values: Values) -> Iterator[Doubt]:
             yield Doubt(name, text, advice, run.record.run.number)
 
 
-# ------------------------------------------------------------------ what they do to a decision
-
-
 def of_tiers(
     plan: Plan, doubts: Iterable[Doubt], workloads: Iterable[str]
 ) -> dict[str, list[Doubt]]:

@@ -25,9 +25,6 @@ AT_LEAST = 2
 WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
 
 
-# ------------------------------------------------------------------ clients
-
-
 def client_busy(run: RunData, values: Values) -> Reasons:
     """The most that a client used of its own limit, or all clients together of their machine."""
     client_pct = values.get("client_cpu_pct", 0.0)
@@ -82,9 +79,6 @@ def clients_apart(run: RunData, _: Values) -> Reasons:
             f"{format_seconds(facts.start_skew_s or 0.0)} apart",
             "measure for longer, or give the clients machines that start programs alike",
         )
-
-
-# ------------------------------------------------------------------ pace
 
 
 def overloaded(run: RunData, _: Values) -> Reasons:
@@ -153,9 +147,6 @@ def not_checked(run: RunData, _: Values) -> Reasons:
             f"{names} could not be evaluated after the run: {problems}",
             "the measurement stays; whether the data were still consistent is not known",
         )
-
-
-# ------------------------------------------------------------------ writes that are put off
 
 
 def few_checkpoints(run: RunData, values: Values) -> Reasons:

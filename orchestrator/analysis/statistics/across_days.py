@@ -83,9 +83,6 @@ def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
     return (sum(squares) ** 2 / sum(parts) + least) / 2
 
 
-# ------------------------------------------------------------------ changes of level
-
-
 def change_points(values: Sequence[float] | np.ndarray) -> tuple[int, ...]:
     """Places where a new level is proven to begin, of finite values; none of fewer than FEWEST."""
     data = np.asarray(values, dtype=float)

@@ -56,9 +56,6 @@ def _load(values: Values) -> tuple[float, float]:
     return max(values.get(name, 0.0) for name in shares), values.get("disk_iops", 0.0)
 
 
-# ------------------------------------------------------------------ a slow node
-
-
 def slow_node(by_node: Mapping[str, Values]) -> tuple[str, str]:
     """The node, and what a database administrator reads of it; empty if there is none."""
     for name, own in by_node.items():

@@ -97,8 +97,6 @@ class OnItsMachine:
         return each(filter(self.watched, nodes), readings, read_at)
 
 
-# ------------------------------------------------------------------ from web pages
-
 # They are read all at once, because a reading must be short: the other collectors wait meanwhile.
 _TIMEOUT_S = 2.0
 

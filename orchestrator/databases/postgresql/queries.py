@@ -17,8 +17,6 @@ from orchestrator.facts import (
 )
 from orchestrator.system.sql import Session
 
-# ------------------------------------------------------------------ replication
-
 _CAUGHT_UP = """
 SELECT count(*) AS replicas_caught_up FROM pg_stat_replication
 WHERE state = 'streaming' AND replay_lsn >= pg_current_wal_flush_lsn() AND sync_state =
@@ -32,8 +30,6 @@ def replicas_caught_up(session: Session) -> int:
     primary has flushed. It may change at once: the server writes by itself, too."""
     return int(session.rows(_CAUGHT_UP)[0]["replicas_caught_up"])
 
-
-# ------------------------------------------------------------------ facts
 
 _NOW = """
 SELECT current_setting('server_version') AS version,
@@ -93,8 +89,6 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
 def _named(session: Session, condition: str) -> dict[str, str]:
     return {row["name"]: row["value"] for row in session.rows(_SETTINGS.format(condition))}
 
-
-# ------------------------------------------------------------------ filling the cache
 
 _RELATIONS = """
 SELECT c.oid::bigint AS oid, c.relkind = 'i' AS is_index,

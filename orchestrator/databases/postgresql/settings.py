@@ -141,9 +141,6 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
     }
 
 
-# ------------------------------------------------------------------ what is refused
-
-
 def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> list[Mistake]:
     """All mistakes in a profile's cluster that can be seen without a server."""
     mistakes = list(shape_mistakes(spec, min_memory_bytes, "PostgreSQL"))

@@ -63,9 +63,6 @@ def memory(node_bytes: int) -> Memory:
     )
 
 
-# ------------------------------------------------------------------ flags of the two servers
-
-
 def _common(settings: Settings) -> dict[str, str]:
     flags = {
         # Each node leads one tablet of every table, and no tablet splits during a run.
@@ -127,9 +124,6 @@ def joined(flags: Mapping[str, str]) -> str:
         f"{name}={{{value}}}" if "," in value else f"{name}={value}"
         for name, value in flags.items()
     )
-
-
-# ------------------------------------------------------------------ command lines
 
 
 def start_command(

@@ -64,9 +64,6 @@ def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
     return tag if platform.images.present(tag) or platform.images.pull(tag) else None
 
 
-# ------------------------------------------------------------------ from a distribution
-
-
 def distribution(tarball: Path) -> Version:
     """The version in a downloaded file's name. UsageError if it is no distribution."""
     match = _TARBALL.match(tarball.name)

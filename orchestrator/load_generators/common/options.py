@@ -76,9 +76,6 @@ def progress(line: str, workload: Workload, before_s: float = 0.0) -> str:
     return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
 
 
-# ------------------------------------------------------------------ keys and values
-
-
 def refuse(workload: Workload, mistakes: Iterable[tuple[str, str]]) -> None:
     """UsageError listing what is wrong with the workload's file, given as (key, what)."""
     where = f"workloads/{workload.name}.yaml"

@@ -96,8 +96,6 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
         yield "statements_per_transaction", what
 
 
-# ------------------------------------------------------------------ command lines
-
 BEGINS_FILE = "/tmp/tierbench-begins"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
 

@@ -118,9 +118,6 @@ def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:
     return str(matching[-1].get("message") or "") if matching else ""
 
 
-# ------------------------------------------------------------------ what `main` does
-
-
 def main_state(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     """The state of the container `main`: `running`, `terminated`, `waiting`, or empty."""
     return dict(status_of(pod).get("state") or {})
@@ -147,8 +144,6 @@ def in_words(pod: Mapping[str, Any] | None) -> str:
         return f"failed ({status.get('reason')}: {status.get('message')})"
     return f"waiting ({(state.get('waiting') or {}).get('reason') or status.get('phase')})"
 
-
-# ------------------------------------------------------------------ a machine that is gone
 
 LOST = "lost"
 

@@ -100,9 +100,6 @@ def _xml(words: str) -> str:
     return _NOT_XML.sub("\ufffd", words)
 
 
-# ------------------------------------------------------------------ what is a test case
-
-
 def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterator[_Case]:
     for run in every:
         if run.run.workload == workload:

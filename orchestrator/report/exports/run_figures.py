@@ -52,9 +52,6 @@ def _figures(data: RunData, cpus: float | None) -> tuple[Measurement, ...]:
     return (*stored, *(figure for figure in sampled if (figure.metric, figure.scope) not in known))
 
 
-# ------------------------------------------------------------------ CSV
-
-
 _OF_RUN = ("run", "profile", "disk", "workload", "repetition", "outcome", "excluded")
 _OF_FIGURE = ("metric", "scope", "unit", "direction", "value")
 COLUMNS = (*_OF_RUN, *_OF_FIGURE)

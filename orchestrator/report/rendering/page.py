@@ -51,8 +51,6 @@ def _inline(chart: Chart) -> Markup:
     return Markup(svg.replace("<g ", '<g aria-hidden="true" ', 1))
 
 
-# ------------------------------------------------------------------ scripts
-
 # Vega with all that it needs, the page's own scripts, and the drawings as data. vl-convert carries
 # Vega, so that nothing is loaded from anywhere; the page's policy forbids it too, and runs these
 # scripts alone, which it knows by their checksums.

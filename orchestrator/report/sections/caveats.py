@@ -118,9 +118,6 @@ def _scale(index: ReportIndex) -> Iterator[Stamp]:
         yield Stamp(f"Scale “{scale}”", text, "")
 
 
-# ------------------------------------------------------------------ clusters that others run
-
-
 _VERIFIED = ("verify-full", "verify-ca")
 _OF_MACHINES = (NODE_EXPORTER, DISK_DEVICE, PRESSURE)
 

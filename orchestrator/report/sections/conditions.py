@@ -11,8 +11,6 @@ from orchestrator.model import Profile, Workload
 from orchestrator.report.blocks import Block, Cell, Paragraph, Part, Section, Table, table_of
 from orchestrator.report.report_index import ReportIndex
 
-# ------------------------------------------------------------------ data set against cache
-
 
 def cache(index: ReportIndex) -> Section:
     """Whether each data set fits in the database's cache: if so, its reads need no disk."""
@@ -66,9 +64,6 @@ def _size(size_bytes: float | None) -> Cell:
     if size_bytes is None:
         return Cell("missing", missing=True)
     return Cell(units.format_bytes(size_bytes))
-
-
-# ------------------------------------------------------------------ environment and settings
 
 
 def environment(index: ReportIndex) -> Section:

@@ -86,9 +86,6 @@ def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
     return (Part("Why inconclusive", (table_of(rows, ("Comparison", "Reason")),)),)
 
 
-# ------------------------------------------------------------------ charts
-
-
 def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
     """Each change as a dot with its interval, for a glance at which tiers differ; none if there is
     nothing to compare."""

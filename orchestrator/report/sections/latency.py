@@ -130,9 +130,6 @@ def _counts(what: str, curves: Mapping[str, Distribution]) -> str:
     return sentence(f"{what}: {counted}")
 
 
-# ------------------------------------------------------------------ points of a curve
-
-
 @dataclass(frozen=True)
 class Distribution:
     """Latency by percentile of `transactions` from `runs` runs together.

@@ -11,9 +11,6 @@ from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Part, Row, Section, Table, table_of
 from orchestrator.report.report_index import ReportIndex
 
-# ------------------------------------------------------------------ bottlenecks
-
-
 # Evidence → title and unit, in the order of columns.
 _EVIDENCE = {
     "iops_of_cap_pct": ("IOPS, of cap", "%"),
@@ -78,9 +75,6 @@ def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
 def _cause(verdict: str) -> str:
     """`iops_cap` → `IOPS cap`."""
     return verdict.replace("_", " ").replace("iops", "IOPS").replace("cpu", "CPU")
-
-
-# ------------------------------------------------------------------ each node
 
 
 _OF_NODE = {
@@ -151,9 +145,6 @@ def _node_column(
         if [cell.text for cell in cells].count(cells[busiest].text) == 1:
             cells[busiest] = replace(cells[busiest], strong=True)
     return cells
-
-
-# ------------------------------------------------------------------ storage engine
 
 
 _OF_ENGINE = {

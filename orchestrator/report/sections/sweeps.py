@@ -101,9 +101,6 @@ def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> Table:
     return table_of(rows, ("Load",))
 
 
-# ------------------------------------------------------------------ charts
-
-
 _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
 _THROUGHPUT = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
 _P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)

@@ -124,8 +124,6 @@ def judged(
     return GateCheck(limit, unit, declared, measured, tolerance_pct, verdict, quantity)
 
 
-# ------------------------------------------------------------------ the 99th percentile
-
 P99_TOLERANCE_PCT = 20.0
 FEWEST_TIMED = 10_000  # requests of each direction: a hundred lie beyond the p99
 _RESERVE = 1.2

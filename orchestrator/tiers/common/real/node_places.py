@@ -108,8 +108,6 @@ def node_of(directory: Path) -> str:
     return directory.stem.removesuffix("-wal")
 
 
-# ------------------------------------------------------------------ machines
-
 Thing = TypeVar("Thing")
 
 

@@ -114,8 +114,6 @@ def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
     return content
 
 
-# ------------------------------------------------------------------ copies
-
 Pairs = Sequence[tuple[Path, Path]]  # directory of a node, its snapshot
 
 
@@ -170,9 +168,6 @@ def discard(taken: Iterable[Path], world: World) -> None:
     there = [folder for folder in folders if world.machine.exists(str(folder))]
     advice = "look at what is there; remove or unmount it by hand if nobody needs it"
     removal.remove_there(there, world, "another data set cannot take this place", advice)
-
-
-# ------------------------------------------------------------------ the profile's own commands
 
 
 def by_command(
