@@ -180,10 +180,10 @@ def sampling(
     every_s: float = 1.0,
     folder: Path | None = None,
 ) -> Iterator[Readings]:
-    """Samples `nodes`, which run on `machines`, until the block ends. `folder`: where samples are
-    kept until then."""
+    """Samples `nodes`, which run on `machines`, until the block ends. The block begins after the
+    first samples, or `every_s` without. `folder`: where samples are kept until then."""
     readings = Readings(folder=folder)
-    stop = threading.Event()
+    begun, stop = threading.Event(), threading.Event()
 
     def loop() -> None:
         due, ended = clock.monotonic(), False
@@ -195,11 +195,13 @@ def sampling(
             except Exception as error:  # whatever it is, the next tick goes on
                 readings.misses[f"sampler: {type(error).__name__}: {error}"] += 1
             readings.cost_s += clock.monotonic() - started
+            begun.set()
             due = max(due + every_s, clock.monotonic())
             ended = stop.wait(max(0.0, due - clock.monotonic()))
 
     thread = threading.Thread(target=loop, name="sampler", daemon=True)
     thread.start()
+    begun.wait(every_s)
     try:
         yield readings
     finally:

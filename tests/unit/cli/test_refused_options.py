@@ -103,7 +103,7 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 # it has one in every call, which the command's own tests show.
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
-    "report": {"--results": ""},
+    "report": dict.fromkeys(("--brief", "--markdown", "--results"), ""),
     "calibrate": {
         "--profile": "",
         "--scale": "",
