@@ -201,7 +201,7 @@ class Plan:
     @property
     def placing(self) -> Placing | None:
         """Of all its profiles."""
-        return next((one.placing for one in self.profiles if one.placing), None)
+        return next((profile.placing for profile in self.profiles if profile.placing), None)
 
     @property
     def tiers(self) -> tuple[Profile, ...]:

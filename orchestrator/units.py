@@ -186,10 +186,10 @@ def listed(words: Sequence[str]) -> str:
 
 def gathered(pairs: Iterable[tuple[_Key, _One]]) -> dict[_Key, list[_One]]:
     """Each key with all that comes with it, in the order in which they come."""
-    found: dict[_Key, list[_One]] = {}
-    for key, one in pairs:
-        found.setdefault(key, []).append(one)
-    return found
+    together: dict[_Key, list[_One]] = {}
+    for key, value in pairs:
+        together.setdefault(key, []).append(value)
+    return together
 
 
 def named(values: Mapping[str, int | float | str]) -> str:

@@ -77,33 +77,33 @@ def facts(device: str, machine: Machine) -> dict[str, Any]:
     """What a reader must know of a device and its `members`, as far as it can be read."""
     disk = whole(device, machine)
     here = f"{BLOCK}/{disk}"
-    found: dict[str, Any] = {"device": device, "disk": disk}
+    device_facts: dict[str, Any] = {"device": device, "disk": disk}
     with suppress(OSError, ValueError):
-        found["size_bytes"] = int(machine.read(f"{BLOCK}/{device}/size")) * _SECTOR_BYTES
+        device_facts["size_bytes"] = int(machine.read(f"{BLOCK}/{device}/size")) * _SECTOR_BYTES
     for name, files, read in _OF_DISK:
         for file in files:
             with suppress(OSError, ValueError):
-                found[name] = read(machine.read(f"{here}/{file}"))
+                device_facts[name] = read(machine.read(f"{here}/{file}"))
                 break
     with suppress(OSError):  # the volume of LVM, whose uuids begin so, or of another mapper
         mapped_name, uuid = (machine.read(f"{here}/dm/{name}").strip() for name in ("name", "uuid"))
         kind = "LVM" if uuid.startswith("LVM-") else uuid.partition("-")[0] or "mapped"
-        found["volume"] = {"name": mapped_name, "kind": kind}
+        device_facts["volume"] = {"name": mapped_name, "kind": kind}
     with suppress(OSError):  # the array of md
-        found["array"] = {"level": machine.read(f"{here}/md/level").strip()}
+        device_facts["array"] = {"level": machine.read(f"{here}/md/level").strip()}
         with suppress(ValueError):
-            found["array"]["chunk_bytes"] = int(machine.read(f"{here}/md/chunk_size"))
+            device_facts["array"]["chunk_bytes"] = int(machine.read(f"{here}/md/chunk_size"))
     if parts := members(device, machine):
-        found["members"] = {part: facts(part, machine) for part in parts}
-    return found
+        device_facts["members"] = {part: facts(part, machine) for part in parts}
+    return device_facts
 
 
-def made_of(found: dict[str, Any]) -> str:
+def made_of(device_facts: dict[str, Any]) -> str:
     """In words, what a device is made of, from its `facts`: "raid0 of sdc, sdd"; "" for a disk."""
-    parts = found.get("members") or {}
+    parts = device_facts.get("members") or {}
     if not parts:
         return ""
-    array, volume = found.get("array") or {}, found.get("volume") or {}
+    array, volume = device_facts.get("array") or {}, device_facts.get("volume") or {}
     kind = array.get("level") or f"{volume.get('kind', 'mapped')} volume {volume.get('name', '')}"
     below = [made_of(facts) for facts in parts.values()]
     names = [f"{name} ({text})" if text else name for name, text in zip(parts, below, strict=True)]

@@ -75,8 +75,8 @@ def table_of(
     every = list(rows)
     named = [row for row in every if isinstance(row, Mapping)]
     titles = list(titles) or list(next(iter(named), {}))
-    found = {title: {_LOST, *(row[title] for row in named)} for title in titles}
-    titles = [title for title in titles if not {_LOST} < found[title] <= _BARE]
+    contents = {title: {_LOST, *(row[title] for row in named)} for title in titles}
+    titles = [title for title in titles if not {_LOST} < contents[title] <= _BARE]
 
     def drawn(row: Row) -> tuple[Cell, ...]:
         if not isinstance(row, Mapping):

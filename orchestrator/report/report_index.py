@@ -221,8 +221,10 @@ class ReportIndex:
 
     @cached_property
     def _doubts_by_kind(self) -> Mapping[tuple[str, str], Sequence[Doubt]]:
-        of_runs = (one for one in self.verdict.doubts if one.run is not None)  # others are stamps
-        return gathered(((one.kind, one.advice), one) for one in of_runs)
+        of_runs = (
+            doubt for doubt in self.verdict.doubts if doubt.run is not None
+        )  # others are stamps
+        return gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
 
     def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
         """Numbers of the footnotes that touch any run of these cells.

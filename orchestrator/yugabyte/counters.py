@@ -79,11 +79,11 @@ def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
         if entity.get("type") not in _ENTITIES:
             continue
         database = str((entity.get("attributes") or {}).get("namespace_name", _OWN))
-        theirs = ours and database not in ours and not database.startswith(_OWN)
+        is_others = ours and database not in ours and not database.startswith(_OWN)
         for metric in entity.get("metrics", ()):
             for name, value in _readings(metric):
                 totals[name] = totals.get(name, 0.0) + value
-                if theirs and name in _SHARED:
+                if is_others and name in _SHARED:
                     totals[f"{OTHERS}{name}"] += value
     return totals
 

@@ -97,13 +97,13 @@ def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str
     spaces = {r["keyspace_id"] for r in content["keyspaces"] if r["keyspace_name"] == database}
     tables = {r["table_id"]: r["table_name"] for r in content["tables"]
               if r["keyspace_id"] in spaces}  # fmt: skip
-    found: dict[str, tuple[str, str]] = {}
+    tablets: dict[str, tuple[str, str]] = {}
     for tablet in content["tablets"]:
         if tablet["table_id"] in tables:
             hosts = {r["server_uuid"]: r["addr"].rsplit(":", 1)[0] for r in tablet["replicas"]}
             leader = hosts.get(tablet.get("leader", ""), "")
-            found[tablet["tablet_id"]] = str(tables[tablet["table_id"]]), leader
-    return found
+            tablets[tablet["tablet_id"]] = str(tables[tablet["table_id"]]), leader
+    return tablets
 
 
 @understood("/api/v1/cluster-config")

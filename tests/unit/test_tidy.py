@@ -66,6 +66,7 @@ LONGER = {"model.py": 400}  # all nouns in one file is the point of it
 MAX_TEST_LINES = 400
 MAX_PATCHES = 16  # of modules and classes by tests, however it is written
 PATCHING = re.compile(r"(.*\.)?setattr|(mock\.)?patch(\.(object|dict|multiple))?")
+PRONOUNS = {"one", "found", "made", "theirs"}
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
 
 
@@ -272,6 +273,15 @@ def test_sizes_docstrings_and_names(file: Path) -> None:
             assert length <= MAX_FUNCTION_LINES, (
                 f"{file.name}:{node.lineno} {node.name} has {length} lines: split it"
             )
+
+
+@pytest.mark.parametrize("file", MODULES, ids=place)
+def test_names_say_what_they_hold(file: Path) -> None:
+    for node in nodes(file):
+        bound = [node.arg] if isinstance(node, ast.arg) else []
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound = [node.id]
+        assert not PRONOUNS & set(bound), f"{place(file)}:{getattr(node, 'lineno', 0)}: {bound}"
 
 
 def test_files_of_tests_are_about_one_thing() -> None:

@@ -98,7 +98,7 @@ def _so_far(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.D
     """What the newest of its runs has measured that has not finished."""
     runs = [index.campaign.so_far.get(run.number) for run in index.planned(tier, workload)]
     newest = next(filter(None, reversed(runs)), ())
-    return disk_matrix.table(cells, {(one.metric, one.scope): one.value for one in newest})
+    return disk_matrix.table(cells, {(m.metric, m.scope): m.value for m in newest})
 
 
 def _about(workload: Workload, cells: Matrix) -> Paragraph:

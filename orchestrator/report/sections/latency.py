@@ -157,8 +157,10 @@ def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distrib
             windows.append(Window(*window, run.record.workload.thinks, at_a_rate))
             for table in run.transactions():
                 windows[-1].add_latencies(table)
-    drawn = {scope: _distribution([one.ranked(scope) for one in windows]) for scope in scopes}
-    return {scope: found for scope, found in drawn.items() if found is not None}
+    drawn = {scope: _distribution([window.ranked(scope) for window in windows]) for scope in scopes}
+    return {
+        scope: distribution for scope, distribution in drawn.items() if distribution is not None
+    }
 
 
 def _distribution(pieces: Sequence[Counted]) -> Distribution | None:
@@ -179,4 +181,4 @@ def _places(last: float) -> np.ndarray:
     steps = min(math.floor(last * _STEPS_PER_NINE + 1e-9), MAX_POINTS - 1 - len(_NAMED_PCT))
     named = [-math.log10(1 - percent / 100) for percent in _NAMED_PCT]
     places = [step / _STEPS_PER_NINE for step in range(steps + 1)]
-    return np.array(sorted({*places, *(one for one in named if one <= last)}))
+    return np.array(sorted({*places, *(nines for nines in named if nines <= last)}))

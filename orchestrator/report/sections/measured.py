@@ -278,15 +278,15 @@ class Aborts:
 
 def by_class(runs: Iterable[RunData]) -> tuple[Aborts, ...]:
     """Most frequent first. Whole runs, warm-up included, because they are counted like that."""
-    found: dict[str, Counter[tuple[str, str]]] = {}
+    by_state: dict[str, Counter[tuple[str, str]]] = {}
     for run in runs:
         errors = results.generator(run.record).more.get("errors")
         for error in errors if isinstance(errors, list) else ():
             if isinstance(error, Mapping) and isinstance(count := error.get("count", 0), int):
                 state = str(error.get("sqlstate") or "")
-                found.setdefault(state[:2], Counter())[str(error.get("kind")), state] += count
-    every = [_aborts(key, counts) for key, counts in found.items()]
-    return tuple(sorted(every, key=lambda one: -(one.retried + one.failed)))
+                by_state.setdefault(state[:2], Counter())[str(error.get("kind")), state] += count
+    every = [_aborts(key, counts) for key, counts in by_state.items()]
+    return tuple(sorted(every, key=lambda aborts: -(aborts.retried + aborts.failed)))
 
 
 def _aborts(key: str, counts: Mapping[tuple[str, str], int]) -> Aborts:

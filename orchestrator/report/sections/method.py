@@ -81,7 +81,7 @@ def _times(plan: Plan) -> str:
 
 def _levels(plan: Plan) -> str:
     shares = [share(plan, load.name) for load in plan.workloads]
-    levels = wording.confidence(100 * confidence(CONFIDENCE, one) for one in shares)
+    levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
     if not plan.looks:
         return levels
     return (

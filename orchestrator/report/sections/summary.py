@@ -104,10 +104,10 @@ def answers(index: ReportIndex) -> tuple[Answer, ...]:
     """First that for the cluster, if there are several workloads, then that of each."""
     decisions = {decision.workload: decision for decision in index.verdict.decisions}
     of_each = tuple(_answer(index, name, decisions.get(name)) for name in index.subjects)
-    if (made := index.verdict.cluster) is None:
+    if (cluster := index.verdict.cluster) is None:
         return of_each
-    name, price = f"all {len(made.workloads)} workloads", wording.decision_price(made)
-    return (Answer(name, made.tier, index.opening(made.reason), price), *of_each)
+    name, price = f"all {len(cluster.workloads)} workloads", wording.decision_price(cluster)
+    return (Answer(name, cluster.tier, index.opening(cluster.reason), price), *of_each)
 
 
 def _answer(index: ReportIndex, workload: str, decision: Decision | None) -> Answer:

@@ -23,16 +23,19 @@ def section(index: ReportIndex) -> Section:
     alone = not others or index.verdict.cluster is not None
     tier = first.tier if alone else None
     name = tier or ("no answer" if alone else "an answer for each workload")
-    why = [Paragraph(one.text, f"{one.workload}, {one.tier or 'no answer'}") for one in answers]
+    why = [
+        Paragraph(answer.text, f"{answer.workload}, {answer.tier or 'no answer'}")
+        for answer in answers
+    ]
     if alone:
         why[0] = Paragraph(first.text, "Why")
-    limits = [one for one in index.verdict.bottlenecks if one.profile == tier]
+    limits = [cell for cell in index.verdict.bottlenecks if cell.profile == tier]
     doubts = [Paragraph(stamp.text, stamp.label) for stamp in stamps(index)]
-    doubts += [Paragraph(one.text, one.where.capitalize()) for one in index.footnotes]
+    doubts += [Paragraph(note.text, note.where.capitalize()) for note in index.footnotes]
     lists = {
         "": (*_bought(index, tier, first.price), *why),
         "What was tested": tuple(_tested(index)),
-        "What limits it": tuple(Paragraph(one.text, one.workload) for one in limits),
+        "What limits it": tuple(Paragraph(cell.text, cell.workload) for cell in limits),
         "Doubts": tuple(doubts),
     }
     first_part, *parts = (Part(of, (Items(rows),)) for of, rows in lists.items() if rows)
