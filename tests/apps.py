@@ -44,7 +44,7 @@ def an_app(
     return CampaignApp(ROOT, cache, cache / "results", platforms=lambda: known, **given)
 
 
-def with_parts(app: App, parts: Parts) -> App:
+def with_parts(app: CampaignApp, parts: Parts) -> CampaignApp:
     """The same with these members of the families."""
 
     def the_same(_platform: object) -> Parts:
@@ -58,6 +58,6 @@ def said_by(app: App) -> list[str]:
     return app.progress.said  # type: ignore[attr-defined, no-any-return]
 
 
-def tierbench(app: App, *words: str) -> int:
+def tierbench(app: CampaignApp, *words: str) -> int:
     """Runs a command; returns its exit code."""
     return main.exit_code(words, app)

@@ -45,8 +45,7 @@ class RunData:
     """One run as stored.
 
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s,
-        latency_p95_s, latency_p99_s, errors: one row per second.
-    Empty, with its columns, if a run left none.
+        latency_p95_s, latency_p99_s, errors: one row per second; its columns alone if none is left.
     sampled: counters as read, of which there may be more than memory should hold.
     transactions: reads all transactions (see `transactions.py`), of which there may be more than
         memory holds, as tables in order of start, anew at each call; none if the run kept none.

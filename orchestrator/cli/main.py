@@ -298,7 +298,7 @@ def main() -> NoReturn:
     sys.exit(exit_code(sys.argv[1:], CampaignApp()))
 
 
-def exit_code(words: Sequence[str], app: App) -> int:
+def exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """Runs the command of these words, and what it wants to have done at the end."""
     remember_environment(os.environ)
     given = replace(app, words=tuple(words), at_end=[])
@@ -308,7 +308,7 @@ def exit_code(words: Sequence[str], app: App) -> int:
     return code
 
 
-def _exit_code(words: Sequence[str], app: App) -> int:
+def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """The only place that turns errors into exit codes."""
     try:
         code = program(list(words), "tierbench", standalone_mode=False, obj=app)

@@ -13,7 +13,7 @@ from typer import Option
 from orchestrator import units
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.errors import UNREADABLE, UnavailableError, UsageError
 from orchestrator.system import files, http_client
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _azure(
     items = [item for asked in questions for item in pages(asked, url, get)]
     try:
         return azure_prices.components(items, rows)
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+    except UNREADABLE as error:
         raise _unanswered("Azure", error) from error
 
 

@@ -17,7 +17,7 @@ from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.figures.transactions import COMMITTED, DELIVERY, FAILED, NEW_ORDER
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
@@ -135,7 +135,7 @@ def _of_verdict(campaign: Results, file: Path) -> tuple[str, list[str]]:
     """Its cells, from the records as they are stored."""
     try:
         cells = json.loads(file.read_bytes())["cells"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *UNREADABLE) as error:
         return "cannot be read: `tierbench analyze` makes it again", [f"verdict.json: {error}"]
     try:
         again = verdicts.cells(campaign)

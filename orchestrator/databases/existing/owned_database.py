@@ -25,7 +25,7 @@ from typing import TextIO
 from pydantic import TypeAdapter
 
 from orchestrator.databases.existing.declaration import Existing, address
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import UNREADABLE, RunError, UsageError
 from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.powers import World
 from orchestrator.system import files, host
@@ -331,7 +331,7 @@ def _read(paths: list[Path]) -> Iterator[Leftover]:
             content = json.loads(file.read_text())
             content["declared"]["hosts"]["options"].pop("password", None)  # it is not kept
             left = TypeAdapter(Leftover).validate_python(content)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, *UNREADABLE):
             continue  # not there, or of another release
         if left.declared.servers:  # else it says no place
             yield left

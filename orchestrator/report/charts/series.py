@@ -108,7 +108,8 @@ def _thinned(pieces: Sequence[_Piece]) -> Series:
     if not full:
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
     lines = list(dict.fromkeys(line for line, _ in full))
-    numbered = [points.assign(line=lines.index(line)) for line, points in full]
+    numbers = {line: number for number, line in enumerate(lines)}
+    numbered = [points.assign(line=numbers[line]) for line, points in full]
     table = pd.concat(numbered, ignore_index=True)
     span_s = table["seconds"].max() - table["seconds"].min()
     most = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines)))

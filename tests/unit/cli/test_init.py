@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from rich.console import Console
 
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.model import Profile
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 def tierbench_init(root: Path, *words: str) -> None:
     """Raises what the command raises."""
-    app = App(root, out=Console(quiet=True))
+    app = CampaignApp(root, out=Console(quiet=True))
     main.program(["init", *words], standalone_mode=False, obj=app)
 
 
@@ -143,7 +143,7 @@ def test_what_cannot_be_a_profile_is_not_written(root: Path, words: list[str], s
     ],
 )
 def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
-    planned: App, capsys: pytest.CaptureFixture[str], words: list[str], follows: str
+    planned: CampaignApp, capsys: pytest.CaptureFixture[str], words: list[str], follows: str
 ) -> None:
     disk = planned.root / "disk"
     disk.mkdir()
@@ -160,7 +160,7 @@ def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
 
 
 def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
-    planned: App, capfd: pytest.CaptureFixture[str]
+    planned: CampaignApp, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tierbench_init(planned.root, "mine", "--path", str(planned.root))
     words = ["compare", "--profiles", "mine premium ultra", "--workloads", "tpcc", "--dry-run"]
@@ -173,7 +173,7 @@ def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
 
 
 @pytest.fixture
-def planned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
+def planned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CampaignApp:
     """The program on a project folder of its own, on a machine without an engine."""
     (root / "docker").symlink_to(ROOT / "docker")
     this_machine_has(monkeypatch, free_bytes=TIB, memory_bytes=TIB, cpus=8)
@@ -181,7 +181,7 @@ def planned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
 
 
 def test_from_init_to_a_planned_comparison(
-    planned: App, capsys: pytest.CaptureFixture[str]
+    planned: CampaignApp, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tierbench_init(planned.root, "my-disk", "--tier", "azure/P15", "--workload", "my-load")
     words = ["compare", "--profiles", "my-disk ultra", "--workloads", "my-load", "--dry-run"]

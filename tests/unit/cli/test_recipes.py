@@ -19,7 +19,6 @@ import pytest
 import typer
 
 from orchestrator.cli import main
-from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
@@ -125,7 +124,9 @@ class Given(CampaignApp):
         return store.load(folder), SimpleNamespace(deltas=(), decisions=())
 
 
-def program_of(folder: Path, profile: str, runs: int, at_s: float = 0.0, iops: int = 5000) -> App:
+def program_of(
+    folder: Path, profile: str, runs: int, at_s: float = 0.0, iops: int = 5000
+) -> CampaignApp:
     """A program whose campaigns are `runs` of `tpcc` on fake parts, on that day and disk."""
     log, clock = Log(), FakeClock()
     clock.sleep(at_s)

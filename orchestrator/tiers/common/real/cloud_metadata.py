@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from orchestrator.errors import UNREADABLE
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, Machine, World
@@ -145,7 +146,7 @@ def about(tier: Tier, disks_at: Found, machine: Machine, asking: Ask = ask) -> M
     readers = {"azure": _azure, "aws": _aws, "gcp": _gcp}
     try:
         size, told_of = readers[cloud](machine, asking)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, *UNREADABLE) as error:
         failure = f"the metadata service of {cloud} told nothing: {error}"
         return MetadataAnswer(cloud, failure=failure, warnings=(failure,))
     disks: dict[str, Told] = {}
