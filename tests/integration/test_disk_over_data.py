@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 SECTOR, PAGE, BYTES = 512, 4096, 32 * 2**20
 BLKDISCARD = 0x1277  # linux/fs.h
+FS_IOC_FIEMAP, FIEMAP_FLAG_SYNC = 0xC020660B, 1  # linux/fiemap.h
 
 
 class Device:
@@ -115,3 +116,21 @@ def test_writers_of_one_page_do_not_undo_each_other(below: Path, world: World) -
                 place = page * PAGE + number * SECTOR
                 model[place : place + SECTOR] = content
         assert device.read(0, BYTES) == model
+
+
+def test_scattered_writes_leave_a_file_of_few_extents(below: Path, world: World) -> None:
+    """It is removed after each run, and some hosts discard what is removed extent by extent."""
+    pages = random.Random(3).sample(range(0, BYTES // PAGE, 2), 2000)  # no two are neighbours
+    with served_over(below, world) as device:
+        for page in pages:
+            device.write(page * PAGE, bytes([page % 251]) * PAGE)
+        assert extents(world.cache / "disks" / "over.img") < 100
+        assert all(device.read(page * PAGE, PAGE)[0] == page % 251 for page in pages)
+
+
+def extents(path: Path) -> int:
+    """How many pieces the file is on the disk (linux/fiemap.h)."""
+    question = bytearray(struct.pack("QQIIII", 0, 2**64 - 1, FIEMAP_FLAG_SYNC, 0, 0, 0))
+    with path.open("rb") as file:
+        fcntl.ioctl(file, FS_IOC_FIEMAP, question)
+    return int(struct.unpack("QQIIII", question)[3])

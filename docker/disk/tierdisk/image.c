@@ -7,7 +7,10 @@
  *
  * Below a sparse image may be another one of its size, which is only read: then a page is the
  * image's own once it was written, and that of the one below until then. So a disk starts from
- * loaded data without a copy of them, whose write-back would have to be waited for.
+ * loaded data without a copy of them, whose write-back would have to be waited for. Own pages lie in
+ * the image in the order in which they were first written, not in that of the disk: scattered over a
+ * sparse file they would be tens of thousands of extents, which some hosts discard one by one when
+ * the file is removed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,9 +34,11 @@
 
 struct image image;
 
-static const char *below;      /* the bytes below; NULL if there are none */
-static atomic_uchar *own;      /* of each page, whether it is the image's own */
-static pthread_mutex_t taking_over = PTHREAD_MUTEX_INITIALIZER;
+static const char *below; /* the bytes below; NULL if there are none, and then the rest is unused */
+static atomic_uchar *own; /* of each page, whether it is the image's own */
+static uint32_t *places;  /* of each page, its place in the image plus one; 0 if it has none yet */
+static uint32_t places_given;
+static pthread_mutex_t giving = PTHREAD_MUTEX_INITIALIZER; /* places, and pages their old bytes */
 
 /* A page of a sparse image that the host has no room for cannot be refused, only not written. */
 static void end_without_space(int signal_number)
@@ -75,68 +80,109 @@ void open_image(const char *path, const char *path_below)
     below = map_file(path_below, false, &file, &size);
     if (size != image.size)
         die("%s and %s differ in size", path, path_below);
+    if (size / PAGE_BYTES >= UINT32_MAX)
+        die("%s: more pages than can be listed", path);
     own = calloc(size / PAGE_BYTES, sizeof *own);
-    if (!own)
+    places = calloc(size / PAGE_BYTES, sizeof *places);
+    if (!own || !places)
         die("no memory for a list of %lld pages", (long long)(size / PAGE_BYTES));
     /* As a copy would have: the first reads shall not wait for the host's disk. */
     posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
     close(file);
 }
 
-/* Where the page with this byte is now. */
-static const char *layer_at(off_t offset)
+/* Where in the image a byte is whose page has a place. */
+static off_t place_of(off_t offset)
 {
-    bool is_own = !own || atomic_load_explicit(&own[offset / PAGE_BYTES], memory_order_acquire);
-    return is_own ? image.bytes : below;
+    return (off_t)(places[offset / PAGE_BYTES] - 1) * PAGE_BYTES + offset % PAGE_BYTES;
 }
 
-/* Finds where the bytes are: as many pieces as neighbouring pages change their layer, at most one
- * for each page that is touched. Returns their number. */
+/* Where a byte is now. */
+static const char *find_byte(off_t offset)
+{
+    if (!below)
+        return image.bytes + offset;
+    bool is_own = atomic_load_explicit(&own[offset / PAGE_BYTES], memory_order_acquire);
+    return is_own ? image.bytes + place_of(offset) : below + offset;
+}
+
+/* How many bytes from here on are in the page of this one, at most `size`. */
+static size_t rest_of_page(off_t offset, size_t size)
+{
+    size_t rest = PAGE_BYTES - offset % PAGE_BYTES;
+    return rest < size ? rest : size;
+}
+
+/* Finds where the bytes are: as many pieces as neighbouring pages do not follow each other there, at
+ * most one for each page that is touched. Returns their number. */
 size_t find_pieces(struct iovec *pieces, size_t size, off_t offset)
 {
     size_t count = 0;
-    const char *layer = NULL;
+    const char *end = NULL;
     while (size) {
-        size_t part = PAGE_BYTES - offset % PAGE_BYTES;
-        if (!own || part > size)
-            part = size;
-        const char *next = layer_at(offset);
-        if (next != layer)
-            pieces[count++] = (struct iovec){.iov_base = (char *)next + offset, .iov_len = 0};
+        size_t part = below ? rest_of_page(offset, size) : size;
+        char *next = (char *)find_byte(offset);
+        if (next != end)
+            pieces[count++] = (struct iovec){.iov_base = next, .iov_len = 0};
         pieces[count - 1].iov_len += part;
-        layer = next;
+        end = next + part;
         offset += part;
         size -= part;
     }
     return count;
 }
 
-/* Makes a page that is only partly written the image's own, with the bytes below. */
-static void take_over(off_t page)
+/* Gives the page a place in the image unless it has one. Needs the lock. */
+static void give_place(off_t page)
 {
-    pthread_mutex_lock(&taking_over);
-    if (!atomic_load(&own[page])) {
-        memcpy(image.bytes + page * PAGE_BYTES, below + page * PAGE_BYTES, PAGE_BYTES);
-        atomic_store_explicit(&own[page], true, memory_order_release);
-    }
-    pthread_mutex_unlock(&taking_over);
+    if (!places[page])
+        places[page] = ++places_given;
 }
 
-/* Before a change of bytes: the pages at their ends that are not all changed are made own. */
-static void take_over_ends(off_t offset, off_t size)
+/* Makes a page that is only partly written the image's own, with the bytes below. Needs the lock. */
+static void take_over(off_t page)
 {
-    if (own && offset % PAGE_BYTES)
+    if (atomic_load(&own[page]))
+        return;
+    memcpy(image.bytes + place_of(page * PAGE_BYTES), below + page * PAGE_BYTES, PAGE_BYTES);
+    atomic_store_explicit(&own[page], true, memory_order_release);
+}
+
+/* Before a change of bytes: all their pages have places, and those at the ends that are not all
+ * changed are made own. */
+static void prepare_pages(off_t offset, off_t size)
+{
+    if (!below)
+        return;
+    pthread_mutex_lock(&giving);
+    for (off_t page = offset / PAGE_BYTES; page * PAGE_BYTES < offset + size; page++)
+        give_place(page);
+    if (offset % PAGE_BYTES)
         take_over(offset / PAGE_BYTES);
-    if (own && (offset + size) % PAGE_BYTES)
+    if ((offset + size) % PAGE_BYTES)
         take_over((offset + size) / PAGE_BYTES);
+    pthread_mutex_unlock(&giving);
 }
 
 /* After it: all its pages are own. */
 static void mark_own(off_t offset, off_t size)
 {
-    if (own)
+    if (below)
         for (off_t page = offset / PAGE_BYTES; page * PAGE_BYTES < offset + size; page++)
             atomic_store_explicit(&own[page], true, memory_order_release);
+}
+
+/* Finds where in the image the bytes are to be changed, whose pages have places. Returns how many of
+ * them follow each other there. */
+static size_t find_stretch(off_t *place, off_t offset, size_t size)
+{
+    *place = below ? place_of(offset) : offset;
+    if (!below)
+        return size;
+    size_t length = rest_of_page(offset, size);
+    while (length < size && place_of(offset + length) == *place + (off_t)length)
+        length += rest_of_page(offset + length, size - length);
+    return length;
 }
 
 /* Brings in from the host's disk, while the tier's latency runs, what the answer will hold. */
@@ -173,20 +219,31 @@ static int write_bytes(const char *bytes, size_t size, off_t offset)
 /* Writes into the image. Returns 0 or an errno. */
 int store(const char *bytes, size_t size, off_t offset)
 {
-    take_over_ends(offset, size);
-    int problem = write_bytes(bytes, size, offset);
-    if (!problem)
-        mark_own(offset, size);
-    return problem;
+    off_t place;
+    size_t length;
+    prepare_pages(offset, size);
+    for (size_t done = 0; done < size; done += length) {
+        length = find_stretch(&place, offset + done, size - done);
+        int problem = write_bytes(bytes + done, length, place);
+        if (problem)
+            return problem;
+    }
+    mark_own(offset, size);
+    return 0;
 }
 
 /* Punches holes and the like, as fallocate. Returns 0 or an errno. */
-int change_allocation(int mode, off_t offset, off_t length)
+int change_allocation(int mode, off_t offset, off_t size)
 {
-    take_over_ends(offset, length);
-    if (fallocate(image.file, mode, offset, length))
-        return errno;
+    off_t place;
+    off_t length;
+    prepare_pages(offset, size);
+    for (off_t done = 0; done < size; done += length) {
+        length = find_stretch(&place, offset + done, size - done);
+        if (fallocate(image.file, mode, place, length))
+            return errno;
+    }
     if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
-        mark_own(offset, length);
+        mark_own(offset, size);
     return 0;
 }

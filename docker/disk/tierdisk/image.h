@@ -20,6 +20,6 @@ void open_image(const char *path, const char *path_below);
 size_t find_pieces(struct iovec *pieces, size_t size, off_t offset);
 void load_pages(const struct iovec *piece);
 int store(const char *bytes, size_t size, off_t offset);
-int change_allocation(int mode, off_t offset, off_t length);
+int change_allocation(int mode, off_t offset, off_t size);
 
 #endif

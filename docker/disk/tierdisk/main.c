@@ -29,7 +29,7 @@
 #include "throttle.h"
 #include "turn.h"
 
-#define VERSION "6"
+#define VERSION "7"
 #define EXIT_REFUSED 64
 #define SMALL_REQUEST_BYTES 262144
 #define LARGE_REQUEST_BYTES 1048576
