@@ -196,6 +196,7 @@ class Plan:
     most_s: float | None = None
     p99_margin_pct: float = 20.0
     retry_failed: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)  # of workloads, for the one answer
     schema_version: int = 2
 
     @property

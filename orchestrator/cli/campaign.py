@@ -7,28 +7,25 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
 from tempfile import gettempdir
 from typing import Any
 
-from orchestrator import __version__, report
+from orchestrator import __version__
 from orchestrator.analysis import overload
-from orchestrator.analysis.conclusions import Verdict
-from orchestrator.analysis.results import Results
-from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import plans
 from orchestrator.cli.app import App, TimeIsUp
+from orchestrator.cli.concluding import conclude, page_writer
 from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
-from orchestrator.load_generators import load_generators
-from orchestrator.model import ClusterSpec, Measurement, Note, Plan, Profile
-from orchestrator.parts import AUTO, GoesOnMeasuring
-from orchestrator.planning import costs, machines, notes, slo
+from orchestrator.model import ClusterSpec, Note, Plan, Profile
+from orchestrator.parts import AUTO
+from orchestrator.planning import costs, machines, notes
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
@@ -143,7 +140,8 @@ def _execute(
             datasets.hold_to(parse_bytes(asked.cache_max), plan, parts, world)
 
     limit_cache()
-    folder = experiment.execute(plan, parts, world, results, facts, following, begun)
+    write = page_writer(app, world)
+    folder = experiment.execute(plan, parts, world, results, facts, following, begun, write)
     limit_cache()
     return folder
 
@@ -237,38 +235,6 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
                 world.progress.warn(note.text)
         return without
     return plan
-
-
-def conclude(
-    folder: Path, objectives: str | None = None, cache: Path | None = None
-) -> tuple[Results, Verdict, report.ReportPaths]:
-    """Makes verdict and report of a results folder, from its files alone. `objectives`: an SLO to
-    judge by instead of the plan's. `cache`: as of `report.write`."""
-    campaign, verdict = judged(folder, objectives)
-    store.save_verdict(folder, verdict)
-    return campaign, verdict, report.write(campaign, verdict, folder, cache)
-
-
-def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
-    """Results and verdict, of which nothing is written."""
-    campaign = store.load(folder)
-    workloads = slo.applied(campaign.plan.workloads, objectives, plans.SLO)
-    plan, so_far = replace(campaign.plan, workloads=workloads), dict(_so_far(campaign, folder))
-    campaign = replace(campaign, plan=plan, so_far=so_far, checksum=store.checksum(folder))
-    return campaign, judge(campaign)
-
-
-def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measurement, ...]]]:
-    """Of unfinished runs that measure points by themselves, and whose limits nobody changed."""
-    finished, generators = {data.record.run.number for data in campaign.done}, load_generators()
-    for run in campaign.plan.runs:
-        workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug
-        generator = generators.get(workload.generator)
-        if run.number in finished or not isinstance(generator, GoesOnMeasuring):
-            continue
-        with suppress(TierbenchError):
-            if not store.limit_changes(own):
-                yield run.number, generator.so_far(workload, own / "raw")
 
 
 def calibrate(app: App, profile_name: str, scale: str, thorough: bool, drain: bool) -> Gate:

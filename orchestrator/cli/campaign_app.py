@@ -39,10 +39,10 @@ class CampaignApp(App):
     ) -> tuple[Results, Verdict]:
         """Judges a campaign, writes its report and prints what was found."""
         from orchestrator import report
-        from orchestrator.cli import campaign
+        from orchestrator.cli import concluding
 
         self.progress.step("judging and writing the report")
-        loaded, verdict, paths = campaign.conclude(folder, slo, self.cache)
+        loaded, verdict, paths = concluding.conclude(folder, slo, self.cache)
         self.progress.done()
         if as_json:
             self.out.print_json((folder / "verdict.json").read_text())

@@ -33,7 +33,7 @@ def report(
     if not (brief or as_markdown):
         app.show(folder)
         return
-    from orchestrator.cli.campaign import judged
+    from orchestrator.cli.concluding import judged
     from orchestrator.report import for_the_ticket
 
     _write(for_the_ticket(*judged(folder), "md" if as_markdown else "txt"), None)
@@ -49,13 +49,13 @@ def export(
     results: ResultsOption = RESULTS,
 ) -> None:
     """Writes the figures and verdicts of a campaign for CI servers and other programs."""
-    from orchestrator.cli import campaign
+    from orchestrator.cli import concluding
     from orchestrator.report.exports import FORMATS
     from orchestrator.system import stored_campaigns
 
     if form not in FORMATS:
         raise UsageError(f"no format {form!r} is known", advice=f"one of {', '.join(FORMATS)}")
-    loaded, verdict = campaign.judged(stored_campaigns.resolve(results, folder), slo)
+    loaded, verdict = concluding.judged(stored_campaigns.resolve(results, folder), slo)
     _write(FORMATS[form](loaded, verdict), output)
 
 

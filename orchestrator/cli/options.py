@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -16,12 +17,22 @@ from typer import Argument, Option
 
 from orchestrator.cli import RESULTS, root
 from orchestrator.parts import AUTO
-from orchestrator.units import parse_bytes
+from orchestrator.planning import sizes
+from orchestrator.units import parse_bytes, parse_seconds
 
 
 def names_in(text: str) -> list[str]:
     """What one option names, separated by spaces or commas."""
     return [name for name in re.split(r"[\s,]+", text) if name]
+
+
+def weights_in(text: str | None) -> dict[str, float]:
+    """`tpcc=3,insert=1`, by workload. ValueError for what is no number above zero."""
+    pairs = [part.partition("=") for part in names_in(text or "")]
+    weights = {name: float(number or "nan") for name, _, number in pairs}
+    if bad := [name for name, weight in weights.items() if not 0 < weight < math.inf]:
+        raise ValueError(f"the weight of {', '.join(bad)} must be a number above zero")
+    return weights
 
 
 def _names_of(folder: str) -> Callable[[str], list[str]]:
@@ -46,11 +57,18 @@ def _margin(value: float | None) -> float | None:
     return value
 
 
-def _size(value: str | None) -> str | None:
-    try:
-        return value if value is None or parse_bytes(value) >= 0 else None
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+def _read_by(reader: Callable[[str], Any], *words: str) -> Callable[[str | None], str | None]:
+    """A callback of typer: refuses what `reader` refuses and is none of `words`."""
+
+    def read(value: str | None) -> str | None:
+        try:
+            if value is not None and value not in words:
+                reader(value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+        return value
+
+    return read
 
 
 _profile = partial(Option, "--profile", "-p", autocompletion=complete_profiles)
@@ -86,7 +104,8 @@ P99MarginOverTimeOption = Annotated[
     Option("--p99-margin", callback=_margin, help="Of p99 latency; default: that of B."),
 ]
 SloOption = Annotated[
-    str | None, Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".')
+    str | None,
+    Option("--slo", "--need", help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".'),
 ]
 DrainOption = Annotated[
     bool, Option("--drain", help="Use up a real disk's burst credit before it is checked.")
@@ -121,7 +140,7 @@ class Measuring:
         str | None,
         Option(
             "--cache-max",
-            callback=_size,
+            callback=_read_by(parse_bytes),
             help="Most that kept data sets may take, such as 200GiB; the longest unused go.",
         ),
     ] = None
@@ -145,6 +164,29 @@ class Options(Measuring):
     ] = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
+    node_size: Annotated[
+        str | None,
+        Option(
+            metavar="auto|CPUS,MEMORY,DISK",
+            callback=_read_by(sizes.node_size, "auto"),
+            help="Of each node, such as 4,16GiB,200GiB; auto: what the machines have.",
+        ),
+    ] = None
+    data: Annotated[
+        str | None,
+        Option(
+            metavar="Nx|BYTES",
+            callback=_read_by(sizes.data_size),
+            help="Size of the data sets: 4x of the nodes' memory, or 100GiB.",
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        Option(
+            callback=_read_by(parse_seconds),
+            help="As many repetitions and as long windows as end in it, such as 4h.",
+        ),
+    ] = None
     clients: Annotated[
         int | None, Option(min=1, help="Load clients, instead of the profile's number.")
     ] = None
@@ -208,6 +250,14 @@ class Compared(Options):
         ),
     ] = 20.0
     baseline: Annotated[str | None, Option(help="The tier compared against.")] = None
+    weights: Annotated[
+        str | None,
+        Option(
+            metavar="NAME=N,…",
+            callback=_read_by(weights_in),
+            help="Of workloads in the answer for all together, such as tpcc=3,insert=1.",
+        ),
+    ] = None
     until: Annotated[
         Literal["decided"] | None,
         Option(help="decided: more repetitions of workloads whose decision is open."),
@@ -230,10 +280,11 @@ class Request(Compared):
 
 
 _PANELS = {  # of the options of a campaign, in `--help`
-    "Size": "scale nodes clients repetitions seed warmup windows overrides",
+    "Size": "scale node_size data time nodes clients repetitions seed warmup windows overrides",
     "Load": "generator latency_at sweep",
     "Disks": "enforcement gate_every drain",
-    "Decision": "slo price_list margin_pct p99_margin_pct baseline until most_repetitions aa",
+    "Decision": "slo price_list margin_pct p99_margin_pct baseline weights",
+    "Repetitions": "until most_repetitions aa",
     "Safety and cost": "max_cost cache_max retry_failed dry_run",
     "Results": "results as_json on_end fail_if_worse accept_inconclusive",
 }

@@ -12,8 +12,9 @@ from functools import cache, partial
 from pathlib import Path
 
 from orchestrator.analysis.statistics import looks
+from orchestrator.cli import sizing
 from orchestrator.cli.app import PLATFORM, App
-from orchestrator.cli.options import Compared, Request
+from orchestrator.cli.options import Compared, Request, weights_in
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
@@ -28,6 +29,7 @@ from orchestrator.planning import (
     plan,
     profiles,
     project_files,
+    sizes,
     slo,
     windows,
 )
@@ -68,8 +70,13 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
     """Files and options → a plan. UsageError with every mistake; nothing is started. `failure`: why
     the database that `auto` preferred did not start; then it takes the other."""
     draft = _read(app, request)
-    draft = _choose_databases(app, draft, failure)
-    timed = forecast.timed(_order(_window(draft)), *app.unasked())
+    draft = _window(_choose_databases(app, draft, failure))
+
+    def planned(workloads: Sequence[Workload], asked: Request) -> Plan:
+        ordered = _order(replace(draft, request=asked, workloads=tuple(workloads)))
+        return forecast.timed(ordered, *app.unasked())
+
+    timed = sizing.in_time(request, draft.workloads, planned)
     return replace(timed, notes=(*timed.notes, *costs.notes(timed)))
 
 
@@ -137,12 +144,16 @@ def _window(draft: PlanDraft) -> PlanDraft:
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
     of_scale = plan_notes.of_scale(workloads, request.scale)
+    bound, sized = draft.profiles, tuple[Note, ...]()
+    if request.data:
+        bound, workloads, sized = sizes.with_data(bound, workloads, request.data)
     return replace(
         draft,
+        profiles=bound,
         workloads=workloads,
         repetitions=repetitions,
         latency_at_pct=share_pct,
-        notes=(*draft.notes, *longer, *larger, *of_scale),
+        notes=(*draft.notes, *longer, *larger, *of_scale, *sized),
     )
 
 
@@ -159,6 +170,7 @@ def _order(draft: PlanDraft) -> Plan:
         platform=draft.platform,
         notes=(*draft.notes, *plan_notes.of_tiers(draft.profiles)),
         overrides=tuple(request.overrides or ()),
+        weights=_weights(request, draft.workloads),
         **{option: getattr(request, option) for option in _AS_ASKED},
     )
     wanted = draft.repetitions
@@ -168,6 +180,15 @@ def _order(draft: PlanDraft) -> Plan:
 
 
 # ------------------------------------------------------------------ what the steps decide by
+
+
+def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:
+    """Of workloads of the campaign. UsageError for a name that is none of them."""
+    names, weights = [load.name for load in workloads], weights_in(request.weights)
+    if unknown := [name for name in weights if name not in names]:
+        what = f"--weights names {listed(unknown)}, and the workloads are {listed(names)}"
+        raise UsageError(what, advice="give weights to workloads of this campaign")
+    return weights
 
 
 def _looks(request: Request) -> Mapping[int, float]:
@@ -241,6 +262,9 @@ def _with_databases(
         choice = choose(database, app.parts(None).databases, proven, failure)
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
+    if request.node_size:
+        size = sizing.node_size(bound, connected, request.node_size)
+        bound = [sizes.with_node(profile, size) for profile in bound]
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
             with contextlib.suppress(UnavailableError):  # then `check` names all ways to get it

@@ -77,11 +77,15 @@ def of_options(
     these. UsageError where it has none at all, and whoever gave it would take the figures for
     others than they are. `unpriced`: the profiles without the list of `--prices`."""
     own = {profile.name: profile.tier.price for profile in unpriced}
-    same = "the list has no other price of its disk"
+    same, only = "the list has no other price of its disk", "it is the only workload"
     rules: tuple[tuple[str, str, Sequence[Any], Callable[[Any], str], bool], ...] = (
         ("database", "--db", workloads, _alone, False),
         ("nodes", "--nodes", profiles, _of_others, True),
         ("nodes", "--nodes", workloads, _alone, False),
+        ("node_size", "--node-size", profiles, _of_others, True),
+        ("node_size", "--node-size", workloads, _alone, False),
+        ("data", "--data", workloads, _alone, False),
+        ("weights", "--weights", workloads, lambda _: only * (len(workloads) == 1), False),
         ("clients", "--clients", workloads, _alone, False),
         ("windows", "--windows", workloads, _writes_nothing, False),
         (MANY_WINDOWS, "--windows many", workloads, _window_stays, False),

@@ -1,13 +1,15 @@
 """Service level objectives as a person writes them: `new_order p99 < 50 ms, nopm > 25000`.
 
-Clauses are separated by commas. One is: a transaction type where there are types, a metric, `<` or
-`>`, and a quantity with its unit. A latency and the share of failed transactions (`failures <
-0.1 %`) have an upper limit, a rate a lower one.
+Clauses are separated by commas. One is: a workload's name where it is of one of several, a
+transaction type where there are types, a metric, `<` or `>`, and a quantity with its unit. A
+latency and the share of failed transactions (`failures < 0.1 %`) have an upper limit, a rate a
+lower one.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -107,27 +109,49 @@ def format_objective(objective: Objective) -> str:
 
 
 def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tuple[Workload, ...]:
-    """Workloads with the SLO of `text` instead of their own, each with the clauses that fit it.
-    None leaves them as they are. UsageError for a clause that fits no workload."""
+    """Workloads with the SLO of `text` instead of their own, each with the clauses that fit it and
+    those that begin with its name, which replace others of their metric. None leaves them as they
+    are. UsageError for a clause that fits no workload."""
     if text is None:
         return tuple(workloads)
-    objectives = parse(text, where)
-    names = listed([load.name for load in workloads])
+    names, clauses = [load.name for load in workloads], defaultdict[str, list[str]](list)
+    for clause in text.split(","):
+        first, _, rest = clause.strip().partition(" ")
+        clauses[first if first in names else ""].append(rest if first in names else clause)
+    read = {name: parse(",".join(texts), where) for name, texts in clauses.items()}
     raise_all(
         [
-            Mistake(where, f"`{format_objective(clause)}` is not measured of {names}")
+            Mistake(
+                where, f"`{format_objective(clause)}` is not measured of {name or listed(names)}"
+            )
+            for name, objectives in read.items()
             for clause in objectives
-            if not any(fits(clause, load) for load in workloads)
+            if not any(fits(clause, load) for load in workloads if name in ("", load.name))
         ]
     )
-    return tuple(replace(w, slo=tuple(o for o in objectives if fits(o, w))) for w in workloads)
+    return tuple(replace(w, slo=_of(w, read.get("", ()), read.get(w.name, ()))) for w in workloads)
 
 
-def of_all(workloads: Sequence[Workload]) -> str:
-    """The text that gives each workload the SLO it has; empty if none has, or no one text does."""
+def _of(
+    workload: Workload, of_all: Sequence[Objective], own: Sequence[Objective]
+) -> tuple[Objective, ...]:
+    replaced = {(clause.metric, clause.scope) for clause in own}
+    others = [c for c in of_all if fits(c, workload) and (c.metric, c.scope) not in replaced]
+    return *others, *own
+
+
+def text_of(workloads: Sequence[Workload]) -> str:
+    """The text that gives each workload the SLO it has; empty if none has any."""
     clauses = dict.fromkeys(clause for load in workloads for clause in load.slo)
-    alike = all(load.slo == tuple(o for o in clauses if fits(o, load)) for load in workloads)
-    return ", ".join(map(format_objective, clauses)) if alike else ""
+    texts = []
+    for clause in clauses:
+        having = [load.name for load in workloads if clause in load.slo]
+        alike = len(having) == sum(fits(clause, load) for load in workloads)
+        texts += [
+            f"{name}{format_objective(clause)}"
+            for name in ([""] if alike else [f"{n} " for n in having])
+        ]
+    return ", ".join(texts)
 
 
 def fits(objective: Objective, workload: Workload) -> bool:

@@ -17,7 +17,7 @@ A run that fails, whatever the error, is recorded as failed (`recording`) and th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -26,7 +26,7 @@ from typing import Any
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
-from orchestrator.model import Cluster, Doubt, Node, Plan
+from orchestrator.model import Cluster, Doubt, Node, Plan, Run
 from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
@@ -50,9 +50,11 @@ def execute(
     fingerprint: Mapping[str, Any],
     following: Following = nothing,
     begun: Resumption | None = None,
+    after_run: Callable[[Path], None] = lambda _: None,
 ) -> Path:
-    """Carries out `plan`, and what `following` adds to it; returns the campaign's folder. Raises
-    only what ends the campaign. `begun`: that which goes on in its own folder."""
+    """Carries out `plan`, and what `following` adds to it; returns the campaign's folder, of which
+    `after_run` is told after each run but the last planned one. Raises only what ends the campaign.
+    `begun`: that which goes on in its own folder."""
     left_behind: RunError | None = None
     try:
         for line in world.platform.sweep():
@@ -77,7 +79,10 @@ def execute(
         schedule = Schedule(plan, campaign, following, world.progress.warn, finished)
         keep = partial(store.save_gates, campaign)
         gates = Gates(parts.tiers, world, schedule, keep, before=taken)
-        _all_runs(schedule, parts, world, gates, Setbacks(schedule, world, left_behind))
+        setbacks = Setbacks(schedule, world, left_behind)
+        for run in _all_runs(schedule, parts, world, gates, setbacks):
+            if run is not schedule.plan.runs[-1]:
+                after_run(campaign)
         if begun is not None:
             gates.complete(begun.ended_s)
     return campaign
@@ -85,7 +90,7 @@ def execute(
 
 def _all_runs(
     schedule: Schedule, parts: Parts, world: World, gates: Gates, setbacks: Setbacks
-) -> None:
+) -> Iterator[Run]:
     left, forgone = TimeLeft(), dict[Path, str]()
     for run in schedule:
         plan = schedule.plan
@@ -106,6 +111,7 @@ def _all_runs(
         schedule.after(run)
         setbacks.after(run, draft.failure, draft.trouble)
         gates.after(run)
+        yield run
 
 
 def _learn(here: RunContext, took_s: float) -> None:

@@ -37,6 +37,7 @@ from orchestrator.analysis.decisions.candidates import (
     each_once,
 )
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
+from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, stats
@@ -70,7 +71,7 @@ def decide_all(
         else decide(contest)
         for contest in contests
     )
-    return of_workloads, None if swept else decide_cluster(contests)
+    return of_workloads, None if swept else decide_cluster(contests, campaign.plan.weights)
 
 
 def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
@@ -230,16 +231,19 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
 # ------------------------------------------------------------------ all workloads of a cluster
 
 
-def decide_cluster(contests: Sequence[Contest]) -> ClusterDecision | None:
-    """The cheapest tier that is proven enough for all; None with one workload, or one tier."""
-    tiers = _in_order(contests)
-    if len(contests) < 2 or len(tiers) < 2:
+def decide_cluster(
+    every: Sequence[Contest], weights: Mapping[str, float] | None = None
+) -> ClusterDecision | None:
+    """The cheapest tier that is proven enough for all; None with one workload, or one tier.
+    `weights`: of workloads that are to be enough together (`weights.weighed`)."""
+    contests, tiers = weighed(every, weights or {}), _in_order(every)
+    if len(every) < 2 or len(tiers) < 2:
         return None
     standings = _standings(contests, tiers)
     tier = _cheapest(contests, tiers, standings)
     without = []
-    for given_up in contests:
-        rest = [contest for contest in contests if contest is not given_up]
+    for given_up in every:
+        rest = weighed([contest for contest in every if contest is not given_up], weights or {})
         other = _cheapest(rest, tiers, _standings(rest, tiers))
         if other and (tier is None or tiers.index(other) < tiers.index(tier)):
             currency = other.price.currency if other.price else None
@@ -248,8 +252,10 @@ def decide_cluster(contests: Sequence[Contest]) -> ClusterDecision | None:
             )
     return ClusterDecision(
         tier=tier.name if tier else None,
-        reason=". ".join([_why_cluster(contests, tiers, standings, tier), *map(str, without)]),
-        workloads=tuple(contest.workload for contest in contests),
+        reason=". ".join(
+            [_why_cluster(len(every), contests, tiers, standings, tier), *map(str, without)]
+        ),
+        workloads=tuple(contest.workload for contest in every),
         standings=standings,
         monthly_cost=tier.monthly_cost if tier else None,
         currency=tier.price.currency if tier and tier.price else None,
@@ -297,13 +303,15 @@ def _cheapest(
 
 
 def _why_cluster(
+    workloads: int,
     contests: Sequence[Contest],
     tiers: Sequence[Candidate],
     standings: Mapping[str, Standing],
     tier: Candidate | None,
 ) -> str:
     """Why that tier, or none, and not a cheaper one."""
-    every = f"all {counted(len(contests), 'workload')} together"
+    every = f"all {counted(workloads, 'workload')} together"
+    every = contests[0].workload if len(contests) == 1 else every
     unanswered = [contest.workload for contest in contests if _no_contest(contest)]
     if tier is None and unanswered:
         have = "has" if len(unanswered) == 1 else "have"

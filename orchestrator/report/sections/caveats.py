@@ -23,7 +23,11 @@ _NOTE_LABELS: dict[NoteKind, str] = {
     "campaign cost": "Cost of the campaign itself",
     "left behind": "Rented, and maybe left behind",
     "interrupted": "Interrupted and gone on with",
+    "in progress": "In progress",
+    "data as asked": "Data as asked for",
+    "planned in time": "Planned by time",
 }
+_FIRST = {_NOTE_LABELS["in progress"], _NOTE_LABELS["left behind"]}
 _LABELS: dict[DoubtKind, str] = {
     "emulated tier": "Emulated disks",
     "cgroup tier": "Limited by control group",
@@ -35,13 +39,12 @@ _LABELS: dict[DoubtKind, str] = {
 
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     notes = tuple(_notes(index))
-    left = [stamp for stamp in notes if stamp.label == _NOTE_LABELS["left behind"]]
     return (
-        *left,
+        *(stamp for stamp in notes if stamp.label in _FIRST),
         *_stand_in(index),
         *existing_clusters(index),
         *_doubts(index),
-        *(stamp for stamp in notes if stamp not in left),
+        *(stamp for stamp in notes if stamp.label not in _FIRST),
         *_nodes(index),
         *_scale(index),
     )

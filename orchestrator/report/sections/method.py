@@ -119,7 +119,7 @@ def command(campaign: Results) -> str:
 
 def analyze(campaign: Results) -> str:
     """The command that judges the folder again, by the same SLO."""
-    objectives = slo.of_all(campaign.plan.workloads)
+    objectives = slo.text_of(campaign.plan.workloads)
     return f"tierbench analyze .{f' --slo {shlex.quote(objectives)}' if objectives else ''}"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from orchestrator import units
 from orchestrator.planning import node_disks
-from orchestrator.planning.slo import of_all
+from orchestrator.planning.slo import text_of
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
 from orchestrator.report.report_index import ReportIndex
@@ -89,7 +89,9 @@ def _tested(index: ReportIndex) -> Iterator[Paragraph]:
     ]
     yield Paragraph(summary.subtitle(index), "Campaign")
     yield Paragraph(units.listed(loads), "Workloads")
-    if clauses := of_all(plan.workloads):
+    if plan.weights:
+        yield Paragraph(units.named(plan.weights), "Weights")
+    if clauses := text_of(plan.workloads):
         yield Paragraph(clauses, "SLO")
     word, text = summary.status(index)
     yield Paragraph(f"{wording.sentence(word)} {text}", "Result")

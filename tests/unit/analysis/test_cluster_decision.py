@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.verdicts import judge
+from orchestrator.planning import slo
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import summary
 from tests.bench import bench_cluster
@@ -22,7 +24,9 @@ TIERS = ("premium", "premium-v2", "ultra")
 
 
 def decide(
-    rates: Mapping[str, Mapping[str, Sequence[float]]], obstacles: Mapping[str, str] | None = None
+    rates: Mapping[str, Mapping[str, Sequence[float]]],
+    obstacles: Mapping[str, str] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> ClusterDecision | None:
     """`rates`: workload → tier → a rate of each repetition."""
     contests = []
@@ -33,13 +37,15 @@ def decide(
         ]
         obstacle, tiers = (obstacles or {}).get(workload, ""), TIERS[-len(candidates) :]
         contests.append(make_contest(workload, candidates, tiers, 5.0, obstacle=obstacle))
-    return decision.decide_cluster(contests)
+    return decision.decide_cluster(contests, weights)
 
 
 def answer(
-    rates: Mapping[str, Mapping[str, Sequence[float]]], obstacles: Mapping[str, str] | None = None
+    rates: Mapping[str, Mapping[str, Sequence[float]]],
+    obstacles: Mapping[str, str] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> ClusterDecision:
-    made = decide(rates, obstacles)
+    made = decide(rates, obstacles, weights)
     assert made is not None
     return made
 
@@ -112,3 +118,40 @@ def test_it_is_the_first_answer_of_a_report() -> None:
 def test_a_wrong_tier_is_named_in_few_campaigns_where_each_is_just_not_enough() -> None:
     counts = bench_cluster.simulate("normal", "both just below in all", 5, 100, seed=3)
     assert counts.wrong <= 11, "one-sided binomial of 5 % at 0.5 %"
+
+
+TENTH = tuple(0.9 * rate for rate in FAST)
+LITTLE_WORK = {"point-select": ALIKE, "tpcc": {"premium-v2": TENTH, "ultra": FAST}}
+
+
+@pytest.mark.parametrize(
+    ("weights", "tier"),
+    [
+        ({}, "ultra"),
+        ({"point-select": 9, "tpcc": 1}, "premium-v2"),  # 0.9 ** 0.1 is 1 % less
+        ({"point-select": 1, "tpcc": 9}, "ultra"),
+        ({"point-select": 9}, "ultra"),  # the other stays a must
+    ],
+)
+def test_a_loss_in_little_of_the_work_does_not_force_a_dearer_tier(
+    weights: Mapping[str, float], tier: str
+) -> None:
+    made = answer(LITTLE_WORK, weights=weights)
+    assert made.tier == tier
+    assert made.workloads == ("point-select", "tpcc")
+    weighed = "the weighted mean of" in made.reason
+    assert weighed == (len(weights) == 2)
+
+
+def test_a_workload_without_an_answer_leaves_the_weighted_mean_without_one() -> None:
+    made = answer(LITTLE_WORK, {"tpcc": "its data differ"}, {"point-select": 9, "tpcc": 1})
+    assert made.tier is None and "has no answer" in made.reason
+
+
+def test_a_must_is_not_weighed() -> None:
+    """The weights of what has an SLO, or a rate of its own, are not looked at."""
+    campaign = build_campaign(workloads=["insert", "tpcc"], repetitions=5)
+    loads = slo.applied(campaign.plan.workloads, "tpcc nopm > 1000000000", "--need")
+    plan = replace(campaign.plan, workloads=loads, weights={"insert": 9, "tpcc": 1})
+    cluster = judge(replace(campaign, plan=plan)).cluster
+    assert cluster is not None and cluster.tier is None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.cli import campaign
+from orchestrator.cli import concluding
 from orchestrator.errors import UsageError
 from orchestrator.model import Objective
 from orchestrator.planning import project_files
@@ -42,7 +42,7 @@ def stored(tmp_path: Path) -> Path:
 
 
 def decisions(folder: Path, slo: str | None = None) -> dict[str, dict[str, object]]:
-    campaign.conclude(folder, slo)
+    concluding.conclude(folder, slo)
     verdict = json.loads((folder / "verdict.json").read_text())
     return {one["workload"]: one for one in verdict["decisions"]}
 
@@ -74,7 +74,7 @@ def test_the_report_has_the_table_in_text_and_page(stored: Path) -> None:
 
 def test_an_slo_that_fits_nothing_is_refused_before_anything(stored: Path) -> None:
     with pytest.raises(UsageError) as refused:
-        campaign.conclude(stored, "payment p50 > 3 ms")
+        concluding.conclude(stored, "payment p50 > 3 ms")
     assert refused.value.mistakes[0].where == "--slo"
     assert not (stored / "verdict.json").exists()
 

@@ -17,7 +17,7 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign, rehearsal, studies
+from orchestrator.cli import concluding, rehearsal, studies
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
@@ -52,7 +52,7 @@ class Imported:
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
     _, folder = studies.carry_in(CampaignApp(), FILE, tmp_path_factory.mktemp("study"))
-    results, verdict, paths = campaign.conclude(folder)
+    results, verdict, paths = concluding.conclude(folder)
     text = paths.markdown.read_text().replace("\u00a0", " ")
     return Imported(folder, results, verdict, text)
 
@@ -304,7 +304,7 @@ def test_another_study_is_carried_in_and_reported(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(SMALL)
     study, folder = studies.carry_in(CampaignApp(), file, tmp_path / "results")
-    _, verdict, paths = campaign.conclude(folder)
+    _, verdict, paths = concluding.conclude(folder)
     changes = {delta.metric: delta.change_pct for delta in verdict.deltas}
     assert changes["latency_p99_s"] == pytest.approx(100)
     text = paths.markdown.read_text()

@@ -107,3 +107,22 @@ def test_a_workload_file_s_mistake_has_its_place() -> None:
 
 def test_a_raw_disk_has_no_slo() -> None:
     assert not slo.fits(Objective("latency_p99_s", "all", 1.0), replace(SELECT, database="none"))
+
+
+def test_a_clause_that_begins_with_a_workload_is_of_that_one_and_replaces_the_one_for_all() -> None:
+    text = "p99 < 50 ms, tpcc p99 < 20 ms, tpcc nopm > 25000, failures < 1 %"
+    tpcc, select = slo.applied([TPCC, SELECT], text, "--need")
+    assert slo.format_objective(select.slo[0]) == "p99 < 50 ms"
+    assert [slo.format_objective(clause) for clause in tpcc.slo] == [
+        "failures < 1 %",
+        "p99 < 20 ms",
+        "nopm > 25000",
+    ]
+    assert slo.applied([TPCC, SELECT], slo.text_of([tpcc, select]), "--slo") == (tpcc, select)
+
+
+def test_a_clause_of_a_workload_that_lacks_its_metric_is_refused_by_name() -> None:
+    with pytest.raises(UsageError) as refused:
+        slo.applied([TPCC, SELECT], f"{SELECT.name} nopm > 5", "--need")
+    (mistake,) = refused.value.mistakes
+    assert mistake.what == f"`nopm > 5` is not measured of {SELECT.name}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import campaign
+from orchestrator.cli import concluding
 from orchestrator.load_generators.fio import Fio
 from orchestrator.model import Dataset, Plan, Record
 from orchestrator.planning import disk_matrix
@@ -43,7 +43,7 @@ def begun(results: Path, points: int) -> Path:
 
 
 def report_of(folder: Path) -> str:
-    campaign.conclude(folder)
+    concluding.conclude(folder)
     return (folder / "report.md").read_text()
 
 

@@ -1,0 +1,84 @@
+"""From a results folder to verdict and report: of a campaign that has ended, or goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator import report
+from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import plans
+from orchestrator.cli.app import App
+from orchestrator.errors import TierbenchError
+from orchestrator.load_generators import load_generators
+from orchestrator.model import Measurement, Note
+from orchestrator.parts import GoesOnMeasuring
+from orchestrator.planning import slo
+from orchestrator.powers import World
+from orchestrator.system import store
+from orchestrator.units import counted
+
+_PAGE_PART = 200  # pages of a campaign that goes on take at most one part in so many of its time
+
+
+def conclude(
+    folder: Path,
+    objectives: str | None = None,
+    cache: Path | None = None,
+    in_progress: bool = False,
+) -> tuple[Results, Verdict, report.ReportPaths]:
+    """Makes verdict and report of a results folder, from its files alone. `objectives`: an SLO to
+    judge by instead of the plan's. `cache`: as of `report.write`. `in_progress`: that is said."""
+    campaign, verdict = judged(folder, objectives)
+    if in_progress:
+        ended, plan = len(campaign.runs), campaign.plan
+        text = f"{ended} of {counted(len(plan.runs), 'run')} have ended, and nothing is decided yet"
+        plan = replace(plan, notes=(*plan.notes, Note("in progress", text)))
+        campaign = replace(campaign, plan=plan)
+    store.save_verdict(folder, verdict)
+    return campaign, verdict, report.write(campaign, verdict, folder, cache)
+
+
+def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
+    """Results and verdict, of which nothing is written."""
+    campaign = store.load(folder)
+    workloads = slo.applied(campaign.plan.workloads, objectives, plans.SLO)
+    plan, so_far = replace(campaign.plan, workloads=workloads), dict(_so_far(campaign, folder))
+    campaign = replace(campaign, plan=plan, so_far=so_far, checksum=store.checksum(folder))
+    return campaign, judge(campaign)
+
+
+def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measurement, ...]]]:
+    """Of unfinished runs that measure points by themselves, and whose limits nobody changed."""
+    finished, generators = {data.record.run.number for data in campaign.done}, load_generators()
+    for run in campaign.plan.runs:
+        workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug
+        generator = generators.get(workload.generator)
+        if run.number in finished or not isinstance(generator, GoesOnMeasuring):
+            continue
+        with suppress(TierbenchError):
+            if not store.limit_changes(own):
+                yield run.number, generator.so_far(workload, own / "raw")
+
+
+def page_writer(app: App, world: World) -> Callable[[Path], None]:
+    """What makes the report of a campaign anew after a run, so that an open page shows where it
+    stands; skipped while that would take more than a part of the time. What fails is said alone."""
+    due_s = 0.0
+
+    def write(folder: Path) -> None:
+        nonlocal due_s
+        if (began_s := world.clock.monotonic()) < due_s:
+            return
+        try:
+            conclude(folder, None, app.cache, in_progress=True)
+        except Exception as error:
+            world.progress.warn(f"the report so far cannot be made: {error}")
+        ended_s = world.clock.monotonic()
+        due_s = ended_s + _PAGE_PART * (ended_s - began_s)
+
+    return write

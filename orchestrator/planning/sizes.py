@@ -1,0 +1,145 @@
+"""Sizes that follow from memory, and repetitions from time, instead of a scale's numbers. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from orchestrator.errors import UsageError
+from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
+from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
+from orchestrator.planning.plan import EXISTING
+from orchestrator.units import format_bytes, format_seconds, parse_bytes
+
+DISK_PER_DATA = 3  # the data, their log, and what rewriting leaves until it is cleaned up
+NODES_MEMORY = 0.8  # of a machine's: the rest is the kernel's, the collectors' and a client's
+REPETITIONS, MOST_REPETITIONS = 5, 20  # what a decision needs where runs vary by 3 %, and plenty
+LEAST_WARMUP_S, LEAST_WINDOW_S = 15.0, 60.0
+_SHARES = [1.0, *(share / 20 for share in range(19, 0, -1))]  # of the scale's windows
+
+
+def node_size(text: str) -> NodeSize:
+    """`4, 16GiB, 200GiB`: processors, memory and disk. ValueError for anything else."""
+    words = re.split(r"[\s,]+", text.strip())
+    if len(words) != 3:
+        raise ValueError(
+            f"expected `auto`, or processors, memory and disk such as 4,16GiB,200GiB: got {text!r}"
+        )
+    cpus, memory, disk = float(words[0]), parse_bytes(words[1]), parse_bytes(words[2])
+    if not (0 < cpus < math.inf and memory > 0 and disk > 0):
+        raise ValueError(f"each part of a node's size is above zero: got {text!r}")
+    return NodeSize(cpus, memory, disk)
+
+
+def of_machines(
+    machines: Sequence[tuple[int, int]], nodes: int, disk_bytes: int, client_beside: bool
+) -> NodeSize:
+    """What each of `nodes` gets of the smallest of `machines` (processors, bytes of memory)."""
+    on_each = math.ceil(nodes / len(machines))
+    cpus = min(cpus for cpus, _ in machines)
+    memory_bytes = NODES_MEMORY * min(memory for _, memory in machines) / on_each
+    own = max(1, cpus - client_beside) / on_each
+    return NodeSize(max(0.5, math.floor(2 * own) / 2), int(memory_bytes) >> 20 << 20, disk_bytes)
+
+
+def with_node(profile: Profile, size: NodeSize) -> Profile:
+    """The profile with nodes of that size, unless others run them."""
+    cluster = profile.cluster
+    own = cluster.node if cluster.database == EXISTING else size
+    return replace(profile, cluster=replace(cluster, node=own))
+
+
+def with_data(
+    profiles: Sequence[Profile], workloads: Sequence[Workload], text: str
+) -> tuple[tuple[Profile, ...], tuple[Workload, ...], tuple[Note, ...]]:
+    """Data sets of the size that `text` says: `4x`, of what all nodes hold in memory (each row
+    counted as often as it is kept), or bytes, counted once. Disks that would be too small for it
+    are planned larger. UsageError if a node's size is not known, ValueError for another text."""
+    wanted = max(_bytes(profile, text) for profile in profiles)
+    loads = tuple(_of_bytes(load, wanted) for load in workloads)
+    largest = max((data_bytes(load) or 0 for load in loads if load.database is None), default=0)
+    notes = [
+        Note(
+            "data as asked", f"{load.name}: {format_bytes(data_bytes(load) or 0)} of data ({text})"
+        )
+        for load, before in zip(loads, workloads, strict=True)
+        if load != before
+    ]
+    return tuple(_with_room(profile, largest) for profile in profiles), loads, tuple(notes)
+
+
+def data_size(text: str) -> tuple[float | None, int | None]:
+    """`4x` → that factor of memory, `100GiB` → bytes. ValueError for another text, or for none."""
+    factor = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*x", text.strip())
+    size = float(factor[1]) if factor else parse_bytes(text)
+    if size <= 0:
+        raise ValueError(f"a data set is larger than {text}")
+    return (size, None) if factor else (None, int(size))
+
+
+def _bytes(profile: Profile, text: str) -> float:
+    cluster, (factor, size_bytes) = profile.cluster, data_size(text)
+    if factor is None:
+        return float(size_bytes or 0)
+    if cluster.node is None:
+        what = f"the memory of the nodes of {profile.name} is not declared, so {text} of it is open"
+        raise UsageError(what, advice="give --data in bytes, such as 100GiB")
+    all_memory = cluster.node.memory_bytes * cluster.nodes
+    return factor * all_memory / max(1, cluster.replication_factor)
+
+
+def _of_bytes(load: Workload, wanted: float) -> Workload:
+    given = load.dataset.parameters
+    tables = given.get("tables")
+    if "warehouses" in given:
+        size = {"warehouses": max(1, math.ceil(wanted / WAREHOUSE_BYTES))}
+    elif isinstance(tables, int):
+        size = {"table_size": max(1, math.ceil(wanted / ROW_BYTES / tables))}
+    else:
+        return load
+    return replace(load, dataset=replace(load.dataset, parameters={**given, **size}))
+
+
+def _with_room(profile: Profile, largest: float) -> Profile:
+    cluster = profile.cluster
+    if cluster.node is None:
+        return profile
+    own = DISK_PER_DATA * largest * cluster.replication_factor / max(1, cluster.nodes)
+    disk_bytes = max(cluster.node.disk_bytes, math.ceil(own / 2**30) * 2**30)
+    return replace(
+        profile, cluster=replace(cluster, node=replace(cluster.node, disk_bytes=disk_bytes))
+    )
+
+
+def in_time(
+    budget_s: float,
+    workloads: Sequence[Workload],
+    planned: Callable[[Sequence[Workload], int], Plan],
+) -> Plan:
+    """The plan with most repetitions that by its longest estimate ends in time, with windows as
+    long as they are, or as much shorter as five repetitions need. UsageError if none does."""
+    for share in _SHARES:
+        loads = [_shorter(load, share) for load in workloads]
+        if _most_s(planned(loads, REPETITIONS)) <= budget_s:
+            more = range(MOST_REPETITIONS, REPETITIONS - 1, -1) if share == 1 else [REPETITIONS]
+            return next(plan for n in more if _most_s(plan := planned(loads, n)) <= budget_s)
+    for repetitions in range(REPETITIONS - 1, 1, -1):
+        if _most_s(plan := planned(loads, repetitions)) <= budget_s:
+            return plan
+    least, most = map(format_seconds, (plan.estimate_s, _most_s(plan)))
+    raise UsageError(
+        f"{format_seconds(budget_s)} is too short: two repetitions take {least} to {most}",
+        advice="allow more --time, or compare fewer tiers or workloads",
+    )
+
+
+def _most_s(plan: Plan) -> float:
+    return plan.estimate_s if plan.most_s is None else plan.most_s
+
+
+def _shorter(load: Workload, share: float) -> Workload:
+    warmup_s = max(min(load.warmup_s, LEAST_WARMUP_S), round(share * load.warmup_s))
+    measure_s = max(min(load.measure_s, LEAST_WINDOW_S), round(share * load.measure_s))
+    return replace(load, warmup_s=warmup_s, measure_s=measure_s)
