@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -17,7 +18,6 @@ from typer import Argument, Option
 
 from orchestrator.cli import RESULTS, root
 from orchestrator.parts import AUTO
-from orchestrator.planning import sizes
 from orchestrator.units import parse_bytes, parse_seconds
 
 
@@ -71,6 +71,11 @@ def _read_by(reader: Callable[[str], Any], *words: str) -> Callable[[str | None]
     return read
 
 
+def _of_sizes(name: str) -> Callable[[str], object]:
+    """A reader of `planning.sizes`, which is imported when there is something to read."""
+    return lambda text: getattr(import_module("orchestrator.planning.sizes"), name)(text)
+
+
 _profile = partial(Option, "--profile", "-p", autocompletion=complete_profiles)
 ProfileOption = Annotated[str, _profile(help="A profile's name, or a YAML file.")]
 PlacingOption = Annotated[str | None, _profile(help="A profile: its platform and its machines.")]
@@ -103,10 +108,8 @@ P99MarginOverTimeOption = Annotated[
     float | None,
     Option("--p99-margin", callback=_margin, help="Of p99 latency; default: that of B."),
 ]
-SloOption = Annotated[
-    str | None,
-    Option("--slo", "--need", help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".'),
-]
+_slo = partial(Option, help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".')
+SloOption = Annotated[str | None, _slo("--slo")]
 DrainOption = Annotated[
     bool, Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
@@ -168,7 +171,7 @@ class Options(Measuring):
         str | None,
         Option(
             metavar="auto|CPUS,MEMORY,DISK",
-            callback=_read_by(sizes.node_size, "auto"),
+            callback=_read_by(_of_sizes("node_size"), "auto"),
             help="Of each node, such as 4,16GiB,200GiB; auto: what the machines have.",
         ),
     ] = None
@@ -176,7 +179,7 @@ class Options(Measuring):
         str | None,
         Option(
             metavar="Nx|BYTES",
-            callback=_read_by(sizes.data_size),
+            callback=_read_by(_of_sizes("data_size")),
             help="Size of the data sets: 4x of the nodes' memory, or 100GiB.",
         ),
     ] = None
@@ -195,7 +198,7 @@ class Options(Measuring):
     generator: Annotated[
         str | None, Option(help="benchbase, to run tpcc with it instead of the built-in.")
     ] = None
-    slo: SloOption = None
+    slo: Annotated[str | None, _slo("--slo", "--need")] = None
     price_list: Annotated[
         Path | None, Option("--prices", help="A price list, instead of the catalog's.")
     ] = None

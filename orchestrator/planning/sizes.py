@@ -27,10 +27,16 @@ def node_size(text: str) -> NodeSize:
         raise ValueError(
             f"expected `auto`, or processors, memory and disk such as 4,16GiB,200GiB: got {text!r}"
         )
-    cpus, memory, disk = float(words[0]), parse_bytes(words[1]), parse_bytes(words[2])
+    cpus, memory, disk = float(words[0]), _bytes(words[1]), _bytes(words[2])
     if not (0 < cpus < math.inf and memory > 0 and disk > 0):
         raise ValueError(f"each part of a node's size is above zero: got {text!r}")
     return NodeSize(cpus, memory, disk)
+
+
+def _bytes(text: str) -> int:
+    if text.strip().isdigit():
+        raise ValueError(f"give the size with its unit, such as 16GiB: got {text!r}")
+    return parse_bytes(text)
 
 
 def of_machines(
@@ -57,7 +63,7 @@ def with_data(
     """Data sets of the size that `text` says: `4x`, of what all nodes hold in memory (each row
     counted as often as it is kept), or bytes, counted once. Disks that would be too small for it
     are planned larger. UsageError if a node's size is not known, ValueError for another text."""
-    wanted = max(_bytes(profile, text) for profile in profiles)
+    wanted = max(_data_bytes(profile, text) for profile in profiles)
     loads = tuple(_of_bytes(load, wanted) for load in workloads)
     largest = max((data_bytes(load) or 0 for load in loads if load.database is None), default=0)
     notes = [
@@ -73,13 +79,13 @@ def with_data(
 def data_size(text: str) -> tuple[float | None, int | None]:
     """`4x` → that factor of memory, `100GiB` → bytes. ValueError for another text, or for none."""
     factor = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*x", text.strip())
-    size = float(factor[1]) if factor else parse_bytes(text)
+    size = float(factor[1]) if factor else _bytes(text)
     if size <= 0:
         raise ValueError(f"a data set is larger than {text}")
     return (size, None) if factor else (None, int(size))
 
 
-def _bytes(profile: Profile, text: str) -> float:
+def _data_bytes(profile: Profile, text: str) -> float:
     cluster, (factor, size_bytes) = profile.cluster, data_size(text)
     if factor is None:
         return float(size_bytes or 0)

@@ -40,11 +40,11 @@ def _together(contests: Sequence[Contest], weights: Mapping[str, float]) -> Cont
             doubts.setdefault(name, []).extend(own)
     planned = dict.fromkeys(name for c in contests for name in (*_names(c), *c.absent))
     text = listed([f"{name} ({weights[name]:g})" for name in names])
-    made = make_contest(
+    contest = make_contest(
         f"the weighted mean of {text}", candidates, list(planned), first.margin_pct, tuple(kept)
     )
     return replace(
-        made,
+        contest,
         share=min(contest.share for contest in contests),
         obstacle=next((contest.obstacle for contest in contests if contest.obstacle), ""),
         doubts=doubts,

@@ -121,7 +121,10 @@ def test_a_wrong_tier_is_named_in_few_campaigns_where_each_is_just_not_enough() 
 
 
 TENTH = tuple(0.9 * rate for rate in FAST)
-LITTLE_WORK = {"point-select": ALIKE, "tpcc": {"premium-v2": TENTH, "ultra": FAST}}
+LITTLE_WORK: Mapping[str, Mapping[str, Sequence[float]]] = {
+    "point-select": ALIKE,
+    "tpcc": {"premium-v2": TENTH, "ultra": FAST},
+}
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ GIVEN: dict[str, Any] = {
     "enforcement": "storage-class",
     "scale": "laptop",
     "node_size": "2,3GiB,9GiB",
-    "data": "2x",
+    "data": "9x",
     "time": "9h",
     "nodes": 2,
     "clients": 2,

@@ -115,7 +115,7 @@ def test_most_repetitions_fit_and_windows_shrink_for_five(
 
 def test_too_little_time_is_refused_with_what_two_repetitions_take() -> None:
     load = replace(a_workload(), warmup_s=60.0, measure_s=300.0)
-    with pytest.raises(UsageError, match=r"two repetitions take 1\.4 min to 2\.8 min"):
+    with pytest.raises(UsageError, match=r"two repetitions take 84 s to 2\.80 min"):
         sizes.in_time(100.0, [load], planned)
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from orchestrator import tier_catalog
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign as command
+from orchestrator.cli import concluding as command
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import program
