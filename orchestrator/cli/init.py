@@ -8,33 +8,66 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from orchestrator.cli.app import App
-from orchestrator.cli.options import takes
+from orchestrator.cli.options import names_in, takes
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import addresses
+from orchestrator.units import listed
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT = "laptop"  # a scale that every file has
 
 
-@takes()
+CLUSTERS = {"azure": "azure-d8s-v5", "aws": "aws-r5b-2xlarge", "gcp": "gcp-n2-standard-8"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which disk, on which machines."""
+
+    tier: Annotated[str | None, Option(help="A row of the catalog, such as azure/P15.")] = None
+    path: Annotated[
+        str | None, Option(help="Where a real disk is mounted; {node}: one for each node.")
+    ] = None
+    storage_class: Annotated[
+        str | None, Option("--storage-class", help="A class of a Kubernetes cluster.")
+    ] = None
+    existing: Annotated[
+        str | None, Option(metavar="HOST,...", help="Hosts of a cluster that others run.")
+    ] = None
+    machines: Annotated[
+        str, Option(metavar="ENGINE,...", help="Docker engines, such as ssh://me@vm1, for nodes.")
+    ] = ""
+    client_machine: Annotated[
+        str | None, Option("--client-machine", metavar="ENGINE", help="That of the load.")
+    ] = None
+    cluster: Annotated[
+        str | None, Option(help="A file of profiles/clusters; default: by the provider.")
+    ] = None
+    vm: Annotated[str | None, Option(help="Virtual machines, such as azure/Standard_D16s_v5.")] = (
+        None
+    )
+
+    @property
+    def hosts(self) -> str:
+        """As a profile has them: libpq's own ways keep their commas."""
+        hosts = self.existing or ""
+        return hosts if "=" in hosts or "://" in hosts else hosts.replace(",", " ")
+
+
+@takes(Wanted)
 def init(
     app: App,
+    options: Wanted,
     name: Annotated[str | None, Argument(help="Name of the new profile.")] = None,
     changes: Annotated[
         list[str] | None, Argument(metavar="[KEY=VALUE]...", help="More keys of its tier.")
-    ] = None,
-    tier: Annotated[str | None, Option(help="A row of the catalog, such as azure/P15.")] = None,
-    path: Annotated[
-        str | None, Option(help="Where a real disk is mounted; {node}: one for each node.")
-    ] = None,
-    existing: Annotated[
-        str | None, Option(metavar="HOST,...", help="Hosts of a cluster that others run.")
     ] = None,
     workload: Annotated[str | None, Option(help="Name of a new workload.")] = None,
 ) -> None:
@@ -47,16 +80,15 @@ def init(
                 advice="take letters, digits, `-`, `_` and `.`, such as my-disk",
             )
     if name is not None:
-        hosts = existing or ""
-        if "=" not in hosts and "://" not in hosts:  # libpq's own ways keep their commas
-            hosts = hosts.replace(",", " ")
-        text, compared = _profile(name, tier, changes or (), path, hosts, app)
+        text, compared = _profile(name, changes or (), options, app)
         texts[own / "profiles" / f"{name}.yaml"] = text
     if workload is not None:
-        text = _HEAD.format(kind="workload") + _WORKLOAD.format(name=workload)
+        text = _section("head", kind="workload") + _section("workload", name=workload)
         texts[own / "workloads" / f"{workload}.yaml"] = text
-    if name is None and (tier, path, existing) != (None, None, None):
-        raise UsageError("--tier, --path and --existing are of a profile: give its name")
+    if name is None and (
+        asked := [f"--{key.replace('_', '-')}" for key, of in vars(options).items() if of]
+    ):
+        raise UsageError(f"{listed(asked)} say what a profile is: give its name")
     if not texts:
         raise UsageError("name a profile, or a --workload", advice="`tierbench init --help`")
     _write(texts, own)
@@ -69,43 +101,84 @@ def init(
     app.out.print(f"next: tierbench {named} --dry-run", highlight=False, soft_wrap=True)
 
 
-def _profile(
-    name: str, row: str | None, changes: Sequence[str], path: str | None, hosts: str, app: App
-) -> tuple[str, bool]:
-    """The text of one on a `row` of the catalog, on the real disk at `path`, or of the cluster at
-    `hosts` (a row and one of these: the disk that is there), with `changes` of its tier; and if its
-    disk is emulated, as those shipped are. UsageError with every mistake."""
-    from orchestrator.keys.tier_keys import NUMBER
+def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tuple[str, bool]:
+    """The text of the profile, with `changes` of its tier; and if its disk is emulated on this
+    machine, as those shipped are. UsageError with every mistake."""
     from orchestrator.planning import profiles, project_files
     from orchestrator.tier import Emulated
 
-    if (path is not None and hosts) or not (row or path or hosts):
+    places = (wanted.path, wanted.storage_class, wanted.hosts)
+    if sum(map(bool, places)) > 1 or not (wanted.tier or any(places)):
         raise UsageError(
-            "say which disk: --tier ROW, --path PATH or --existing HOST,…",
+            "say which disk: --tier ROW, --path PATH, --storage-class NAME or --existing HOST,…",
             advice="--tier may stand beside one of the others; `tierbench tiers list` shows rows",
         )
+    if wanted.hosts and (wanted.cluster or wanted.vm):
+        raise UsageError(
+            "--cluster and --vm are of nodes that are started, and --existing has its own"
+        )
     given = dict(map(project_files.key_and_value, changes))
-    text = _HEAD.format(kind="profile") + _QUESTION.format(subject=row or path or "its own disk")
+    row, text = wanted.tier, _section("head", kind="profile")
+    text += _section("question", subject=row or next(filter(None, places[:2]), "its own disk"))
     if row is None:
         text += f"# The tier's name in tables.\ntitle: {name}\n"
-    text += "tier:\n" if row is None else f"tier:\n{_ROW.format(row=row)}"
+    text += "tier:\n" if row is None else f"tier:\n{_section('row', row=row)}"
     text += "".join(f"  {key}: {value}\n" for key, value in given.items())
-    if path is not None:
-        text += _MOUNTED.format(place=f"{_EACH if NUMBER in path else _SHARED}{path}")
-        text += "" if row or "iops" in given else _LIMITS
-    if hosts:
-        servers = addresses.read(hosts).servers
-        text += _EXISTING.format(
-            copies=max(1, min(3, len(servers))),
-            hosts=hosts,
-            exporters=" ".join(f"http://{server.host}:9100" for server in servers),
-        )
-    else:
-        text += ("" if path else _EMULATED) + _OWN_CLUSTER
+    text += _disk(wanted, "iops" in given)
+    if not wanted.hosts:
+        text += _cluster(wanted, app)
+    if engines := names_in(wanted.machines):
+        text += _section("machines", machines=", ".join(engines))
+    if wanted.client_machine:
+        text += _section("client", client_machine=wanted.client_machine)
+    if wanted.storage_class:
+        text += _section("kubernetes")
     clusters, catalog = project_files.clusters(app.root), project_files.catalog(app.root)
     kinds = app.disk_kinds()
     read = profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
-    return text, isinstance(read.tier.disk, Emulated)
+    return text, isinstance(read.tier.disk, Emulated) and not engines
+
+
+def _disk(wanted: Wanted, has_limits: bool) -> str:
+    """How the tier's disk is made or found; of others' cluster that too."""
+    from orchestrator.keys.tier_keys import NUMBER
+
+    if wanted.path is not None:
+        place = _section("each" if NUMBER in wanted.path else "shared", path=wanted.path)
+        text = _section("mounted", place=place.rstrip())
+        return text if wanted.tier or has_limits else text + _section("limits")
+    if wanted.storage_class is not None:
+        return _section("claimed", name=wanted.storage_class)
+    if not wanted.hosts:
+        return _section("emulated")
+    servers = addresses.read(wanted.hosts).servers
+    return _section(
+        "existing",
+        copies=max(1, min(3, len(servers))),
+        hosts=wanted.hosts,
+        exporters=" ".join(f"http://{server.host}:9100" for server in servers),
+    )
+
+
+def _cluster(wanted: Wanted, app: App) -> str:
+    """A shipped file by its name, or what it says with other virtual machines."""
+    provider = (wanted.vm or wanted.tier or "").partition("/")[0]
+    cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
+    if wanted.vm is None:
+        return _section("cluster", cluster=cluster)
+    file = app.root / "profiles" / "clusters" / f"{cluster}.yaml"
+    if not file.is_file():
+        raise UsageError(f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`")
+    lines = [line for line in file.read_text().splitlines() if not line.startswith(("#", "vm:"))]
+    body = "".join(f"  {line}\n" for line in (f"vm: {wanted.vm}", *lines))
+    return _section("vm", cluster=cluster) + body
+
+
+def _section(name: str, /, **words: object) -> str:
+    """A part of init.txt, filled in."""
+    text = Path(__file__).with_name("init.txt").read_text(encoding="utf-8")
+    parts = dict(part.split("\n", 1) for part in text.split("%% ")[1:])
+    return parts[name].format(**words)
 
 
 def _write(texts: Mapping[Path, str], root: Path) -> None:
@@ -122,96 +195,3 @@ def _write(texts: Mapping[Path, str], root: Path) -> None:
                 stream.write(text)
         except OSError as error:
             raise UnavailableError(f"{file} cannot be written: {error.strerror}") from error
-
-
-CLUSTER = "azure-d8s-v5"
-_HEAD = """\
-# yaml-language-server: $schema=../docs/schema/{kind}.json
-# Written by `tierbench init`. docs/OPTIONS.md explains every key.
-"""
-_QUESTION = """\
-# What is asked, in one sentence: the report begins with it.
-question: What does {subject} give this cluster?
-"""
-_ROW = """\
-  # A row of the catalog: its limits, burst and price. `tierbench tiers list` shows all.
-  type: {row}
-"""
-_EMULATED = """\
-  # The disk is emulated on this machine. On a machine that has it: `tierbench init … --path`.
-  enforcement: emulated
-  # How much burst credit there is when a run begins: full, empty, 50 % or, without any, off.
-  # burst: off
-"""
-_MOUNTED = """\
-  # The real disk that is mounted here. It is measured before and after the campaign, not throttled.
-  enforcement: mounted
-{place}
-  # What must be found there; another is refused.
-  # file_system: xfs
-  # mount_options: noatime
-  # How loaded data are kept for the next run: copy or none.
-  # snapshots: copy
-"""
-_LIMITS = """\
-  # What was bought, for one disk; without it the gate measures and judges nothing.
-  # iops: 5000
-  # throughput: 200MB/s
-"""
-_SHARED = """\
-  # One disk for all nodes. A disk for each: `disks: /mnt/disk-{node}` instead.
-  path: """
-_EACH = """\
-  # A disk for each node, by its number; one of its own for WAL: `{data: …, wal: …}`.
-  disks: """
-_OWN_CLUSTER = f"""\
-# Nodes, their sizes at each scale, and database: profiles/clusters/{CLUSTER}.yaml.
-cluster: {CLUSTER}
-"""
-_EXISTING = """\
-  # The disks of a cluster that others run: neither made, limited nor measured here.
-  enforcement: existing
-cluster:
-  database: existing
-  replication_factor: {copies}
-  existing:
-    # Where SQL is spoken: a database `tierbench` is made there, and dropped at the end.
-    hosts: {hosts}
-    # port: 5433
-    # user: yugabyte
-    # The variable that holds the password. Or password_file, of mode 0600.
-    # password_env: DB_PASSWORD
-    # Servers' certificates are verified: by this authority, or not at all (`tls: off`).
-    # tls_root: /etc/ssl/certs/ca-certificates.crt
-    # For CPU, memory and disk of the nodes, a URL for each host.
-    # node_exporters: {exporters}
-"""
-_WORKLOAD = """\
-# Its name in tables.
-title: {name}
-# The load generator and its script in workloads/: also sysbench/insert.lua, or your own
-# (docs/ADDING.md). `generator: sysbench-stock` takes sysbench's own scripts by name.
-generator: sysbench
-script: sysbench/point_select.lua
-# Workloads that name an equal data set share one loaded copy.
-dataset: sysbench-tables
-statements_per_transaction: 10
-# How keys are drawn: uniform, or special (mostly a hot percent of the rows).
-options: {{rand_type: uniform}}
-# What a tier must be proven to reach; then the cheapest that does so is named.
-# slo: p99 < 20 ms, throughput > 500
-# For each scale: size of the data, threads that load and that run, times.
-scales:
-  smoke:
-    dataset: {{tables: 4, table_size: 500_000}}
-    threads: 16
-    loader_threads: 2
-    warmup: 3s
-    measure: 7s
-  laptop:
-    dataset: {{tables: 4, table_size: 2_000_000}}
-    threads: 16
-    loader_threads: 4
-    warmup: 15s
-    measure: 60s
-"""

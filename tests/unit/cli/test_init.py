@@ -25,6 +25,12 @@ from tests.asked import Planning
 from tests.fakes import this_machine_has
 
 TIB = 2**40
+MACHINES = [
+    "--machines",
+    "ssh://me@vm1,ssh://me@vm2, ssh://me@vm3",
+    "--client-machine",
+    "ssh://me@vm4",
+]
 
 
 @pytest.fixture
@@ -64,6 +70,16 @@ def schema_errors(file: Path) -> list[str]:
         (["--path", "/mnt/p15"], "mounted", "/mnt/p15"),
         (["--path", "/mnt/p15-{node}"], "mounted", None),
         (["--tier", "azure/P15", "--path", "/mnt/p15"], "mounted", "/mnt/p15"),
+        (["--storage-class", "managed-csi-premium"], "storage-class", None),
+        (["--tier", "azure/P15", "--storage-class", "managed-csi-premium"], "storage-class", None),
+        (["--tier", "aws/gp3", "size=250GiB"], "emulated", None),
+        (
+            ["--tier", "azure/ultra", "size=250GiB", "iops=9000", "throughput=200MB/s", *MACHINES],
+            "emulated",
+            None,
+        ),
+        (["--tier", "azure/P15", "--vm", "azure/Standard_D16s_v5"], "emulated", None),
+        (["--path", "/mnt/p15", "--cluster", "gcp-n2-standard-8", *MACHINES], "mounted", None),
         (["--existing", "10.0.0.1,10.0.0.2:5434"], "existing", None),
         (["--existing", "10.0.0.1", "--tier", "azure/P15"], "existing", None),
         (["--existing", "host=a,b port=5433,5434 user=bench"], "existing", None),
@@ -187,3 +203,32 @@ def test_from_init_to_a_planned_comparison(
     words = ["compare", "--profiles", "my-disk ultra", "--workloads", "my-load", "--dry-run"]
     assert main.exit_code(words, planned) == EXIT_DONE
     assert "my-disk" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "vm"),
+    [
+        (["--tier", "azure/P15"], "azure/Standard_D8s_v5"),
+        (["--tier", "aws/gp3", "size=250GiB"], "aws/r5b.2xlarge"),
+        (["--tier", "gcp/pd-ssd", "size=250GiB"], "gcp/n2-standard-8"),
+        (["--path", "/mnt/a", "--cluster", "aws-r5b-2xlarge"], "aws/r5b.2xlarge"),
+        (["--tier", "azure/P15", "--vm", "azure/Standard_D16s_v5"], "azure/Standard_D16s_v5"),
+    ],
+)
+def test_each_provider_has_a_cluster_of_its_own(root: Path, words: list[str], vm: str) -> None:
+    tierbench_init(root, "mine", *words)
+    profile = read(root, "mine")
+    assert (profile.cluster.vm, profile.cluster.nodes) == (vm, 3)
+
+
+def test_machines_are_those_of_the_nodes_and_of_the_client(root: Path) -> None:
+    tierbench_init(root, "mine", "--tier", "azure/P15", *MACHINES)
+    placing = read(root, "mine").placing
+    assert placing is not None
+    assert placing.machines == ("ssh://me@vm1", "ssh://me@vm2", "ssh://me@vm3")
+    assert placing.client_machine == "ssh://me@vm4"
+
+
+def test_a_class_is_one_of_kubernetes(root: Path) -> None:
+    tierbench_init(root, "mine", "--storage-class", "gp3")
+    assert read(root, "mine").platform == "kubernetes"

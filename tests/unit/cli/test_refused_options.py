@@ -129,7 +129,12 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "init": {
         "--tier": "--workload tpcc --tier azure/P15",
         "--path": "--workload tpcc --path /mnt/a",
+        "--storage-class": "--workload tpcc --storage-class gp3",
         "--existing": "--workload tpcc --existing db.example",
+        "--machines": "--workload tpcc --machines ssh://vm1",
+        "--client-machine": "--workload tpcc --client-machine ssh://vm1",
+        "--cluster": "mine --existing db.example --cluster azure-d8s-v5",
+        "--vm": "mine --existing db.example --vm azure/Standard_D16s_v5",
         "--workload": "",
     },
     "schema": {},
