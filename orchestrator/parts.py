@@ -10,7 +10,7 @@ the `Cluster` that it yields. What only some members can do is a protocol of its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -57,13 +57,15 @@ class NodesData:
 
 class TierMechanism(Protocol):
     """One way to make a disk tier true. `kind`: what a reader must take its disks for; it decides
-    what a profile must declare, what is doubted, and the words of the report."""
+    what a profile must declare, what is doubted, and the words of the report. One that has nothing
+    to check or to measure inherits that from here."""
 
     name: str
     kind: DiskKind
 
     def check(self, tier: Tier, world: World) -> None:
         """UsageError or UnavailableError if this cannot work here. Starts nothing that stays."""
+        return
 
     def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
         """One volume per node, empty or restored from snapshots, which are given only if
@@ -71,6 +73,7 @@ class TierMechanism(Protocol):
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Holds the tier's declared limits against fio on a device like those of `attached`."""
+        return Gate(tier.name, world.clock.now(), checks=())
 
 
 @runtime_checkable
@@ -157,6 +160,7 @@ class Database(Protocol):
 
     def restores(self, spec: ClusterSpec) -> bool:
         """Returns whether nodes start from copies of loaded disks; if not, every run loads."""
+        return True
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         """Checks image, settings and sizes; starts nothing. UsageError or UnavailableError."""
@@ -186,6 +190,7 @@ class Database(Protocol):
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """Reads facts back from the running server. RunError if it does not answer."""
+        return DatabaseFacts()
 
 
 @runtime_checkable
@@ -221,6 +226,8 @@ class Result:
 
 
 class LoadGenerator(Protocol):
+    """One that has nothing to do in a method inherits it from here."""
+
     name: str
 
     def loader_version(self, workload: Workload, world: World) -> str:
@@ -228,18 +235,22 @@ class LoadGenerator(Protocol):
 
     def scripts(self, workload: Workload, world: World) -> str:
         """Returns a hash of the files beside its image that decide what it runs; "" without any."""
+        return ""
 
-    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None: ...
+    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        return
 
     def client(
         self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
         """Starts the client container with the files of `tls`. It ends by itself when this program
-        is gone."""
+        is gone. Without one the load is made in a node, with its CPU."""
+        return nullcontext(Node(name, "client"))
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Creates and fills the data set. LoadError unless the result is exactly that;
         UnfinishedError if another call could go on in the same database."""
+        return
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
@@ -252,6 +263,7 @@ class LoadGenerator(Protocol):
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """After a run: checks the data, returns facts. LoadError if they are not as they must."""
+        return {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         """Reads raw files into figures of the window [start_s, end_s]. Pure: starts nothing."""
@@ -297,17 +309,25 @@ class GoesOnMeasuring(Protocol):
 class Splits(Protocol):
     """A load generator whose load several clients can carry, each its share."""
 
+    def run(
+        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    ) -> tuple[Phase, Phase]:
+        return self.run_share(workload, None, cluster, client, out, world)
+
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        return self.result(workload, *self.records(out), start_s, end_s)
+
     def run_share(
         self,
         workload: Workload,
-        share: Share,
+        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
     ) -> tuple[Phase, Phase]:
         """As `run`, of one client. `workload` has the threads and the arrival rate of its share;
-        the clock of `world` is the client's own, as are the times returned."""
+        None: all. The clock of `world` is the client's own, as are the times returned."""
 
     def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
         """Returns the transactions that one client left (`Result.latencies`) and its facts."""

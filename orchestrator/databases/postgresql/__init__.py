@@ -23,6 +23,7 @@ from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
+from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once, sql
@@ -51,7 +52,7 @@ PSQL = ("psql", *_AS_BENCH, "--no-psqlrc", "--quiet", "--output=/dev/null", "--s
 _VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
 
-class PostgreSQL:
+class PostgreSQL(Database):
     name = "postgresql"
 
     def __init__(self, connect: sql.Connect = sql.session) -> None:
@@ -59,9 +60,6 @@ class PostgreSQL:
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         return own_images.tag(world.root, "postgres")
-
-    def restores(self, spec: ClusterSpec) -> bool:
-        return True
 
     # -------------------------------------------------------------- before anything starts
 

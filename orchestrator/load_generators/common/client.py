@@ -16,14 +16,16 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 from orchestrator.errors import LoadError, RunError, TierbenchError
-from orchestrator.model import CLIENT, Cluster, Node, Tls
+from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
+from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
 from orchestrator.system import at_once
@@ -49,6 +51,19 @@ _PUT = (
 )
 _WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
 _ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/client.key"
+
+
+class InClient(LoadGenerator, Protocol):
+    """A load generator whose programs run in a client."""
+
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
+        """The client's image, and the files that it is given, by their places."""
+
+    def client(
+        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+    ) -> AbstractContextManager[Node]:
+        image, files = self.client_image(world)
+        return client_container(image, network, world, tls, name, files)
 
 
 @contextmanager
@@ -167,7 +182,7 @@ def run_in_client(
     cluster: Cluster,
     world: World,
     *,
-    timeout_s: float,
+    timeout_s: float = LOAD_TIMEOUT_S,
     on_line: Callable[[str], None] | None = None,
     env: Mapping[str, str] | None = None,
     user: str = "",

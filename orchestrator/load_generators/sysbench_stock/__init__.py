@@ -12,38 +12,23 @@ import hashlib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common.client import (
-    LOAD_TIMEOUT_S,
-    client_container,
-    run_in_client,
-)
+from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
 from orchestrator.load_generators.common.options import (
     STARTED,
     STOP_GRACE_S,
     complaint,
     connection,
+    ended_badly,
     flags,
     progress,
     seed_of,
 )
 from orchestrator.load_generators.sysbench_stock import options, results
-from orchestrator.model import (
-    CLIENT,
-    TLS_IF_OFFERED,
-    Cluster,
-    ClusterSpec,
-    Endpoint,
-    Node,
-    Phase,
-    Tls,
-    Workload,
-)
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
 from orchestrator.parts import Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
@@ -58,7 +43,9 @@ _OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
 _WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
 
 
-class SysbenchStock:
+class SysbenchStock(InClient):
+    """sysbench's data have no conditions that could be checked after a run."""
+
     name = NAME
 
     def __init__(self, image: str | None = None, connect: sql.Connect = sql.session) -> None:
@@ -88,10 +75,8 @@ class SysbenchStock:
         file = _own_script(workload, world)
         return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
-    def client(
-        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
-        return client_container(self._need(world), network, world, tls, name)
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
+        return self._need(world), {}
 
     def _need(self, world: World) -> str:
         if self._image is None:
@@ -122,10 +107,8 @@ class SysbenchStock:
                 world.progress.step(f"loading {family}: {line}")
 
         argv = ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(prepare)} 2>&1"]
-        env, timeout_s = _script(workload, world), LOAD_TIMEOUT_S
-        done = run_in_client(
-            client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
-        )
+        env = _script(workload, world)
+        done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
         if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
             what = f"loading {family} failed: {complaint(done.out, *_COMPLAINTS)}"
             raise LoadError(what, evidence=done.tail())
@@ -151,10 +134,6 @@ class SysbenchStock:
         middle_s = starts_s[_MEASURE]
         measure = Phase("measure", middle_s, middle_s + workload.measure_s)
         return Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s), measure
-
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        """Checks nothing: sysbench's data have no conditions."""
-        return {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         phases = {
@@ -295,9 +274,6 @@ def _run_phase(
         files.keep(out / f"{phase}-{number}.out", "\n".join(own) + "\n")
     if done.exit_code != 0 or len(starts_s) < len(argvs):
         output = "\n".join(text for _, _, text in lines)
-        raise LoadError(
-            f"sysbench ended with exit code {done.exit_code}: {complaint(output, *_COMPLAINTS)}",
-            advice="its output is among the raw files of the run",
-            evidence=done.tail(),
-        )
+        why = f": {complaint(output, *_COMPLAINTS)}"
+        raise ended_badly("sysbench", done.exit_code, why, done.tail())
     return starts_s[0]
