@@ -22,7 +22,7 @@ from orchestrator.errors import LeftBehindError, RunError, TierbenchError, Unava
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
-from orchestrator.platforms.kubernetes import manifests
+from orchestrator.platforms.kubernetes import manifests, space
 from orchestrator.platforms.kubernetes.campaigns import Namespaces
 from orchestrator.platforms.kubernetes.connection import (
     RIGHTS,
@@ -31,15 +31,7 @@ from orchestrator.platforms.kubernetes.connection import (
     Unanswered,
     cluster_errors,
 )
-from orchestrator.platforms.kubernetes.space import (
-    CAMPAIGN,
-    HOST,
-    NAMESPACES,
-    PROCESS,
-    Space,
-    annotation_of,
-    label_of,
-)
+from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 
@@ -103,18 +95,17 @@ class LeaseGuard:
             lease = self._api.find(self._path)
             if lease is None or self._is_own(lease) or not self._lives(lease):
                 return None
-            return label_of(lease, CAMPAIGN)
+            return label_of(lease, space.CAMPAIGN)
 
     def _is_own(self, lease: Thing) -> bool:
-        return label_of(lease, CAMPAIGN) == self._space.campaign
+        return label_of(lease, space.CAMPAIGN) == self._space.campaign
 
     def _lives(self, lease: Thing) -> bool:
-        if not label_of(lease, CAMPAIGN):
+        if not label_of(lease, space.CAMPAIGN):
             return True  # tierbench did not make it, so it must not be taken
         renewed = datetime.fromisoformat(str(lease["spec"]["renewTime"]).replace("Z", "+00:00"))
-        return lifecycle.lives(
-            annotation_of(lease, PROCESS), lambda: self._api.now() - renewed.timestamp() < DEAD_S
-        )
+        mark = annotation_of(lease, space.PROCESS)
+        return lifecycle.lives(mark, lambda: self._api.now() - renewed.timestamp() < DEAD_S)
 
     def _take(self) -> None:
         while True:
@@ -132,13 +123,13 @@ class LeaseGuard:
                     raise
 
     def _refusal(self, lease: Thing) -> UnavailableError:
-        more = f"campaign {label_of(lease, CAMPAIGN)}"
+        more = f"campaign {label_of(lease, space.CAMPAIGN)}"
         drop = f"kubectl -n {self._at} delete lease {_LEASE_NAME}"
-        at = annotation_of(lease, HOST)
-        return lifecycle.refusal("cluster", annotation_of(lease, PROCESS), at, more, drop)
+        at = annotation_of(lease, space.HOST)
+        return lifecycle.refusal("cluster", annotation_of(lease, space.PROCESS), at, more, drop)
 
     def _lease(self) -> Thing:
-        notes = {HOST: host.name(), PROCESS: host.process_mark()}
+        notes = {space.HOST: host.name(), space.PROCESS: host.process_mark()}
         return manifests.lease(_LEASE_NAME, self._space.labels, notes, self._api.now(), DEAD_S)
 
     def _replace(self, lease: Thing) -> None:
@@ -153,8 +144,8 @@ class LeaseGuard:
             if lease is None:  # removed by hand
                 self._api.make(self._leases, self._lease())
             elif not self._is_own(lease):
-                other = label_of(lease, CAMPAIGN)
-                raise lifecycle.taken_over("the cluster", other, annotation_of(lease, HOST))
+                other = label_of(lease, space.CAMPAIGN)
+                raise lifecycle.taken_over("the cluster", other, annotation_of(lease, space.HOST))
             else:
                 self._replace(lease)
             self._rent.prolong()
@@ -166,7 +157,7 @@ class LeaseGuard:
     def _make_namespace(self) -> None:
         namespace = manifests.namespace(self._space.namespace, self._space.labels)
         try:
-            self._api.make(NAMESPACES, namespace)
+            self._api.make(space.NAMESPACES, namespace)
         except Refused as error:
             if error.status != 403:
                 raise
@@ -177,7 +168,7 @@ class LeaseGuard:
 
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
-        account = f"{NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
+        account = f"{space.NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
         there = partial(self._api.find, account)
         if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
             raise UnavailableError(
