@@ -21,24 +21,10 @@ from typing import Any
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
 from orchestrator.databases.yugabytedb.nodes import Unread
-from orchestrator.databases.yugabytedb.readiness import (
-    Leaders,
-    Readiness,
-    admin_address,
-    check_flags,
-)
+from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import (
-    TLS_IF_OFFERED,
-    Cluster,
-    ClusterSpec,
-    Endpoint,
-    Node,
-    Tls,
-    Volume,
-    sources,
-)
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Tls, Volume, sources
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.machines import IsOpen
 from orchestrator.powers import Container, ContainerSpec, Network, World
@@ -143,7 +129,7 @@ class YugabyteDB:
         tag = image.need(handle.settings, world.platform)
         password = container_nodes.new_password()
         certificates: Sequence[dict[str, bytes]] = [{}] * spec.nodes
-        secured = TLS_IF_OFFERED
+        secured = Tls()
         if handle.settings.tls:
             certificates = tls.make(network.addresses, world.clock.now())
             authority = world.cache / "certificates" / network.name / tls.AUTHORITY
@@ -165,7 +151,7 @@ class YugabyteDB:
         parts = zip(plans, volumes, containers, strict=True)
         for number, (plan, volume, container) in enumerate(parts, start=1):
             handle.ulimits[f"node-{number}"] = container.ulimits
-            short = nodes.short_limits(plan, container)
+            short = container_nodes.short_limits(plan, container)
             if short and number == 1:  # the engine gives all nodes the same
                 world.progress.warn(
                     "the engine does not raise the limits of YugabyteDB's processes "
@@ -200,8 +186,7 @@ class YugabyteDB:
         handle.readiness.await_copies(up, endpoints[0])
         check_flags(up, handle.settings, handle.unread, spec.replication_factor)
         container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
-        admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
-        with self._connect(admin, 120.0) as session:
+        with handle.readiness.administering(up[0], endpoints[0], 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
             queries.create_own(session, endpoints[0])
         analyze = versions.analyzed(version)

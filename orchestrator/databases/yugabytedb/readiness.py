@@ -6,6 +6,7 @@ Each later answer needs the earlier ones, so they are awaited in this order, eac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -30,11 +31,6 @@ _REPLAY_SHARE, REPLAY_BYTES_PER_S = 0.5, 25e6
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3
 _IDLE = ("get_is_load_balancer_idle",)
-
-
-def admin_address(endpoint: Endpoint, password: str) -> sql.Address:
-    address = sql.local(endpoint)
-    return replace(address, user=queries.ADMIN, password=password, database=queries.ADMIN_DATABASE)
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ class Readiness:
         counted = self.unread.patiently("the masters' list of tablet servers", uncounted)
 
         def missing() -> str:
-            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
+            with self.administering(up[0], endpoint) as session:
                 session.rows("SELECT 1")
             return counted()
 
@@ -110,17 +106,21 @@ class Readiness:
         def missing() -> str:
             if text := copied():
                 return text
-            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
+            with self.administering(up[0], endpoint) as session:
                 known = len(queries.servers(session))
             return "" if known == len(up) else f"yb_servers() knows {known} of {len(up)} nodes"
 
         self._wait("the cluster was not whole", missing, up)
 
-    def password(self, first: Node) -> str:
-        """The administrator's password: with TLS, yugabyted makes one up and keeps it in a file."""
-        if not self._tls:
-            return queries.ADMIN
-        return str(nodes.remembered(first, self._world).get("database_password") or queries.ADMIN)
+    def administering(
+        self, first: Node, endpoint: Endpoint, timeout_s: float = 30.0
+    ) -> AbstractContextManager[sql.Session]:
+        """The administrator's session. With TLS, yugabyted makes a password up and keeps it in the
+        first node's file."""
+        remembered = nodes.remembered(first, self._world) if self._tls else {}
+        own = {"user": queries.ADMIN, "database": queries.ADMIN_DATABASE}
+        password = str(remembered.get("database_password") or queries.ADMIN)
+        return self._connect(replace(sql.local(endpoint), password=password, **own), timeout_s)
 
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all

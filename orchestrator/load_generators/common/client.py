@@ -27,6 +27,7 @@ from orchestrator.errors import LoadError, RunError, TierbenchError
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
+from orchestrator.platforms.common.machines import ClockOffset
 from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
 from orchestrator.system import at_once
 
@@ -223,31 +224,18 @@ _TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter the
 _ANSWERS_WITHIN_S = 10.0
 
 
-@dataclass(frozen=True)
-class Offset:
-    """The client's clock minus this computer's, true within the uncertainty either way."""
-
-    offset_s: float
-    uncertainty_s: float
-
-    @property
-    def shift_s(self) -> float:
-        """What to take off the client's times: nothing where the clocks may well be equal."""
-        return self.offset_s if abs(self.offset_s) > self.uncertainty_s else 0.0
-
-
-def compare_clocks(client: Node, world: World) -> Offset | None:
+def compare_clocks(client: Node, world: World) -> ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
     with (
         suppress(TierbenchError),
         world.platform.container(client.container or "").conversation(_ANSWER) as conversation,
     ):
         offsets = list(_asked(conversation, world.clock))
-        return min(offsets, key=lambda offset: offset.uncertainty_s, default=None)
+        return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None
 
 
-def _asked(conversation: Conversation, clock: Clock) -> Iterator[Offset]:
+def _asked(conversation: Conversation, clock: Clock) -> Iterator[ClockOffset]:
     for _ in range(QUESTIONS):
         asked_s, begin_s = clock.now(), clock.monotonic()
         conversation.send("")
@@ -255,7 +243,7 @@ def _asked(conversation: Conversation, clock: Clock) -> Iterator[Offset]:
         half_s = (clock.monotonic() - begin_s) / 2
         if not _TIME.fullmatch(answer):
             return
-        yield Offset(float(answer) - asked_s - half_s, half_s)
+        yield ClockOffset(float(answer) - asked_s - half_s, half_s)
 
 
 @dataclass(frozen=True)

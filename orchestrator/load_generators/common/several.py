@@ -24,10 +24,10 @@ from typing import Any
 
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.load_generators.common import merging
-from orchestrator.load_generators.common.client import Offset, ShiftedClock, compare_clocks
+from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import LoadGenerator, Result, Share, Splits
-from orchestrator.platforms.common.machines import is_here
+from orchestrator.platforms.common.machines import ClockOffset, is_here
 from orchestrator.powers import Progress, World
 from orchestrator.system import at_once
 
@@ -131,8 +131,8 @@ class _Ran:
 
     warmup: Phase
     measure: Phase
-    before: Offset | None
-    after: Offset | None
+    before: ClockOffset | None
+    after: ClockOffset | None
     threads: int
     shift_s: float
 
@@ -147,8 +147,7 @@ class _Ran:
         if self.before and self.after:
             known["clock_offset_s"] = self.before.offset_s
             known["clock_offset_after_s"] = self.after.offset_s
-            uncertain_s = max(self.before.uncertainty_s, self.after.uncertainty_s)
-            known["clock_uncertainty_s"] = uncertain_s
+            known["clock_uncertainty_s"] = max(self.before.within_s, self.after.within_s)
         return known
 
 
