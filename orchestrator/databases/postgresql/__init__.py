@@ -1,9 +1,9 @@
-"""PostgreSQL from our own image: one primary and its streaming standbys, all of them full copies.
+"""PostgreSQL from our image `postgres`: one primary, which alone takes SQL from clients, and its
+streaming standbys, all of them full copies.
 
-Shape: every node has all data. A commit is answered when a majority of the first n nodes
-(`replication_factor`), the primary among them, has flushed it (`ANY n/2` of their standbys). No
-commit waits for the other nodes. Only the primary takes SQL from clients. Node k never changes its
-role; nothing fails over, and a node that dies ends the run. Needs our image `postgres`.
+A commit is answered when a majority of the first n nodes (`replication_factor`), the primary among
+them, has flushed it (`ANY n/2` of their standbys). No commit waits for the other nodes. Node k
+never changes its role; nothing fails over, and a node that dies ends the run.
 """
 
 from __future__ import annotations

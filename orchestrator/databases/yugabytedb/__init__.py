@@ -1,12 +1,5 @@
-"""YugabyteDB from its own image: nodes under `yugabyted`, every one of which takes SQL.
-
-Shape: n nodes with 1, 3 or 5 copies of every tablet; a write is answered when a majority of the
-copies has it. Each node runs a master, a tablet server and PostgreSQL's front end; leaders are
-spread, so clients spread their connections over all nodes.
-
-A loaded data set is kept as copies of all nodes' disks. They name each other by address, so a copy
-starts only at the addresses where it was loaded; `restore: load` does without copies.
-Facts, traps and their sources: docs/YUGABYTEDB.md.
+"""YugabyteDB from its own image: nodes under `yugabyted`, every one of which takes SQL, so clients
+spread their connections over all of them. Facts, traps and their sources: docs/YUGABYTEDB.md.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """The client: a container on the database's network in which a load generator's programs run.
 
 It ends, and with it all load, when this program is gone: while the client is up, a thread sends it
-a new number once a second, and the client's first process gives up when the number has stayed the
-same for so many seconds. It counts by itself, so that neither a clock that is set nor a machine
-that slept ends a client whose program lives.
+a new number once a second, and its first process gives up when the number has stayed the same for
+so many seconds. It counts by itself, so a clock that is set, or a machine that slept, ends nothing.
 
-How far its clock is from this computer's is asked of a shell in it, which answers each line with
-its time (`date`). The answer was given at some moment between question and reply, so the middle of
-the two is wrong by half the round trip at most; of several questions the one with the shortest
-round trip counts (Cristian's algorithm, 1989).
+How far its clock is from this computer's is asked of a shell in it (`date`): the middle of question
+and reply is wrong by half the round trip at most, so that of the shortest counts (Cristian, 1989).
 """
 
 from __future__ import annotations

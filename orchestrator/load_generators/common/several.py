@@ -1,12 +1,9 @@
 """One workload carried by several clients: started together, ended together, read as one.
 
 Each client is a container (`client-1`, …) with a folder of its own for raw output, and carries its
-share by its load generator (`parts.Splits`) on a thread of this program. A client that fails ends
-the others. What is known of each is kept in `clients.json`, by which `read` merges what they left
-(`merging`), and of the only client if it is on another machine.
-
-The measured window is the time in which all of them measured. Times are by this computer's clock:
-a client's are shifted by how far its clock is from it (`compare_clocks`).
+share (`parts.Splits`) on a thread of this program. What is known of each, and of the only client if
+it is on another machine, is kept in `clients.json`, by which `read` merges what they left. Times
+are by this computer's clock; the measured window is the time in which all of them measured.
 """
 
 from __future__ import annotations

@@ -16,17 +16,8 @@ from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.facts import GeneratorFacts
+from orchestrator.load_generators.common import options as common
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
-from orchestrator.load_generators.common.options import (
-    STARTED,
-    STOP_GRACE_S,
-    complaint,
-    connection,
-    ended_badly,
-    flags,
-    progress,
-    seed_of,
-)
 from orchestrator.load_generators.sysbench_stock import options, results
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
 from orchestrator.parts import Result
@@ -97,7 +88,7 @@ class SysbenchStock(InClient):
         prepare = [
             *_sysbench(workload, cluster.endpoints[0], world),
             f"--threads={threads}",
-            *flags(workload.dataset.parameters),
+            *common.flags(workload.dataset.parameters),
             f"--rand-seed={_rand_seed(workload, 0, 0)}",
             "prepare",
         ]
@@ -110,7 +101,7 @@ class SysbenchStock(InClient):
         env = _script(workload, world)
         done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
         if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
-            what = f"loading {family} failed: {complaint(done.out, *_COMPLAINTS)}"
+            what = f"loading {family} failed: {common.complaint(done.out, *_COMPLAINTS)}"
             raise LoadError(what, evidence=done.tail())
         if options.is_path(workload.script) or workload.script == options.BULK_INSERT:
             return
@@ -198,7 +189,7 @@ def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]
     if options.is_path(script):
         shipped = (world.root / "workloads" / script).is_file() and not Path(script).is_absolute()
         script = f"/workloads/{script}" if shipped else _OWN
-    return ["sysbench", script, "--db-driver=pgsql", *connection((endpoint,))]
+    return ["sysbench", script, "--db-driver=pgsql", *common.connection((endpoint,))]
 
 
 def commands(
@@ -212,8 +203,8 @@ def commands(
     return [
         [
             *_sysbench(workload, endpoint, world),
-            *flags(workload.dataset.parameters),
-            *flags({key: value for key, value in workload.options.items() if key != "seed"}),
+            *common.flags(workload.dataset.parameters),
+            *common.flags({key: value for key, value in workload.options.items() if key != "seed"}),
             f"--rand-seed={_rand_seed(workload, 1 + (phase == _MEASURE), number)}",
             f"--threads={share + (number < rest)}",
             f"--time={seconds:g}",
@@ -229,7 +220,7 @@ def commands(
 def _rand_seed(workload: Workload, part: int, process: int) -> int:
     """Differs between loading, warm-up and window, or the window would draw the keys that the
     warm-up has just read. Never 0, which means the time of day."""
-    return 1 + (seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
+    return 1 + (common.seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
 
 
 def _run_phase(
@@ -256,15 +247,15 @@ def _run_phase(
 
     def on_line(line: str) -> None:
         line = line.partition(" ")[2]
-        if line.startswith(STARTED):
+        if line.startswith(common.STARTED):
             starts_s.append(world.clock.now())
             if phase == _MEASURE:
                 world.window_begins(starts_s[0])
         elif line.startswith("[ "):
-            world.progress.step(progress(line, workload, before_s))
+            world.progress.step(common.progress(line, workload, before_s))
 
     argv, env = ["bash", "-c", script], _script(workload, world)
-    timeout_s = seconds + STOP_GRACE_S
+    timeout_s = seconds + common.STOP_GRACE_S
     done = run_in_client(
         client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
     )
@@ -274,6 +265,6 @@ def _run_phase(
         files.keep(out / f"{phase}-{number}.out", "\n".join(own) + "\n")
     if done.exit_code != 0 or len(starts_s) < len(argvs):
         output = "\n".join(text for _, _, text in lines)
-        why = f": {complaint(output, *_COMPLAINTS)}"
-        raise ended_badly("sysbench", done.exit_code, why, done.tail())
+        why = f": {common.complaint(output, *_COMPLAINTS)}"
+        raise common.ended_badly("sysbench", done.exit_code, why, done.tail())
     return starts_s[0]

@@ -1,13 +1,9 @@
-"""One campaign at a time on a cluster: it holds the cluster's Lease.
+"""One campaign at a time on a cluster: it holds the cluster's Lease, and all that it makes belongs to
+a job without pods (docs/KUBERNETES.md).
 
-The Lease names campaign, host and process, and bears the time of the last sign of life by the API
-server's clock, renewed every half minute. If the process cannot be seen from here, a campaign is
-alive while that is young. Who takes a dead one's Lease changes the version that was read, so of two
-the server refuses one.
-
-What a campaign rents has an end of its own: a job without pods owns all that is in its namespace.
-Each sign of life moves the job's deadline ahead. Where no more come the job ends and is removed
-(`ttlSecondsAfterFinished`), and the cluster's garbage collector removes what it owned.
+Times are the API server's. Who takes a dead campaign's Lease changes the version that was read, so
+of two the server refuses one. A job that ended is removed (`ttlSecondsAfterFinished`), and what it
+owned by the cluster's garbage collector.
 """
 
 from __future__ import annotations
@@ -111,7 +107,10 @@ class LeaseGuard:
         while True:
             lease = self._api.find(self._path)
             if lease is not None and self._lives(lease):
-                raise self._refusal(lease)
+                more = f"campaign {label_of(lease, space.CAMPAIGN)}"
+                drop = f"kubectl -n {self._at} delete lease {_LEASE_NAME}"
+                mark, at = annotation_of(lease, space.PROCESS), annotation_of(lease, space.HOST)
+                raise lifecycle.refusal("cluster", mark, at, more, drop)
             try:
                 if lease is None:
                     self._api.make(self._leases, self._lease())
@@ -121,12 +120,6 @@ class LeaseGuard:
             except Refused as error:  # another was faster: who, is seen at the next look
                 if error.status != _CONFLICT:
                     raise
-
-    def _refusal(self, lease: Thing) -> UnavailableError:
-        more = f"campaign {label_of(lease, space.CAMPAIGN)}"
-        drop = f"kubectl -n {self._at} delete lease {_LEASE_NAME}"
-        at = annotation_of(lease, space.HOST)
-        return lifecycle.refusal("cluster", annotation_of(lease, space.PROCESS), at, more, drop)
 
     def _lease(self) -> Thing:
         notes = {space.HOST: host.name(), space.PROCESS: host.process_mark()}
