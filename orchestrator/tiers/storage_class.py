@@ -201,13 +201,11 @@ def _rented(
         ]
         with at_once.entered(claims) as claimed:
             copies, nodes = (source is not None for source in sources), node_names(len(sources))
-            yield (
-                of,
-                tuple(
-                    Volume(claim, "", restored=restored, kept=kept, placement=node)
-                    for claim, restored, node in zip(claimed, copies, nodes, strict=True)
-                ),
+            volumes = (
+                Volume(claim, "", restored=restored, kept=kept, placement=node)
+                for claim, restored, node in zip(claimed, copies, nodes, strict=True)
             )
+            yield of, tuple(volumes)
 
 
 def _source(note: Path) -> VolumeSource:

@@ -60,7 +60,6 @@ def new_password() -> str:
 
 
 def container_name(node: Node) -> str:
-    """The name of a node's container."""
     return node.container or node.name
 
 

@@ -161,8 +161,7 @@ class PostgreSQL(Database):
         with self._session(cluster, world) as session:
             session.rows("SELECT pg_stat_reset(), pg_stat_reset_shared()")
 
-    def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
-        return settings.checkpoint_interval_s(spec)
+    checkpoint_interval_s = staticmethod(settings.checkpoint_interval_s)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         image = own_images.tag(world.root, "postgres")
@@ -179,11 +178,11 @@ class PostgreSQL(Database):
         with self._session(cluster, world, _CHECKPOINT_S) as session:
             session.rows("CHECKPOINT")
             standbys = len(cluster.nodes) - 1
-            if not wait_until(
-                lambda: queries.replicas_caught_up(session) == standbys,
-                deadline_s=_CHECKPOINT_S,
-                clock=world.clock,
-            ):
+
+            def caught_up() -> bool:
+                return queries.replicas_caught_up(session) == standbys
+
+            if not wait_until(caught_up, deadline_s=_CHECKPOINT_S, clock=world.clock):
                 raise RunError(
                     f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
                     advice="look at their logs among the raw files of the run",

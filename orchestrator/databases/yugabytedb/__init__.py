@@ -32,20 +32,17 @@ _Started = list[tuple[Node, Endpoint]]
 @dataclass
 class _Running:
     """The handle. `begun`, `leaders`: counters and tablets when measuring began. `ulimits`: of
-    nodes' processes, as they are in force. `plans`: its containers, as they were started."""
+    nodes' processes, as they are in force. `plans`: its containers, as they were started.
+    `unread`: what could not be read so far."""
 
     settings: settings.Settings
     masters: str
     readiness: Readiness
+    unread: Unread
     begun: counters.ByNode = field(default_factory=dict)
     ulimits: dict[str, Mapping[str, str]] = field(default_factory=dict)
     plans: list[ContainerSpec] = field(default_factory=list)
     leaders: Leaders | None = None
-
-    @property
-    def unread(self) -> Unread:
-        """What could not be read so far."""
-        return self.readiness.unread
 
 
 class YugabyteDB:
@@ -60,7 +57,6 @@ class YugabyteDB:
         return image.chosen(settings.read(spec)[0], world.platform)
 
     def restores(self, spec: ClusterSpec) -> bool:
-        """See `Database`: the profile's `restore` decides."""
         return settings.read(spec)[0].restores
 
     # -------------------------------------------------------------- before anything starts
@@ -93,8 +89,9 @@ class YugabyteDB:
         NodeError if the cluster is not the profile's: release, copies, durability."""
         chosen, _ = settings.read(spec)
         masters = flags.master_addresses(spec, network.addresses)
-        readiness = Readiness(spec, chosen, self._connect, Unread(world), world)
-        handle = _Running(chosen, masters, readiness)
+        unread = Unread(world)
+        readiness = Readiness(spec, chosen, self._connect, unread, world)
+        handle = _Running(chosen, masters, readiness, unread)
         kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:
@@ -225,9 +222,7 @@ class YugabyteDB:
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Reads all tables over all nodes, for at most ten minutes."""
-        queries.fill_caches(
-            self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world
-        )
+        queries.fill_caches(self._connect, list(map(sql.local, cluster.endpoints)), world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""

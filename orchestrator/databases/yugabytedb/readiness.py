@@ -48,7 +48,7 @@ class Readiness:
         self, spec: ClusterSpec, settings: Settings, connect: Connect, unread: Unread, world: World
     ) -> None:
         self._factor, self._tls = spec.replication_factor, settings.tls
-        self._connect, self.unread, self._world = connect, unread, world
+        self._connect, self._unread, self._world = connect, unread, world
         self._replay_s = 0.0
 
     def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Readiness:
@@ -64,13 +64,9 @@ class Readiness:
 
     def _wait(self, failure: str, missing: Callable[[], str], up: Sequence[Node]) -> None:
         names = [container_nodes.container_name(node) for node in up]
+        most_s = NODE_DEADLINE_S + round(self._replay_s)
         container_nodes.await_ready(
-            failure,
-            missing,
-            names,
-            self._world,
-            deadline_s=NODE_DEADLINE_S + round(self._replay_s),
-            log=nodes.log,
+            failure, missing, names, self._world, deadline_s=most_s, log=nodes.log
         )
 
     def await_answer(self, node: Node, endpoint: Endpoint, up: Sequence[Node]) -> None:
@@ -81,7 +77,7 @@ class Readiness:
             alive = sum(server.alive for server in servers)
             return "" if alive >= len(up) else f"{alive} of {len(up)} tablet servers are alive"
 
-        counted = self.unread.patiently("the masters' list of tablet servers", uncounted)
+        counted = self._unread.patiently("the masters' list of tablet servers", uncounted)
 
         def missing() -> str:
             with self.administering(up[0], endpoint) as session:
@@ -101,7 +97,7 @@ class Readiness:
             health = pages.health(masters)
             return "" if health.well else str(health)
 
-        copied = self.unread.patiently("the number and state of copies", uncopied)
+        copied = self._unread.patiently("the number and state of copies", uncopied)
 
         def missing() -> str:
             if text := copied():
@@ -137,7 +133,7 @@ class Readiness:
 
         clock = self._world.clock
         if state := wait_while(forgotten, deadline_s=NODE_DEADLINE_S, clock=clock, every_s=0.5):
-            self.unread.note("the masters that each node remembers", state)
+            self._unread.note("the masters that each node remembers", state)
 
     def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
         """Waits until the leaders of each table are spread and nothing moves any more; only warns
@@ -151,7 +147,7 @@ class Readiness:
             leaders = Leaders(tablets, _uneven(tablets, pages.leaders(urls)))
             return leaders.uneven
 
-        spread = self.unread.patiently("the leaders of each table", unspread)
+        spread = self._unread.patiently("the leaders of each table", unspread)
 
         def ready() -> bool:
             nonlocal idle_polls, leaders
@@ -175,7 +171,7 @@ class Readiness:
     def leaders_moved(self, begun: Leaders, up: Sequence[Node]) -> str | None:
         """What was uneven of leaders when measuring began, or has moved since; None if nothing."""
         urls = list(sources(up, pages.MASTER).values())
-        now = self.unread.attempt(
+        now = self._unread.attempt(
             "the leaders of each table",
             lambda: pages.tablet_leaders(urls, container_nodes.DATABASE),
             begun.tablets,

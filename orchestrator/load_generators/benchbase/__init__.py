@@ -7,7 +7,6 @@ come (results.py). Differences from the built-in workload: docs/WORKLOADS.md.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results
-from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
+from orchestrator.load_generators.benchbase.distribution import find, provide
 from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
 from orchestrator.load_generators.common.options import complaint, ended_badly, seed_of
@@ -63,11 +62,6 @@ class BenchBase(Splits, InClient):
     def __init__(self, home: Path | None = None, connect: sql.Connect = sql.session) -> None:
         self._home, self._connect = home, connect
 
-    @classmethod
-    def from_environment(cls) -> BenchBase:
-        home = os.environ.get(HOME_VARIABLE)
-        return cls(Path(home) if home else None)
-
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         largest = next(several.shares(workload, spec.clients))
         settings = config.settings(largest, 1, spec.clients)
@@ -89,9 +83,7 @@ class BenchBase(Splits, InClient):
         ours = own_images.content_hash(world.root / "workloads" / _SCRIPTS)
         return f"{ours}-{find(self._home, '', world).identity}"
 
-    def scripts(self, workload: Workload, world: World) -> str:
-        """Returns the same: BenchBase itself is not in our image."""
-        return self.loader_version(workload, world)
+    scripts = loader_version  # BenchBase itself is not in our image
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
         distribution = find(self._home, "", world)

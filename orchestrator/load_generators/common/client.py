@@ -14,7 +14,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -243,18 +242,12 @@ def _asked(conversation: Conversation, clock: Clock) -> Iterator[ClockOffset]:
         yield ClockOffset(float(answer) - asked_s - half_s, half_s)
 
 
-@dataclass(frozen=True)
 class ShiftedClock:
     """This computer's clock as a client reads it."""
 
-    clock: Clock
-    shift_s: float
+    def __init__(self, clock: Clock, shift_s: float) -> None:
+        self._clock, self._shift_s = clock, shift_s
+        self.monotonic, self.sleep = clock.monotonic, clock.sleep
 
     def now(self) -> float:
-        return self.clock.now() + self.shift_s
-
-    def monotonic(self) -> float:
-        return self.clock.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        self.clock.sleep(seconds)
+        return self._clock.now() + self._shift_s

@@ -314,9 +314,7 @@ class _Prefixed:
 
     def __init__(self, progress: Progress, client: str, count: int, shown: bool) -> None:
         self._progress, self._client, self._count, self._shown = progress, client, count, shown
-
-    def run(self, title: str, number: int, total: int, left_s: float) -> None:
-        self._progress.run(title, number, total, left_s)
+        self.run = progress.run
 
     def step(self, text: str, expected_s: float | None = None) -> None:
         if self._shown:

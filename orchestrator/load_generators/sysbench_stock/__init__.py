@@ -9,7 +9,6 @@ process with its share of the threads. Differences from our own workloads: docs/
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,10 +40,6 @@ class SysbenchStock(InClient):
 
     def __init__(self, image: str | None = None, connect: sql.Connect = sql.session) -> None:
         self._image, self._connect = image, connect
-
-    @classmethod
-    def from_environment(cls) -> SysbenchStock:
-        return cls(os.environ.get(IMAGE_VARIABLE) or None)
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         options.check(workload, upstream=self._image is None)

@@ -165,8 +165,6 @@ def _of(holder: Any, label: str) -> str:
 
 
 class Leftovers:
-    """Removes things of an engine."""
-
     def __init__(self, engine: Engine, guard: VolumeGuard) -> None:
         self._engine, self._client, self._guard = engine, engine.client, guard
 

@@ -105,7 +105,6 @@ class Frames:
                     self._socket.settimeout(self._silence_s or _SEND_S)
 
     def send(self, data: bytes) -> None:
-        """Sends to standard input. OSError if the command has ended."""
         for start in range(0, len(data), _PIECE):
             try:
                 with self._turn:

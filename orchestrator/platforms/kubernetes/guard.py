@@ -1,5 +1,5 @@
-"""One campaign at a time on a cluster: it holds the cluster's Lease, and all that it makes belongs to
-a job without pods (docs/KUBERNETES.md).
+"""One campaign at a time on a cluster: it holds the cluster's Lease, and a job without pods owns
+all that it makes (docs/KUBERNETES.md).
 
 Times are the API server's. Who takes a dead campaign's Lease changes the version that was read, so
 of two the server refuses one. A job that ended is removed (`ttlSecondsAfterFinished`), and what it
@@ -15,7 +15,6 @@ from datetime import datetime
 from functools import partial
 
 from orchestrator.errors import LeftBehindError, RunError, TierbenchError, UnavailableError
-from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
 from orchestrator.platforms.kubernetes import manifests, space
@@ -47,15 +46,11 @@ class LeaseGuard:
         self, space: Space, within: Callable[[], AbstractContextManager[None]], rent_s: int
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
-        self._within, self._rent = within, Rent(space, rent_s)
+        self._within, self._rent, self.beats = within, Rent(space, rent_s), space.beats
         self._namespaces = Namespaces(space)
         self._at = space.given or "default"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{self._at}/leases"
         self._path = f"{self._leases}/{_LEASE_NAME}"
-
-    @property
-    def beats(self) -> GuardBeats:
-        return self._space.beats
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -86,7 +81,6 @@ class LeaseGuard:
                     raise self._rent.left_behind(trouble)
 
     def other(self) -> str | None:
-        """Returns the live campaign on this cluster, unless it is this one."""
         with cluster_errors("looking for another campaign"):
             lease = self._api.find(self._path)
             if lease is None or self._is_own(lease) or not self._lives(lease):

@@ -212,9 +212,7 @@ class ClusterImages:
             + self.ways_to_get(tag),
         )
 
-    def pull(self, tag: str) -> bool:
-        """Machines pull images when a pod needs them."""
-        return self.present(tag)
+    pull = present  # machines pull images when a pod needs them
 
 
 def _images(node: Thing) -> list[Thing]:

@@ -110,7 +110,6 @@ class Space:
         return f"{folder}/{object_name(name)}" if name else folder
 
     def make(self, plural: str, manifest: Thing, group: str = "api/v1") -> None:
-        """Makes a thing in the campaign's namespace."""
         self.claimed.add(self.path(plural, manifest["metadata"]["name"], group))
         owners = [self.owner] if self.owner else []
         metadata = {**manifest["metadata"], "ownerReferences": owners}
