@@ -75,8 +75,6 @@ class ExistingCluster:
     def restores(self, spec: ClusterSpec) -> bool:
         return declaration.read(spec)[0].restore is not None
 
-    # -------------------------------------------------------------- before anything is done
-
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
         not as the profile says, or if the name of our database is taken."""
@@ -111,8 +109,6 @@ class ExistingCluster:
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
         return Lease(declaration.read(spec)[0], self._connect, world).held()
-
-    # -------------------------------------------------------------- in use
 
     @contextmanager
     def running(

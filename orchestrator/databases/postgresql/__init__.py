@@ -61,8 +61,6 @@ class PostgreSQL(Database):
     def image(self, spec: ClusterSpec, world: World) -> str:
         return own_images.tag(world.root, "postgres")
 
-    # -------------------------------------------------------------- before anything starts
-
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. The server in the image, too, judges the profile's own settings."""
         mistakes = settings.mistakes(spec, MAJOR_VERSION, MIN_MEMORY_BYTES)
@@ -74,8 +72,6 @@ class PostgreSQL(Database):
             container_nodes.require_none(refused, "PostgreSQL")
         if spec.port is not None:
             _raise_if_taken(spec.port)
-
-    # -------------------------------------------------------------- up and down
 
     @contextmanager
     def running(
@@ -128,8 +124,6 @@ class PostgreSQL(Database):
             "PostgreSQL was not ready", missing, names, world, deadline_s=_START_DEADLINE_S
         )
         return version.split()[0]
-
-    # -------------------------------------------------------------- while it runs
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Freezes all rows, so that neither their first reader nor a later vacuum rewrites them."""

@@ -59,8 +59,6 @@ class YugabyteDB:
     def restores(self, spec: ClusterSpec) -> bool:
         return settings.read(spec)[0].restores
 
-    # -------------------------------------------------------------- before anything starts
-
     def check(self, spec: ClusterSpec, world: World) -> None:
         chosen, mistakes = settings.read(spec)
         container_nodes.require_none(mistakes, "YugabyteDB")
@@ -78,8 +76,6 @@ class YugabyteDB:
                 "reaches that can run commands in its containers",
                 'set `tls: "on"` among the settings of `cluster` in the profile',
             )
-
-    # -------------------------------------------------------------- up and down
 
     @contextmanager
     def running(
@@ -199,8 +195,6 @@ class YugabyteDB:
                 f"YugabyteDB {running or 'of unknown version'} runs, expected {expected}"
             )
         return running or "unknown"
-
-    # -------------------------------------------------------------- while it runs
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Writes memory tables out, waits for the merging that this sets off, and until the disks

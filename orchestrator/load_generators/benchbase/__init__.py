@@ -89,8 +89,6 @@ class BenchBase(Splits, InClient):
         distribution = find(self._home, "", world)
         return distribution.image, distribution.files
 
-    # -------------------------------------------------------------- loading
-
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         settings, xml = self._rendered(workload, cluster, world)
         family = workload.dataset.family
@@ -111,8 +109,6 @@ class BenchBase(Splits, InClient):
                 evidence=_tail(done),
             )
         consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
-
-    # -------------------------------------------------------------- running
 
     def run_share(
         self,
@@ -188,8 +184,6 @@ class BenchBase(Splits, InClient):
             out=out,
             user="0",  # the official image has a user of its own, who may not write to /out
         )
-
-    # -------------------------------------------------------------- afterwards
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a run.

@@ -190,15 +190,12 @@ def run_in_client(
     leaves in `/out` comes to the folder `out`, also if it fails."""
     container = world.platform.container
     runner = container(client.container or "")
+    own = {"PGPASSWORD": cluster.endpoints[0].password, **tls_environment(cluster.tls)}
     ended_well = False
     try:
         done = runner.exec(
             argv,
-            env={
-                "PGPASSWORD": cluster.endpoints[0].password,
-                **tls_environment(cluster.tls),
-                **(env or {}),
-            },
+            env={**own, **(env or {})},
             timeout_s=timeout_s,
             on_line=on_line,
             watch=[container(node.container) for node in cluster.nodes if node.container],

@@ -179,9 +179,6 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     )
 
 
-# ------------------------------------------------------------------ progress
-
-
 def _show_loading(family: str, world: World, line: str) -> None:
     try:
         state = json.loads(line)
@@ -192,9 +189,6 @@ def _show_loading(family: str, world: World, line: str) -> None:
         return
     rate = f", {format_number(state['rows_per_s'])} rows/s" if state.get("rows_per_s") else ""
     world.progress.step(f"loading {family}: {state.get('phase')}{rate}", state.get("eta_s") or None)
-
-
-# ------------------------------------------------------------------ lua files
 
 
 _REQUIRE = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")

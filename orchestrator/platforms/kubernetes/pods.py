@@ -85,8 +85,6 @@ class Pods:
             out = self.pod(spec.name).logs()
         return Completed(spec.command, int(end["exitCode"]), out, "", took_s)
 
-    # -------------------------------------------------------------- starting
-
     def start(self, spec: ContainerSpec) -> Thing:
         """Makes the pod, after removing a leftover of its name; returns it when `main` has begun.
         UnavailableError, in the cluster's own words, if it cannot begin."""
@@ -147,8 +145,6 @@ class Pods:
                 f"{event.get('reason')}: {event.get('message')}" for event in events
             ),
         )
-
-    # -------------------------------------------------------------- looking
 
     def find(self, role: str = "") -> tuple[ContainerEntry, ...]:
         selector = f"{space.MARK},{space.ROLE}={role}" if role else space.MARK

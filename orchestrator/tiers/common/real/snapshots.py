@@ -177,6 +177,7 @@ def by_command(
     RunError if it fails. Values are in its environment alone, so that none is read as a command."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
+    names = [path.name for path, at in directories.items() if at == disk]
     world.progress.step(f"`{verb}` of the profile, for {disk}")
     done = world.shell.run(
         ("bash", "-c", command),
@@ -184,9 +185,7 @@ def by_command(
         env={
             "TIERBENCH_PATH": str(disk),
             "TIERBENCH_DATA": str(disk / node_places.FOLDER),
-            "TIERBENCH_NODES": " ".join(
-                path.name for path, at in directories.items() if at == disk
-            ),
+            "TIERBENCH_NODES": " ".join(names),
             "TIERBENCH_SNAPSHOT": taken[0].parent.name,
         },
     )
