@@ -114,9 +114,9 @@ class Readiness:
         """The administrator's session. With TLS, yugabyted makes a password up and keeps it in the
         first node's file."""
         remembered = nodes.remembered(first, self._world) if self._tls else {}
-        own = {"user": queries.ADMIN, "database": queries.ADMIN_DATABASE}
-        password = str(remembered.get("database_password") or queries.ADMIN)
-        return self._connect(replace(sql.local(endpoint), password=password, **own), timeout_s)
+        own = str(remembered.get("database_password") or queries.ADMIN)
+        at = replace(sql.local(endpoint), user=queries.ADMIN, password=own)
+        return self._connect(replace(at, database=queries.ADMIN_DATABASE), timeout_s)
 
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all
