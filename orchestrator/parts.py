@@ -1,10 +1,9 @@
 """Protocols of the four families: tier mechanism, database, load generator, collector.
 
-Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
-and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
-the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`Rented`, `LiftsLimits`, `KeepsGate`, `MadeOnMachines`, `DrainsBurst`, `TakesSpace`,
-`KeepsIntervals`, `Shared`, `Splits`), tested with `isinstance`.
+Members need not inherit from them; one that does need not have the methods in which it has nothing
+to do. They touch the outside only through `World`. A tier mechanism and a database keep nothing
+between calls: what `attached` or `running` learns is in the `Disks` or the `Cluster` that it
+yields. What only some members can do is a protocol of its own, tested with `isinstance`.
 """
 
 from __future__ import annotations
@@ -57,8 +56,7 @@ class NodesData:
 
 class TierMechanism(Protocol):
     """One way to make a disk tier true. `kind`: what a reader must take its disks for; it decides
-    what a profile must declare, what is doubted, and the words of the report. One that has nothing
-    to check or to measure inherits that from here."""
+    what a profile must declare, what is doubted, and the words of the report."""
 
     name: str
     kind: DiskKind
@@ -150,8 +148,7 @@ class TakesSpace(Protocol):
 
 
 class Database(Protocol):
-    """One database: starts a cluster on given disks and answers questions about it. One that has
-    nothing to do in a method inherits it from here."""
+    """One database: starts a cluster on given disks and answers questions about it."""
 
     name: str
 
@@ -169,12 +166,10 @@ class Database(Protocol):
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> AbstractContextManager[Cluster]:
-        """Starts all nodes, waits until SQL is answered, yields; stops cleanly at the end.
-
-        The cluster's `handle` holds what later calls need to know. Nodes on restored volumes use
-        the data on them. NodeError (with the node's own last log lines) if a node does not come up
-        within its deadline.
-        """
+        """Starts all nodes, waits until SQL is answered, yields; stops cleanly at the end. The
+        cluster's `handle` holds what later calls need to know. Nodes on restored volumes use the
+        data on them. NodeError (with the node's own last log lines) if a node does not come up
+        within its deadline."""
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """After a load: statistics, vacuum or compaction, checkpoint; returns when idle."""
@@ -226,8 +221,6 @@ class Result:
 
 
 class LoadGenerator(Protocol):
-    """One that has nothing to do in a method inherits it from here."""
-
     name: str
 
     def loader_version(self, workload: Workload, world: World) -> str:
@@ -256,10 +249,8 @@ class LoadGenerator(Protocol):
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
         """Warms up, then measures, leaving untouched output in `out`; returns the two phases.
-        Calls `world.window_begins` as soon as it knows when the second begins.
-
-        LoadError if the generator fails, NodeError if a database node dies.
-        """
+        Calls `world.window_begins` as soon as it knows when the second begins. LoadError if the
+        generator fails, NodeError if a database node dies."""
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """After a run: checks the data, returns facts. LoadError if they are not as they must."""
@@ -310,24 +301,19 @@ class Splits(Protocol):
     """A load generator whose load several clients can carry, each its share."""
 
     def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
-        return self.run_share(workload, None, cluster, client, out, world)
-
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
-        return self.result(workload, *self.records(out), start_s, end_s)
-
-    def run_share(
         self,
         workload: Workload,
-        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
+        share: Share | None = None,
     ) -> tuple[Phase, Phase]:
-        """As `run`, of one client. `workload` has the threads and the arrival rate of its share;
-        None: all. The clock of `world` is the client's own, as are the times returned."""
+        """Of one client of several, `workload` has the threads and the arrival rate of its `share`.
+        The clock of `world` is the client's own, as are the times returned."""
+
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        return self.result(workload, *self.records(out), start_s, end_s)
 
     def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
         """Returns the transactions that one client left (`Result.latencies`) and its facts."""

@@ -110,14 +110,14 @@ class BenchBase(Splits, InClient):
             )
         consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
 
-    def run_share(
+    def run(
         self,
         workload: Workload,
-        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
+        share: Share | None = None,
     ) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
         if share:

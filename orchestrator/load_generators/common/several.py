@@ -255,7 +255,7 @@ class _Together:
             agree = partial(self._agree_on_window, at, shift_s)
             share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s, agree)
             folder = self._out / client.name
-            return self._generator.run_share(workload, share, self._cluster, client, folder, own)
+            return self._generator.run(workload, self._cluster, client, folder, own, share)
 
         return _by_its_clock(run_share, client, workload.threads, world)
 

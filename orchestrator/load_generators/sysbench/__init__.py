@@ -70,14 +70,14 @@ class Sysbench(Splits, InClient):
         if conditions := _conditions(workload, world):
             consistency.verify_loaded(conditions, cluster, seed_of(workload), world)
 
-    def run_share(
+    def run(
         self,
         workload: Workload,
-        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
+        share: Share | None = None,
     ) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they
         end if their warm-up has a fixed time. Without one they are all of the workload's."""

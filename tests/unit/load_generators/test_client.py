@@ -203,9 +203,6 @@ class Alone:
     ) -> Result:
         return Result((), None, [records], facts)
 
-    def run_share(self, *_: Any) -> tuple[Phase, Phase]:
-        raise NotImplementedError
-
 
 def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(tmp_path: Path) -> None:
     platform, windows = Far(ahead_s={"t-client": 100.0}), list[float]()
