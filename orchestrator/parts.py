@@ -1,16 +1,15 @@
 """Protocols of the four families: tier mechanism, database, load generator, collector.
 
-Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
-and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
-the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`Rented`, `LiftsLimits`, `KeepsGate`, `MadeOnMachines`, `DrainsBurst`, `TakesSpace`,
-`KeepsIntervals`, `Shared`, `Splits`), tested with `isinstance`.
+Members need not inherit from them; one that does need not have the methods in which it has nothing
+to do. They touch the outside only through `World`. A tier mechanism and a database keep nothing
+between calls: what `attached` or `running` learns is in the `Disks` or the `Cluster` that it
+yields. What only some members can do is a protocol of its own, tested with `isinstance`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -64,6 +63,7 @@ class TierMechanism(Protocol):
 
     def check(self, tier: Tier, world: World) -> None:
         """UsageError or UnavailableError if this cannot work here. Starts nothing that stays."""
+        return
 
     def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
         """One volume per node, empty or restored from snapshots, which are given only if
@@ -71,6 +71,7 @@ class TierMechanism(Protocol):
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Holds the tier's declared limits against fio on a device like those of `attached`."""
+        return Gate(tier.name, world.clock.now(), checks=())
 
 
 @runtime_checkable
@@ -147,8 +148,7 @@ class TakesSpace(Protocol):
 
 
 class Database(Protocol):
-    """One database: starts a cluster on given disks and answers questions about it. One that has
-    nothing to do in a method inherits it from here."""
+    """One database: starts a cluster on given disks and answers questions about it."""
 
     name: str
 
@@ -157,6 +157,7 @@ class Database(Protocol):
 
     def restores(self, spec: ClusterSpec) -> bool:
         """Returns whether nodes start from copies of loaded disks; if not, every run loads."""
+        return True
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         """Checks image, settings and sizes; starts nothing. UsageError or UnavailableError."""
@@ -165,12 +166,10 @@ class Database(Protocol):
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> AbstractContextManager[Cluster]:
-        """Starts all nodes, waits until SQL is answered, yields; stops cleanly at the end.
-
-        The cluster's `handle` holds what later calls need to know. Nodes on restored volumes use
-        the data on them. NodeError (with the node's own last log lines) if a node does not come up
-        within its deadline.
-        """
+        """Starts all nodes, waits until SQL is answered, yields; stops cleanly at the end. The
+        cluster's `handle` holds what later calls need to know. Nodes on restored volumes use the
+        data on them. NodeError (with the node's own last log lines) if a node does not come up
+        within its deadline."""
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """After a load: statistics, vacuum or compaction, checkpoint; returns when idle."""
@@ -186,6 +185,7 @@ class Database(Protocol):
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """Reads facts back from the running server. RunError if it does not answer."""
+        return DatabaseFacts()
 
 
 @runtime_checkable
@@ -228,30 +228,33 @@ class LoadGenerator(Protocol):
 
     def scripts(self, workload: Workload, world: World) -> str:
         """Returns a hash of the files beside its image that decide what it runs; "" without any."""
+        return ""
 
-    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None: ...
+    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        return
 
     def client(
         self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
         """Starts the client container with the files of `tls`. It ends by itself when this program
-        is gone."""
+        is gone. Without one the load is made in a node, with its CPU."""
+        return nullcontext(Node(name, "client"))
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Creates and fills the data set. LoadError unless the result is exactly that;
         UnfinishedError if another call could go on in the same database."""
+        return
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
         """Warms up, then measures, leaving untouched output in `out`; returns the two phases.
-        Calls `world.window_begins` as soon as it knows when the second begins.
-
-        LoadError if the generator fails, NodeError if a database node dies.
-        """
+        Calls `world.window_begins` as soon as it knows when the second begins. LoadError if the
+        generator fails, NodeError if a database node dies."""
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """After a run: checks the data, returns facts. LoadError if they are not as they must."""
+        return {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         """Reads raw files into figures of the window [start_s, end_s]. Pure: starts nothing."""
@@ -297,17 +300,20 @@ class GoesOnMeasuring(Protocol):
 class Splits(Protocol):
     """A load generator whose load several clients can carry, each its share."""
 
-    def run_share(
+    def run(
         self,
         workload: Workload,
-        share: Share,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
+        share: Share | None = None,
     ) -> tuple[Phase, Phase]:
-        """As `run`, of one client. `workload` has the threads and the arrival rate of its share;
-        the clock of `world` is the client's own, as are the times returned."""
+        """Of one client of several, `workload` has the threads and the arrival rate of its `share`.
+        The clock of `world` is the client's own, as are the times returned."""
+
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        return self.result(workload, *self.records(out), start_s, end_s)
 
     def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
         """Returns the transactions that one client left (`Result.latencies`) and its facts."""

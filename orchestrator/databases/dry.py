@@ -21,9 +21,6 @@ class DryDatabase(Database):
     def image(self, spec: ClusterSpec, world: World) -> str:
         return DRY
 
-    def restores(self, spec: ClusterSpec) -> bool:
-        return True
-
     @contextmanager
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World

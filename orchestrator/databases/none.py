@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import UsageError
-from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
@@ -20,15 +19,13 @@ from orchestrator.tiers.common.emulated import disk_server
 
 
 class NoDatabase(Database):
-    """Nothing settles, is warmed or is reset: fio syncs what it lays out, and there is no cache."""
+    """Nothing settles, is warmed or is reset: fio syncs the file that it lays out, of which copies
+    are restored, and there is no cache."""
 
     name = "none"
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         return own_images.tag(world.root, "disk")
-
-    def restores(self, spec: ClusterSpec) -> bool:
-        return True  # the copy is of the file that fio laid out
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
@@ -47,6 +44,3 @@ class NoDatabase(Database):
         with world.platform.running(plan) as container:
             node = container_nodes.described(1, plan, volume, container, world)
             yield Cluster(self.name, "", (node,), (), network.name)
-
-    def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
-        return DatabaseFacts()

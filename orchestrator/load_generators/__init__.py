@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from orchestrator.errors import UsageError
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.benchbase import BenchBase, config
+from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
@@ -31,10 +33,11 @@ _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
 
 
 def load_generators() -> dict[str, LoadGenerator]:
+    home = os.environ.get(HOME_VARIABLE)
     return {
         "sysbench": Sysbench(),
-        "sysbench-stock": SysbenchStock.from_environment(),
-        "benchbase": BenchBase.from_environment(),
+        "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
+        "benchbase": BenchBase(Path(home) if home else None),
         "fio": Fio(),
         "dry": DryGenerator(),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,8 @@ import pandas as pd
 from orchestrator.analysis.figures import transactions
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.schema import DRY
-from orchestrator.model import (
-    CLIENT,
-    TLS_IF_OFFERED,
-    Cluster,
-    ClusterSpec,
-    Node,
-    Phase,
-    Tls,
-    Workload,
-)
-from orchestrator.parts import Result
+from orchestrator.model import Cluster, Node, Phase, Workload
+from orchestrator.parts import LoadGenerator, Result
 from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
 
@@ -35,27 +25,14 @@ _SPREAD = 0.3  # standard deviation of the logarithm of a latency
 _BETWEEN_RUNS = 0.01  # standard deviation of the mean latency between runs
 
 
-class DryGenerator:
-    """Waits on the rehearsal's clock only and leaves one file of made-up transactions."""
+class DryGenerator(LoadGenerator):
+    """Accepts any workload and loads nothing; waits on the rehearsal's clock only, and leaves one
+    file of made-up transactions."""
 
     name: str = DRY
 
     def loader_version(self, workload: Workload, world: World) -> str:
         return DRY
-
-    def scripts(self, workload: Workload, world: World) -> str:
-        return ""
-
-    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        """Accepts any workload."""
-
-    def client(
-        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
-        return nullcontext(Node(name, "client"))
-
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        """Loads nothing."""
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World

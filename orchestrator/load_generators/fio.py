@@ -14,7 +14,6 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +22,8 @@ from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import refuse
 from orchestrator.metrics import measured
-from orchestrator.model import (
-    CLIENT,
-    TLS_IF_OFFERED,
-    Cluster,
-    ClusterSpec,
-    Measurement,
-    Node,
-    Phase,
-    Tls,
-    Workload,
-)
-from orchestrator.parts import Result
+from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
+from orchestrator.parts import LoadGenerator, Result
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.platforms import own_images
@@ -55,7 +44,9 @@ _PERCENTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0
 _BEYOND = 10
 
 
-class Fio:
+class Fio(LoadGenerator):
+    """Nothing is verified after a run: the integrity of the disk is part of the truth gate."""
+
     name = "fio"
     goes_on_from = FOLDER
 
@@ -78,12 +69,6 @@ class Fio:
                 advice="see workloads/disk-matrix.yaml for one that can",
                 mistakes=tuple(mistakes),
             )
-
-    def client(
-        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
-        """Starts no container: fio runs in the node with the disk and uses that node's CPU."""
-        return nullcontext(Node(name, "client"))
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Writes the file in full: an extent never written is read without touching the disk."""
@@ -128,10 +113,6 @@ class Fio:
             if (file := out / FOLDER / f"{point.name}.json").is_file()
             for figure in point_figures(point, _json(file))
         )
-
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        """Checks nothing: the integrity of the disk is part of the truth gate."""
-        return {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         """Returns the figures of every point, and with scope `all` those of the whole matrix:

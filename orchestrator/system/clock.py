@@ -35,8 +35,7 @@ class MadeUpClock:
     def now(self) -> float:
         return self.time_s
 
-    def monotonic(self) -> float:
-        return self.time_s
+    monotonic = now
 
     def sleep(self, seconds: float) -> None:
         self.time_s += seconds

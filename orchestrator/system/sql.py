@@ -68,12 +68,10 @@ class Session(Protocol):
 
 
 @runtime_checkable
-class Identified(Protocol):
+class Identified(Session, Protocol):
     """A session whose server gave it the number of a process, by which a statement is cancelled."""
 
     def given_process_id(self) -> int: ...
-
-    def rows(self, sql: str) -> list[Row]: ...
 
 
 Connect = Callable[[Address, float], AbstractContextManager[Session]]
@@ -86,10 +84,7 @@ class _Psycopg:
         self._connection, self._address, self._timeout_s = connection, address, timeout_s
 
     def rows(self, sql: str) -> list[Row]:
-        with (
-            _in_our_words(self._address),
-            _given_up(self._connection, self._address, self._timeout_s),
-        ):
+        with _given_up(self._connection, self._address, self._timeout_s):
             cursor = self._connection.execute(sql.encode())
             return cursor.fetchall() if cursor.description else []
 
@@ -98,7 +93,6 @@ class _Psycopg:
 
     def copy(self, sql: str, text: str) -> None:
         with (
-            _in_our_words(self._address),
             _given_up(self._connection, self._address, self._timeout_s),
             self._connection.cursor() as cursor,
             cursor.copy(sql.encode()) as rows,
@@ -164,10 +158,7 @@ def _given_up(
     connection: psycopg.Connection[Row], address: Address, timeout_s: float
 ) -> Iterator[None]:
     """Cuts the connection when a statement is not answered within `timeout_s` and some grace, which
-    a server ends by itself if it is alive. OperationalError then."""
-    if not timeout_s:
-        yield
-        return
+    a server ends by itself if it is alive. RunError then, as for any error of the block."""
     limit_s, cut = timeout_s + address.grace_s, threading.Event()
 
     def cut_off() -> None:
@@ -177,16 +168,18 @@ def _given_up(
 
     timer = threading.Timer(limit_s, cut_off)
     timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except psycopg.Error as error:
-        if cut.is_set():
+    if timeout_s:
+        timer.start()
+    with _in_our_words(address):
+        try:
+            yield
+        except psycopg.Error as error:
+            if not cut.is_set():
+                raise
             waited = f"no answer within {limit_s:g} s: the connection was cut"
             raise psycopg.OperationalError(waited) from error
-        raise
-    finally:
-        timer.cancel()
+        finally:
+            timer.cancel()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ Every container that mounts the volume carries the limits; they are read back wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,11 +56,9 @@ class CgroupTier(disk_server.OnFiles):
         image = own_images.tag(world.root, "disk")
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
 
-    @contextmanager
-    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+    def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
         files = disk_files.of_run(data, world)
-        with _on_files(tier, files, world, restored=bool(data.snapshots)) as disks:
-            yield disks
+        return _on_files(tier, files, world, restored=bool(data.snapshots))
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return self.gate_on("node-1", tier, world, thorough)

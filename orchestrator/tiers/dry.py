@@ -8,21 +8,18 @@ from pathlib import Path
 
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Volume
-from orchestrator.parts import Disks, NodesData
+from orchestrator.parts import Disks, NodesData, TierMechanism
 from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.tier import DiskKind, Tier
 from orchestrator.tiers.common.emulated import disk_files
 
 
-class DryTier:
+class DryTier(TierMechanism):
     """Volumes that are only names: each name describes its made-up disk."""
 
     name: str = DRY
     kind: DiskKind = DRY
-
-    def check(self, tier: Tier, world: World) -> None:
-        """Nothing can be missing."""
 
     def snapshots(
         self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
@@ -39,6 +36,3 @@ class DryTier:
         for snapshot in data.snapshots:
             snapshot.write_text(f"{WARNING}\n")
         yield (Volume(str(Model(1e6, 1e-6)), "", restored=data.resumed),) * len(data.sizes_bytes)
-
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return Gate(tier.name, world.clock.now(), checks=())

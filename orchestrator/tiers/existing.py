@@ -12,19 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.model import Volume
-from orchestrator.parts import Disks, NodesData
+from orchestrator.parts import Disks, NodesData, TierMechanism
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.tier import DiskKind, Tier
 
 _SAVED = "cluster.saved"  # a file that says that the owner's command has made the snapshot
 
 
-class ExistingTier:
+class ExistingTier(TierMechanism):
     name = "existing"
     kind: DiskKind = "existing"
-
-    def check(self, tier: Tier, world: World) -> None:
-        """Nothing can be checked: declared limits are not enforced here."""
 
     def snapshots(
         self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
@@ -41,6 +38,3 @@ class ExistingTier:
         facts = {"mechanism": "existing: the cluster's own disks, as declared, not verified here"}
         told = (Volume(str(path), "", restored=True, kept=False) for path in data.snapshots[:1])
         yield Disks(tuple(told), facts)
-
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

@@ -13,20 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import (
-    Claims,
-    RentedVolume,
-    RentsVolumes,
-    StorageClass,
-    VolumeSource,
-)
+from orchestrator.platforms.common.claims import Claims, RentedVolume, StorageClass, VolumeSource
 from orchestrator.powers import World
 from orchestrator.system import at_once, files
 from orchestrator.tier import ClassVolumes, ClassWanted, DiskKind, Gate, Tier
@@ -50,7 +44,7 @@ class StorageClassTier:
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. A class that is named must exist; one of ours is made when needed,
         and whether its driver is there shows when the gate claims a volume."""
-        platform, wanted = _claims(tier, world), _wanted(tier)
+        platform, wanted = _claims(tier.name, world), _wanted(tier)
         own_images.need(world.root, "disk", world.platform)
         known = {each.name: each for each in platform.storage_classes()}
         if not wanted.provisioner and wanted.name not in known:
@@ -79,7 +73,7 @@ class StorageClassTier:
         wanted, asked = _wanted(tier), tier.disk.snapshots
         if asked is None:
             with _class(tier, world) as its:
-                restores = _claims(tier, world).snapshot_class(its.provisioner) is not None
+                restores = _claims(tier.name, world).snapshot_class(its.provisioner) is not None
         else:
             restores = asked.way == "copy"
         if not restores:
@@ -91,12 +85,12 @@ class StorageClassTier:
 
     def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
         """See `Rented`: a claim or snapshot may have been removed by others."""
-        claims = cast(RentsVolumes, world.platform).claims
+        claims = _claims("a data set that is kept", world)
         return all(at_once.each(lambda note: claims.holds(_source(note)), snapshots))
 
     @contextmanager
     def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
-        platform, copies = _claims(tier, world), tier.disk.snapshots is not None
+        platform, copies = _claims(tier.name, world), tier.disk.snapshots is not None
         before = [_source(note) if data.resumed else None for note in data.snapshots]
         names = [_next_name(note, number) for number, note in enumerate(data.snapshots, start=1)]
         with _rented(tier, names, before, world, stays=copies, kept=True) as (_, volumes):
@@ -127,7 +121,7 @@ class StorageClassTier:
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""
-        platform, gates = _claims(tier, world), list[tuple[str, str, tuple[str, ...], Gate]]()
+        platform, gates = _claims(tier.name, world), list[tuple[str, str, tuple[str, ...], Gate]]()
         with _class(tier, world) as of:
             for number, node in enumerate(node_names(_wanted(tier).nodes), start=1):
                 world.progress.note(f"truth gate of {tier.name}: a volume for {node}")
@@ -140,12 +134,12 @@ class StorageClassTier:
             return truth_gate.of_disks(tier, _mechanism(of), gates, world)
 
 
-def _claims(tier: Tier, world: World) -> Claims:
+def _claims(needed_by: str, world: World) -> Claims:
     """By which the platform rents volumes. UnavailableError if it rents none."""
     claims: Claims | None = getattr(world.platform, "claims", None)
     if claims is None:
         raise UnavailableError(
-            f"{tier.name}: volumes of a StorageClass are to be had on Kubernetes only",
+            f"{needed_by}: volumes of a StorageClass are to be had on Kubernetes only",
             advice="say PLATFORM=kubernetes, or use `enforcement: emulated`",
         )
     return claims
@@ -177,7 +171,7 @@ def _size(tier: Tier) -> int:
 def _class(tier: Tier, world: World) -> Iterator[StorageClass]:
     """The class that the tier names, or one that is made for the block: classes are of the whole
     cluster, so its name has that of the campaign."""
-    platform, wanted = _claims(tier, world), _wanted(tier)
+    platform, wanted = _claims(tier.name, world), _wanted(tier)
     if not wanted.provisioner:
         known = {each.name: each for each in platform.storage_classes()}
         if wanted.name not in known:
@@ -202,18 +196,16 @@ def _rented(
     """The class, and of it a volume for each node, which is a copy of its source."""
     with _class(tier, world) as of:
         claims = [
-            _claims(tier, world).claim(name, of.name, _size(tier), source, stays=stays)
+            _claims(tier.name, world).claim(name, of.name, _size(tier), source, stays=stays)
             for name, source in zip(names, sources, strict=True)
         ]
         with at_once.entered(claims) as claimed:
             copies, nodes = (source is not None for source in sources), node_names(len(sources))
-            yield (
-                of,
-                tuple(
-                    Volume(claim, "", restored=restored, kept=kept, placement=node)
-                    for claim, restored, node in zip(claimed, copies, nodes, strict=True)
-                ),
+            volumes = (
+                Volume(claim, "", restored=restored, kept=kept, placement=node)
+                for claim, restored, node in zip(claimed, copies, nodes, strict=True)
             )
+            yield of, tuple(volumes)
 
 
 def _source(note: Path) -> VolumeSource:
@@ -236,7 +228,7 @@ def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> Rented
     machine where that runs. GateError if it is less, or another, than was asked for. A copy is read
     once in full: some clouds fetch each block only when it is first read. What that leaves in the
     page cache goes when the container does, as the volume is then unmounted."""
-    platform = _claims(tier, world)
+    platform = _claims(tier.name, world)
     if of.waits or volume.restored:
         spec = disk_server.fio_container(f"{volume.name}-first", "client", volume, world)
         with world.platform.running(spec) as container:

@@ -9,18 +9,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from orchestrator.model import Volume
-from orchestrator.parts import Disks, NodesData
+from orchestrator.parts import Disks, NodesData, TierMechanism
 from orchestrator.planning.node_disks import node_names
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.tier import DiskKind, Tier
 
 
-class UnlimitedTier:
+class UnlimitedTier(TierMechanism):
     name = "none"
     kind: DiskKind = "none"
-
-    def check(self, tier: Tier, world: World) -> None:
-        """A profile cannot declare limits of it (`planning.tier_keys`)."""
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
@@ -32,6 +29,3 @@ class UnlimitedTier:
                 up.enter_context(world.platform.volume(name, "", "", node))
             mechanism = "none: this machine's own disk, with its page cache"
             yield Disks(volumes, {"mechanism": mechanism})
-
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

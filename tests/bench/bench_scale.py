@@ -241,14 +241,14 @@ class SimulatedClients(Sysbench):
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         self._stages.begin("checkpoints before the run")
 
-    def run_share(
+    def run(
         self,
         workload: Workload,
-        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
+        share: Share | None = None,
     ) -> tuple[Phase, Phase]:
         assert share is not None, "there are several clients"
         for file in (self._raw / client.name).iterdir():

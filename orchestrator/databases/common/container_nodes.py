@@ -11,7 +11,7 @@ from typing import NoReturn
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
-from orchestrator.powers import Completed, Container, ContainerSpec, World
+from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once, redaction
 from orchestrator.system.clock import wait_while
 from orchestrator.units import format_bytes
@@ -60,7 +60,6 @@ def new_password() -> str:
 
 
 def container_name(node: Node) -> str:
-    """The name of a node's container."""
     return node.container or node.name
 
 
@@ -107,14 +106,25 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
     if volume.device or not volume.placement:
         return volume.device.removeprefix("/dev/") or None
     targets = [mount.target for mount in plan.mounts if mount.source == volume.name]
-    with suppress(TierbenchError):
+    with suppress(TierbenchError, OSError):
         container = world.platform.container(plan.name)
-        for line in container.exec(_MOUNTS, timeout_s=_LOOK_S).out.splitlines():
-            place, _, behind = line.partition(" - ")  # … mount point … - type, source, options
-            if place.split()[4:5] == targets and (source := behind.split()[1:2]):
-                name = source[0].removeprefix("/dev/")
-                return name if name != source[0] and "/" not in name else None
+        for mount in mounts.parsed(container.exec(_MOUNTS, timeout_s=_LOOK_S).out):
+            if [mount.path] == targets:
+                name = mount.source.removeprefix("/dev/")
+                return name if name != mount.source and "/" not in name else None
     return None
+
+
+def short_limits(plan: ContainerSpec, container: Container) -> str:
+    """Which limits of the container's processes are below the plan's; empty if none is known to
+    be. yugabyted only warns of it, and a tablet server with many sessions fails later."""
+    known = {name: of for name, of in container.ulimits.items() if of != UNLIMITED}
+    low = [
+        f"{name} {known[name]} instead of {least}"
+        for name, least in plan.ulimits.items()
+        if int(known.get(name, least)) < least
+    ]
+    return ", ".join(low)
 
 
 def last_lines(name: str, world: World) -> str:

@@ -75,15 +75,13 @@ class ExistingCluster:
     def restores(self, spec: ClusterSpec) -> bool:
         return declaration.read(spec)[0].restore is not None
 
-    # -------------------------------------------------------------- before anything is done
-
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
         not as the profile says, or if the name of our database is taken."""
         declared, mistakes = declaration.read(spec)
         mistakes = (*mistakes, *declaration.unreadable(declared))
         if not mistakes:
-            observed = self._look(declared, world)
+            observed = self._look(declared)
             mistakes = tuple(probe.mistakes(spec, observed))
             mistakes = mistakes or tuple(_not_from_client(declared, world))
             for note in probe.notes(spec, declared, observed):
@@ -98,7 +96,7 @@ class ExistingCluster:
         own.require_creatable()
         own.require_replaceable(may_ask=True)
 
-    def _look(self, declared: Existing, world: World) -> probe.Observation:
+    def _look(self, declared: Existing) -> probe.Observation:
         try:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
@@ -112,8 +110,6 @@ class ExistingCluster:
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
         return Lease(declaration.read(spec)[0], self._connect, world).held()
 
-    # -------------------------------------------------------------- in use
-
     @contextmanager
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
@@ -121,7 +117,7 @@ class ExistingCluster:
         """Makes our database, empty or restored, and drops it at the end. The client uses its
         machine's own network: `check` refuses hosts that are others there."""
         declared, _ = declaration.read(spec)
-        observed = self._look(declared, world)
+        observed = self._look(declared)
         own = OwnDatabase(declared, self._connect, self._confirm, world, observed.drops_by_force)
         Lease(declared, self._connect, world).require()
         own.require_replaceable(may_ask=False)
@@ -248,17 +244,15 @@ def clean(world: World, connect: Connect = sql.session, only_list: bool = False)
     """Goes through all databases that this cache remembers; one line each. One that cannot be
     dropped now, because its cluster or its password is not at hand, stays remembered."""
     for left in owned_database.leftovers(world.cache):
-        declared = left.declared
-        what = f"database {declared.database} at {declared.where}, of campaign "
-        what += f"{left.owner.campaign}"
+        declared, campaign = left.declared, left.owner.campaign
+        what = f"database {declared.database} at {declared.where}, of campaign {campaign}"
         if only_list:
             yield f"{what}, if it is still there and ours"
             continue
         try:
             yield f"{what}{_dropped(left, world, connect)}"
         except TierbenchError as error:
-            again = f"; drop it with: {left.command}"
-            yield f"{what}: may still be there ({error.what}){again}"
+            yield f"{what}: may still be there ({error.what}); drop it with: {left.command}"
 
 
 def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> str:

@@ -18,10 +18,8 @@ _PARTITION = re.compile(r"(?:(.*\d)p|(.*\D))\d+")  # nvme0n1p1, sda1
 
 
 def processors(body: str) -> float | None:
-    return (
-        float(len({sample.labels["cpu"] for sample in _samples(body, "node_cpu_seconds_total")}))
-        or None
-    )
+    cpus = {sample.labels["cpu"] for sample in _samples(body, "node_cpu_seconds_total")}
+    return float(len(cpus)) or None
 
 
 def memory_bytes(body: str) -> int | None:

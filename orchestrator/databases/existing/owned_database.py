@@ -1,14 +1,10 @@
-"""The one database that tierbench makes in a cluster of others: made, recognised, kept, dropped.
+"""The one database that tierbench makes in a cluster of others: made, recognised, kept, dropped
+(docs/YUGABYTEDB.md).
 
-A comment on it, made right after it, says which campaign of which machine made it, and when. It is
-remembered in the cache before it is made, so that one without a comment, left by a kill in between,
-is recognised too. Ours is what this cache remembers on this host: several may share a cache. Any
-other database of that name is dropped only if its owner agrees: in the profile, or at the terminal.
-Whose it is is read in the session that drops it.
-
-Only the owner of a cluster can copy its data: by dump, by its own snapshots, or by the provider's.
-So the owner's commands keep our loaded database, and bring it back before each run. Values reach
-them in their environment alone, so that none of them is read as a command.
+It is remembered in the cache before it is made, so that one without a comment, left by a kill in
+between, is recognised too. Ours is what this cache remembers on this host: several may share a
+cache. Whose it is is read in the session that drops it. The owner's own commands keep it, loaded,
+and bring it back; values reach them in their environment alone, so none is read as a command.
 """
 
 from __future__ import annotations

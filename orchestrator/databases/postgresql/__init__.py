@@ -1,9 +1,9 @@
-"""PostgreSQL from our own image: one primary and its streaming standbys, all of them full copies.
+"""PostgreSQL from our image `postgres`: one primary, which alone takes SQL from clients, and its
+streaming standbys, all of them full copies.
 
-Shape: every node has all data. A commit is answered when a majority of the first n nodes
-(`replication_factor`), the primary among them, has flushed it (`ANY n/2` of their standbys). No
-commit waits for the other nodes. Only the primary takes SQL from clients. Node k never changes its
-role; nothing fails over, and a node that dies ends the run. Needs our image `postgres`.
+A commit is answered when a majority of the first n nodes (`replication_factor`), the primary among
+them, has flushed it (`ANY n/2` of their standbys). No commit waits for the other nodes. Node k
+never changes its role; nothing fails over, and a node that dies ends the run.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
+from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once, sql
@@ -51,7 +52,7 @@ PSQL = ("psql", *_AS_BENCH, "--no-psqlrc", "--quiet", "--output=/dev/null", "--s
 _VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
 
-class PostgreSQL:
+class PostgreSQL(Database):
     name = "postgresql"
 
     def __init__(self, connect: sql.Connect = sql.session) -> None:
@@ -59,11 +60,6 @@ class PostgreSQL:
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         return own_images.tag(world.root, "postgres")
-
-    def restores(self, spec: ClusterSpec) -> bool:
-        return True
-
-    # -------------------------------------------------------------- before anything starts
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. The server in the image, too, judges the profile's own settings."""
@@ -76,8 +72,6 @@ class PostgreSQL:
             container_nodes.require_none(refused, "PostgreSQL")
         if spec.port is not None:
             _raise_if_taken(spec.port)
-
-    # -------------------------------------------------------------- up and down
 
     @contextmanager
     def running(
@@ -131,8 +125,6 @@ class PostgreSQL:
         )
         return version.split()[0]
 
-    # -------------------------------------------------------------- while it runs
-
     def settle(self, cluster: Cluster, world: World) -> None:
         """Freezes all rows, so that neither their first reader nor a later vacuum rewrites them."""
         primary = cluster.nodes[0]
@@ -163,8 +155,7 @@ class PostgreSQL:
         with self._session(cluster, world) as session:
             session.rows("SELECT pg_stat_reset(), pg_stat_reset_shared()")
 
-    def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
-        return settings.checkpoint_interval_s(spec)
+    checkpoint_interval_s = staticmethod(settings.checkpoint_interval_s)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         image = own_images.tag(world.root, "postgres")
@@ -181,11 +172,11 @@ class PostgreSQL:
         with self._session(cluster, world, _CHECKPOINT_S) as session:
             session.rows("CHECKPOINT")
             standbys = len(cluster.nodes) - 1
-            if not wait_until(
-                lambda: queries.replicas_caught_up(session) == standbys,
-                deadline_s=_CHECKPOINT_S,
-                clock=world.clock,
-            ):
+
+            def caught_up() -> bool:
+                return queries.replicas_caught_up(session) == standbys
+
+            if not wait_until(caught_up, deadline_s=_CHECKPOINT_S, clock=world.clock):
                 raise RunError(
                     f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
                     advice="look at their logs among the raw files of the run",

@@ -1,12 +1,5 @@
-"""YugabyteDB from its own image: nodes under `yugabyted`, every one of which takes SQL.
-
-Shape: n nodes with 1, 3 or 5 copies of every tablet; a write is answered when a majority of the
-copies has it. Each node runs a master, a tablet server and PostgreSQL's front end; leaders are
-spread, so clients spread their connections over all nodes.
-
-A loaded data set is kept as copies of all nodes' disks. They name each other by address, so a copy
-starts only at the addresses where it was loaded; `restore: load` does without copies.
-Facts, traps and their sources: docs/YUGABYTEDB.md.
+"""YugabyteDB from its own image: nodes under `yugabyted`, every one of which takes SQL, so clients
+spread their connections over all of them. Facts, traps and their sources: docs/YUGABYTEDB.md.
 """
 
 from __future__ import annotations
@@ -21,24 +14,10 @@ from typing import Any
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
 from orchestrator.databases.yugabytedb.nodes import Unread
-from orchestrator.databases.yugabytedb.readiness import (
-    Leaders,
-    Readiness,
-    admin_address,
-    check_flags,
-)
+from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import (
-    TLS_IF_OFFERED,
-    Cluster,
-    ClusterSpec,
-    Endpoint,
-    Node,
-    Tls,
-    Volume,
-    sources,
-)
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Tls, Volume, sources
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.machines import IsOpen
 from orchestrator.powers import Container, ContainerSpec, Network, World
@@ -53,20 +32,17 @@ _Started = list[tuple[Node, Endpoint]]
 @dataclass
 class _Running:
     """The handle. `begun`, `leaders`: counters and tablets when measuring began. `ulimits`: of
-    nodes' processes, as they are in force. `plans`: its containers, as they were started."""
+    nodes' processes, as they are in force. `plans`: its containers, as they were started.
+    `unread`: what could not be read so far."""
 
     settings: settings.Settings
     masters: str
     readiness: Readiness
+    unread: Unread
     begun: counters.ByNode = field(default_factory=dict)
     ulimits: dict[str, Mapping[str, str]] = field(default_factory=dict)
     plans: list[ContainerSpec] = field(default_factory=list)
     leaders: Leaders | None = None
-
-    @property
-    def unread(self) -> Unread:
-        """What could not be read so far."""
-        return self.readiness.unread
 
 
 class YugabyteDB:
@@ -81,10 +57,7 @@ class YugabyteDB:
         return image.chosen(settings.read(spec)[0], world.platform)
 
     def restores(self, spec: ClusterSpec) -> bool:
-        """See `Database`: the profile's `restore` decides."""
         return settings.read(spec)[0].restores
-
-    # -------------------------------------------------------------- before anything starts
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         chosen, mistakes = settings.read(spec)
@@ -104,8 +77,6 @@ class YugabyteDB:
                 'set `tls: "on"` among the settings of `cluster` in the profile',
             )
 
-    # -------------------------------------------------------------- up and down
-
     @contextmanager
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
@@ -114,8 +85,9 @@ class YugabyteDB:
         NodeError if the cluster is not the profile's: release, copies, durability."""
         chosen, _ = settings.read(spec)
         masters = flags.master_addresses(spec, network.addresses)
-        readiness = Readiness(spec, chosen, self._connect, Unread(world), world)
-        handle = _Running(chosen, masters, readiness)
+        unread = Unread(world)
+        readiness = Readiness(spec, chosen, self._connect, unread, world)
+        handle = _Running(chosen, masters, readiness, unread)
         kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:
@@ -143,7 +115,7 @@ class YugabyteDB:
         tag = image.need(handle.settings, world.platform)
         password = container_nodes.new_password()
         certificates: Sequence[dict[str, bytes]] = [{}] * spec.nodes
-        secured = TLS_IF_OFFERED
+        secured = Tls()
         if handle.settings.tls:
             certificates = tls.make(network.addresses, world.clock.now())
             authority = world.cache / "certificates" / network.name / tls.AUTHORITY
@@ -165,7 +137,7 @@ class YugabyteDB:
         parts = zip(plans, volumes, containers, strict=True)
         for number, (plan, volume, container) in enumerate(parts, start=1):
             handle.ulimits[f"node-{number}"] = container.ulimits
-            short = nodes.short_limits(plan, container)
+            short = container_nodes.short_limits(plan, container)
             if short and number == 1:  # the engine gives all nodes the same
                 world.progress.warn(
                     "the engine does not raise the limits of YugabyteDB's processes "
@@ -200,8 +172,7 @@ class YugabyteDB:
         handle.readiness.await_copies(up, endpoints[0])
         check_flags(up, handle.settings, handle.unread, spec.replication_factor)
         container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
-        admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
-        with self._connect(admin, 120.0) as session:
+        with handle.readiness.administering(up[0], endpoints[0], 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
             queries.create_own(session, endpoints[0])
         analyze = versions.analyzed(version)
@@ -225,8 +196,6 @@ class YugabyteDB:
             )
         return running or "unknown"
 
-    # -------------------------------------------------------------- while it runs
-
     def settle(self, cluster: Cluster, world: World) -> None:
         """Writes memory tables out, waits for the merging that this sets off, and until the disks
         hold all that a copy of them needs to start."""
@@ -247,9 +216,7 @@ class YugabyteDB:
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Reads all tables over all nodes, for at most ten minutes."""
-        queries.fill_caches(
-            self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world
-        )
+        queries.fill_caches(self._connect, list(map(sql.local, cluster.endpoints)), world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""

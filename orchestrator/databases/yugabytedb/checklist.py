@@ -1,12 +1,8 @@
-"""The first-run checklist: everything that the adapter relies on, checked, reported, remembered.
+"""The first-run checklist: everything that the adapter relies on, checked, reported, remembered
+(docs/FIRST-RUN-YUGABYTEDB.md). A line that fails ends nothing.
 
-Some of it follows from documents and source code that no running server has confirmed.
-`tierbench doctor --db yugabytedb` checks each line on three nodes of the real image and prints
-whether it is so (docs/FIRST-RUN-YUGABYTEDB.md). A line that fails ends nothing.
-
-`DB=auto` takes YugabyteDB only where the checklist has passed. The cache has one file for each
-image on each machine's engine. A checklist that begins removes the file, and writes it again only
-if every line was confirmed.
+The cache has one file for each image on each machine's engine. A checklist that begins removes it,
+and writes it again only if every line was confirmed: then `DB=auto` takes YugabyteDB.
 """
 
 from __future__ import annotations

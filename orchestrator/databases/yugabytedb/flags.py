@@ -88,9 +88,8 @@ def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     common.pop("durable_wal_write")
     # Else it writes rows to a system table periodically. Where yugabyted's own flags come after
     # these, it does so all the same.
-    held = {} if settings.version.has("masters_own_flags") else {
-        "master_enable_metrics_snapshotter": "false"
-    }  # fmt: skip
+    own = settings.version.has("masters_own_flags")
+    held = {} if own else {"master_enable_metrics_snapshotter": "false"}
     return {
         "memory_limit_hard_bytes": str(memory(spec.size.memory_bytes).master_bytes),
         "load_balancer_initial_delay_secs": str(BALANCER_DELAY_S),

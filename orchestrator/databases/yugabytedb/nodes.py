@@ -17,15 +17,7 @@ from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.model import ClusterSpec, Node, Volume
-from orchestrator.powers import (
-    UNLIMITED,
-    Completed,
-    Container,
-    ContainerSpec,
-    Mount,
-    Network,
-    World,
-)
+from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once
 from orchestrator.system.redaction import hidden
 from orchestrator.yugabyte import pages
@@ -108,18 +100,6 @@ def sources(container: Container) -> dict[str, str]:
             (pages.YSQL, flags.YSQL_WEB),
         )
     }
-
-
-def short_limits(plan: ContainerSpec, container: Container) -> str:
-    """Which limits of the container's processes are below the plan's; empty if none is known to
-    be. yugabyted only warns of it, and a tablet server with many sessions fails later."""
-    low = [
-        f"{name} {container.ulimits[name]} instead of {least}"
-        for name, least in plan.ulimits.items()
-        if container.ulimits.get(name, UNLIMITED) != UNLIMITED
-        and int(container.ulimits[name]) < least
-    ]
-    return ", ".join(low)
 
 
 # ------------------------------------------------------------------ watching and stopping

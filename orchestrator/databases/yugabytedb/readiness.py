@@ -6,6 +6,7 @@ Each later answer needs the earlier ones, so they are awaited in this order, eac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -32,11 +33,6 @@ _BALANCED_POLLS = 3
 _IDLE = ("get_is_load_balancer_idle",)
 
 
-def admin_address(endpoint: Endpoint, password: str) -> sql.Address:
-    address = sql.local(endpoint)
-    return replace(address, user=queries.ADMIN, password=password, database=queries.ADMIN_DATABASE)
-
-
 @dataclass(frozen=True)
 class Leaders:
     """Tablet → its table and the host that leads it; and what of that is uneven, or moves still."""
@@ -52,7 +48,7 @@ class Readiness:
         self, spec: ClusterSpec, settings: Settings, connect: Connect, unread: Unread, world: World
     ) -> None:
         self._factor, self._tls = spec.replication_factor, settings.tls
-        self._connect, self.unread, self._world = connect, unread, world
+        self._connect, self._unread, self._world = connect, unread, world
         self._replay_s = 0.0
 
     def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Readiness:
@@ -68,13 +64,9 @@ class Readiness:
 
     def _wait(self, failure: str, missing: Callable[[], str], up: Sequence[Node]) -> None:
         names = [container_nodes.container_name(node) for node in up]
+        most_s = NODE_DEADLINE_S + round(self._replay_s)
         container_nodes.await_ready(
-            failure,
-            missing,
-            names,
-            self._world,
-            deadline_s=NODE_DEADLINE_S + round(self._replay_s),
-            log=nodes.log,
+            failure, missing, names, self._world, deadline_s=most_s, log=nodes.log
         )
 
     def await_answer(self, node: Node, endpoint: Endpoint, up: Sequence[Node]) -> None:
@@ -85,10 +77,10 @@ class Readiness:
             alive = sum(server.alive for server in servers)
             return "" if alive >= len(up) else f"{alive} of {len(up)} tablet servers are alive"
 
-        counted = self.unread.patiently("the masters' list of tablet servers", uncounted)
+        counted = self._unread.patiently("the masters' list of tablet servers", uncounted)
 
         def missing() -> str:
-            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
+            with self.administering(up[0], endpoint) as session:
                 session.rows("SELECT 1")
             return counted()
 
@@ -105,22 +97,26 @@ class Readiness:
             health = pages.health(masters)
             return "" if health.well else str(health)
 
-        copied = self.unread.patiently("the number and state of copies", uncopied)
+        copied = self._unread.patiently("the number and state of copies", uncopied)
 
         def missing() -> str:
             if text := copied():
                 return text
-            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
+            with self.administering(up[0], endpoint) as session:
                 known = len(queries.servers(session))
             return "" if known == len(up) else f"yb_servers() knows {known} of {len(up)} nodes"
 
         self._wait("the cluster was not whole", missing, up)
 
-    def password(self, first: Node) -> str:
-        """The administrator's password: with TLS, yugabyted makes one up and keeps it in a file."""
-        if not self._tls:
-            return queries.ADMIN
-        return str(nodes.remembered(first, self._world).get("database_password") or queries.ADMIN)
+    def administering(
+        self, first: Node, endpoint: Endpoint, timeout_s: float = 30.0
+    ) -> AbstractContextManager[sql.Session]:
+        """The administrator's session. With TLS, yugabyted makes a password up and keeps it in the
+        first node's file."""
+        remembered = nodes.remembered(first, self._world) if self._tls else {}
+        own = str(remembered.get("database_password") or queries.ADMIN)
+        at = replace(sql.local(endpoint), user=queries.ADMIN, password=own)
+        return self._connect(replace(at, database=queries.ADMIN_DATABASE), timeout_s)
 
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all
@@ -137,7 +133,7 @@ class Readiness:
 
         clock = self._world.clock
         if state := wait_while(forgotten, deadline_s=NODE_DEADLINE_S, clock=clock, every_s=0.5):
-            self.unread.note("the masters that each node remembers", state)
+            self._unread.note("the masters that each node remembers", state)
 
     def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
         """Waits until the leaders of each table are spread and nothing moves any more; only warns
@@ -151,7 +147,7 @@ class Readiness:
             leaders = Leaders(tablets, _uneven(tablets, pages.leaders(urls)))
             return leaders.uneven
 
-        spread = self.unread.patiently("the leaders of each table", unspread)
+        spread = self._unread.patiently("the leaders of each table", unspread)
 
         def ready() -> bool:
             nonlocal idle_polls, leaders
@@ -175,7 +171,7 @@ class Readiness:
     def leaders_moved(self, begun: Leaders, up: Sequence[Node]) -> str | None:
         """What was uneven of leaders when measuring began, or has moved since; None if nothing."""
         urls = list(sources(up, pages.MASTER).values())
-        now = self.unread.attempt(
+        now = self._unread.attempt(
             "the leaders of each table",
             lambda: pages.tablet_leaders(urls, container_nodes.DATABASE),
             begun.tablets,

@@ -7,11 +7,9 @@ come (results.py). Differences from the built-in workload: docs/WORKLOADS.md.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,26 +20,12 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results
-from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
+from orchestrator.load_generators.benchbase.distribution import find, provide
 from orchestrator.load_generators.common import consistency, merging, several
-from orchestrator.load_generators.common.client import (
-    LOAD_TIMEOUT_S,
-    client_container,
-    run_in_client,
-)
-from orchestrator.load_generators.common.options import complaint, seed_of
-from orchestrator.model import (
-    CLIENT,
-    TLS_IF_OFFERED,
-    Cluster,
-    ClusterSpec,
-    Measurement,
-    Node,
-    Phase,
-    Tls,
-    Workload,
-)
-from orchestrator.parts import Result, Share
+from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
+from orchestrator.load_generators.common.options import complaint, ended_badly, seed_of
+from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
+from orchestrator.parts import Result, Share, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import files, sql
@@ -72,16 +56,11 @@ _LONGEST_PAUSE_S = 140.0  # a terminal ends only after its keying and thinking
 _NEEDS_OUTCOMES = {"nopm", "rollbacks", "failures", "retries"}
 
 
-class BenchBase:
+class BenchBase(Splits, InClient):
     name = config.NAME
 
     def __init__(self, home: Path | None = None, connect: sql.Connect = sql.session) -> None:
         self._home, self._connect = home, connect
-
-    @classmethod
-    def from_environment(cls) -> BenchBase:
-        home = os.environ.get(HOME_VARIABLE)
-        return cls(Path(home) if home else None)
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         largest = next(several.shares(workload, spec.clients))
@@ -104,17 +83,11 @@ class BenchBase:
         ours = own_images.content_hash(world.root / "workloads" / _SCRIPTS)
         return f"{ours}-{find(self._home, '', world).identity}"
 
-    def scripts(self, workload: Workload, world: World) -> str:
-        """Returns the same: BenchBase itself is not in our image."""
-        return self.loader_version(workload, world)
+    scripts = loader_version  # BenchBase itself is not in our image
 
-    def client(
-        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
         distribution = find(self._home, "", world)
-        return client_container(distribution.image, network, world, tls, name, distribution.files)
-
-    # -------------------------------------------------------------- loading
+        return distribution.image, distribution.files
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         settings, xml = self._rendered(workload, cluster, world)
@@ -137,26 +110,20 @@ class BenchBase:
             )
         consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
 
-    # -------------------------------------------------------------- running
-
     def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
-        alone = Share(1, 1, 0, world.clock.now, lambda _: None)
-        return self.run_share(workload, alone, cluster, client, out, world)
-
-    def run_share(
         self,
         workload: Workload,
-        share: Share,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
+        share: Share | None = None,
     ) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
-        share.begin()
-        settings, xml = self._rendered(workload, cluster, world, share.number, share.of)
+        if share:
+            share.begin()
+        part = (share.number, share.of) if share else (1, 1)
+        settings, xml = self._rendered(workload, cluster, world, *part)
         files.keep(out / _CONFIG, xml)
         times_s: dict[str, float] = {}
 
@@ -180,12 +147,8 @@ class BenchBase:
         files.keep(out / "benchbase.err", results.plain(done.err))
         state = results.final_state(out)
         if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
-            raise LoadError(
-                f"BenchBase ended with exit code {done.exit_code}, state {state or 'unknown'}: "
-                f"{_complaint(done)}",
-                advice="its output is among the raw files of the run",
-                evidence=_tail(done),
-            )
+            why = f", state {state or 'unknown'}: {_complaint(done)}"
+            raise ended_badly("BenchBase", done.exit_code, why, _tail(done))
         middle_s, end_s = times_s[_MEASURING] + settings.lead_in_s, times_s[_ENDED] + _STAMP_S
         return Phase("warm-up", times_s[_BEGUN], middle_s), Phase("measure", middle_s, end_s)
 
@@ -222,17 +185,12 @@ class BenchBase:
             user="0",  # the official image has a user of its own, who may not write to /out
         )
 
-    # -------------------------------------------------------------- afterwards
-
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a run.
         Those about customers' balances are left out, because BenchBase breaks them by itself: it
         computes money in binary floating point, and Payment overwrites a balance it read before."""
         facts = consistency.verify(config.conditions(world), cluster, seed_of(workload), world)
         return {**facts, "not_checked": list(config.NOT_KEPT)}
-
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
-        return self.result(workload, *self.records(out), start_s, end_s)
 
     def records(self, out: Path) -> tuple[pd.DataFrame, GeneratorFacts]:
         table, facts = results.read_table(out)
@@ -243,20 +201,20 @@ class BenchBase:
     def result(
         self,
         workload: Workload,
-        table: pd.DataFrame,
+        records: pd.DataFrame,
         facts: GeneratorFacts,
         start_s: float,
         end_s: float,
     ) -> Result:
-        figures = transactions.measurements(table, start_s, end_s, None)
+        figures = transactions.measurements(records, start_s, end_s, None)
         if not facts.more["outcomes_known"]:
             figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)
         # BenchBase records nothing of the warm-up, so it has no intervals, rather than empty ones.
         every_fact = {**facts.recorded(), **_facts(workload, max(1, len(facts.clients)), figures)}
         return Result(
             measurements=figures,
-            intervals=transactions.intervals(table, {"measure": (start_s, end_s)}),
-            latencies=(table,),
+            intervals=transactions.intervals(records, {"measure": (start_s, end_s)}),
+            latencies=(records,),
             facts=GeneratorFacts.read(every_fact),
         )
 

@@ -198,9 +198,6 @@ def _url(cluster: Cluster, driver: JdbcDriver) -> str:
     return f"jdbc:{driver.scheme}://{hosts}/{cluster.endpoints[0].database}?{'&'.join(options)}"
 
 
-# ------------------------------------------------------------------ single values
-
-
 def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.thinks and settings.arrival_rate:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"

@@ -1,14 +1,11 @@
 """The client: a container on the database's network in which a load generator's programs run.
 
 It ends, and with it all load, when this program is gone: while the client is up, a thread sends it
-a new number once a second, and the client's first process gives up when the number has stayed the
-same for so many seconds. It counts by itself, so that neither a clock that is set nor a machine
-that slept ends a client whose program lives.
+a new number once a second, and its first process gives up when the number has stayed the same for
+so many seconds. It counts by itself, so a clock that is set, or a machine that slept, ends nothing.
 
-How far its clock is from this computer's is asked of a shell in it, which answers each line with
-its time (`date`). The answer was given at some moment between question and reply, so the middle of
-the two is wrong by half the round trip at most; of several questions the one with the shortest
-round trip counts (Cristian's algorithm, 1989).
+How far its clock is from this computer's is asked of a shell in it (`date`): the middle of question
+and reply is wrong by half the round trip at most, so that of the shortest counts (Cristian, 1989).
 """
 
 from __future__ import annotations
@@ -16,15 +13,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 from orchestrator.errors import LoadError, RunError, TierbenchError
-from orchestrator.model import CLIENT, Cluster, Node, Tls
+from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
+from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
+from orchestrator.platforms.common.machines import ClockOffset
 from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
 from orchestrator.system import at_once
 
@@ -49,6 +48,19 @@ _PUT = (
 )
 _WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
 _ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/client.key"
+
+
+class InClient(LoadGenerator, Protocol):
+    """A load generator whose programs run in a client."""
+
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
+        """The client's image, and the files that it is given, by their places."""
+
+    def client(
+        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+    ) -> AbstractContextManager[Node]:
+        image, files = self.client_image(world)
+        return client_container(image, network, world, tls, name, files)
 
 
 @contextmanager
@@ -167,7 +179,7 @@ def run_in_client(
     cluster: Cluster,
     world: World,
     *,
-    timeout_s: float,
+    timeout_s: float = LOAD_TIMEOUT_S,
     on_line: Callable[[str], None] | None = None,
     env: Mapping[str, str] | None = None,
     user: str = "",
@@ -178,15 +190,12 @@ def run_in_client(
     leaves in `/out` comes to the folder `out`, also if it fails."""
     container = world.platform.container
     runner = container(client.container or "")
+    own = {"PGPASSWORD": cluster.endpoints[0].password, **tls_environment(cluster.tls)}
     ended_well = False
     try:
         done = runner.exec(
             argv,
-            env={
-                "PGPASSWORD": cluster.endpoints[0].password,
-                **tls_environment(cluster.tls),
-                **(env or {}),
-            },
+            env={**own, **(env or {})},
             timeout_s=timeout_s,
             on_line=on_line,
             watch=[container(node.container) for node in cluster.nodes if node.container],
@@ -208,31 +217,18 @@ _TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter the
 _ANSWERS_WITHIN_S = 10.0
 
 
-@dataclass(frozen=True)
-class Offset:
-    """The client's clock minus this computer's, true within the uncertainty either way."""
-
-    offset_s: float
-    uncertainty_s: float
-
-    @property
-    def shift_s(self) -> float:
-        """What to take off the client's times: nothing where the clocks may well be equal."""
-        return self.offset_s if abs(self.offset_s) > self.uncertainty_s else 0.0
-
-
-def compare_clocks(client: Node, world: World) -> Offset | None:
+def compare_clocks(client: Node, world: World) -> ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
     with (
         suppress(TierbenchError),
         world.platform.container(client.container or "").conversation(_ANSWER) as conversation,
     ):
         offsets = list(_asked(conversation, world.clock))
-        return min(offsets, key=lambda offset: offset.uncertainty_s, default=None)
+        return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None
 
 
-def _asked(conversation: Conversation, clock: Clock) -> Iterator[Offset]:
+def _asked(conversation: Conversation, clock: Clock) -> Iterator[ClockOffset]:
     for _ in range(QUESTIONS):
         asked_s, begin_s = clock.now(), clock.monotonic()
         conversation.send("")
@@ -240,21 +236,15 @@ def _asked(conversation: Conversation, clock: Clock) -> Iterator[Offset]:
         half_s = (clock.monotonic() - begin_s) / 2
         if not _TIME.fullmatch(answer):
             return
-        yield Offset(float(answer) - asked_s - half_s, half_s)
+        yield ClockOffset(float(answer) - asked_s - half_s, half_s)
 
 
-@dataclass(frozen=True)
 class ShiftedClock:
     """This computer's clock as a client reads it."""
 
-    clock: Clock
-    shift_s: float
+    def __init__(self, clock: Clock, shift_s: float) -> None:
+        self._clock, self._shift_s = clock, shift_s
+        self.monotonic, self.sleep = clock.monotonic, clock.sleep
 
     def now(self) -> float:
-        return self.clock.now() + self.shift_s
-
-    def monotonic(self) -> float:
-        return self.clock.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        self.clock.sleep(seconds)
+        return self._clock.now() + self._shift_s

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.errors import Mistake
+from orchestrator.errors import LoadError, Mistake
 from orchestrator.keys.addresses import Server
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Endpoint, Workload
@@ -60,6 +60,15 @@ def complaint(text: str, *marks: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     marked = [line for line in lines if any(mark in line for mark in marks)]
     return next(iter(marked or lines[-1:]), "no output")
+
+
+def ended_badly(program: str, exit_code: int, why: str, output: str) -> LoadError:
+    """The error of a program that did not run to the end of its load."""
+    return LoadError(
+        f"{program} ended with exit code {exit_code}{why}",
+        advice="its output is among the raw files of the run",
+        evidence=output,
+    )
 
 
 def flags(parameters: Mapping[str, Any]) -> list[str]:

@@ -1,12 +1,9 @@
 """One workload carried by several clients: started together, ended together, read as one.
 
 Each client is a container (`client-1`, …) with a folder of its own for raw output, and carries its
-share by its load generator (`parts.Splits`) on a thread of this program. A client that fails ends
-the others. What is known of each is kept in `clients.json`, by which `read` merges what they left
-(`merging`), and of the only client if it is on another machine.
-
-The measured window is the time in which all of them measured. Times are by this computer's clock:
-a client's are shifted by how far its clock is from it (`compare_clocks`).
+share (`parts.Splits`) on a thread of this program. What is known of each, and of the only client if
+it is on another machine, is kept in `clients.json`, by which `read` merges what they left. Times
+are by this computer's clock; the measured window is the time in which all of them measured.
 """
 
 from __future__ import annotations
@@ -24,10 +21,10 @@ from typing import Any
 
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.load_generators.common import merging
-from orchestrator.load_generators.common.client import Offset, ShiftedClock, compare_clocks
+from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import LoadGenerator, Result, Share, Splits
-from orchestrator.platforms.common.machines import is_here
+from orchestrator.platforms.common.machines import ClockOffset, is_here
 from orchestrator.powers import Progress, World
 from orchestrator.system import at_once
 
@@ -131,8 +128,8 @@ class _Ran:
 
     warmup: Phase
     measure: Phase
-    before: Offset | None
-    after: Offset | None
+    before: ClockOffset | None
+    after: ClockOffset | None
     threads: int
     shift_s: float
 
@@ -147,8 +144,7 @@ class _Ran:
         if self.before and self.after:
             known["clock_offset_s"] = self.before.offset_s
             known["clock_offset_after_s"] = self.after.offset_s
-            uncertain_s = max(self.before.uncertainty_s, self.after.uncertainty_s)
-            known["clock_uncertainty_s"] = uncertain_s
+            known["clock_uncertainty_s"] = max(self.before.within_s, self.after.within_s)
         return known
 
 
@@ -259,7 +255,7 @@ class _Together:
             agree = partial(self._agree_on_window, at, shift_s)
             share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s, agree)
             folder = self._out / client.name
-            return self._generator.run_share(workload, share, self._cluster, client, folder, own)
+            return self._generator.run(workload, self._cluster, client, folder, own, share)
 
         return _by_its_clock(run_share, client, workload.threads, world)
 
@@ -318,9 +314,7 @@ class _Prefixed:
 
     def __init__(self, progress: Progress, client: str, count: int, shown: bool) -> None:
         self._progress, self._client, self._count, self._shown = progress, client, count, shown
-
-    def run(self, title: str, number: int, total: int, left_s: float) -> None:
-        self._progress.run(title, number, total, left_s)
+        self.run = progress.run
 
     def step(self, text: str, expected_s: float | None = None) -> None:
         if self._shown:

@@ -12,41 +12,21 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from orchestrator.analysis.figures import transactions
-from orchestrator.errors import LoadError, UnfinishedError, UsageError
+from orchestrator.errors import UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import consistency, merging
-from orchestrator.load_generators.common.client import (
-    LOAD_TIMEOUT_S,
-    client_container,
-    put,
-    run_in_client,
-)
-from orchestrator.load_generators.common.options import STOP_GRACE_S, complaint, seed_of, version
-from orchestrator.load_generators.sysbench.command_lines import (
-    BEGINS_FILE,
-    TOGETHER_S,
-    load_command,
-    run_command,
-)
+from orchestrator.load_generators.common import consistency, merging, options
+from orchestrator.load_generators.common.client import InClient, put, run_in_client
+from orchestrator.load_generators.common.options import complaint, seed_of
+from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, longest_s, steady_facts
-from orchestrator.model import (
-    CLIENT,
-    TLS_IF_OFFERED,
-    Cluster,
-    ClusterSpec,
-    Node,
-    Phase,
-    Tls,
-    Workload,
-)
-from orchestrator.parts import Result, Share
+from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
+from orchestrator.parts import Result, Share, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import files
@@ -55,7 +35,7 @@ from orchestrator.units import format_number
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
 
 
-class Sysbench:
+class Sysbench(Splits, InClient):
     name = "sysbench"
     loading_goes_on = True
 
@@ -76,19 +56,14 @@ class Sysbench:
         """Returns a hash of the script, its loader, and what either of them requires."""
         return content_hash(world.root / "workloads", workload.script)
 
-    def client(
-        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
-        image = own_images.need(world.root, "client", world.platform)
-        return client_container(image, network, world, tls, name)
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
+        return own_images.need(world.root, "client", world.platform), {}
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        argv = load_command(workload, cluster)
+        argv = command_lines.load_command(workload, cluster)
         family = workload.dataset.family
         on_line = partial(_show_loading, family, world)
-        done = run_in_client(
-            client, argv, cluster, world, timeout_s=LOAD_TIMEOUT_S, on_line=on_line
-        )
+        done = run_in_client(client, argv, cluster, world, on_line=on_line)
         if done.exit_code != 0:
             what = f"loading {family} failed: {complaint(done.err or done.out)}"
             raise UnfinishedError(what, evidence=done.tail())
@@ -96,18 +71,13 @@ class Sysbench:
             consistency.verify_loaded(conditions, cluster, seed_of(workload), world)
 
     def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
-        return self.run_share(workload, None, cluster, client, out, world)
-
-    def run_share(
         self,
         workload: Workload,
-        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
+        share: Share | None = None,
     ) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they
         end if their warm-up has a fixed time. Without one they are all of the workload's."""
@@ -115,16 +85,17 @@ class Sysbench:
         def begin(share: Share) -> float:
             begin_s = share.begin()
             end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
-            put(client, BEGINS_FILE, f"{begin_s:.6f}{end}", world)
+            put(client, command_lines.BEGINS_FILE, f"{begin_s:.6f}{end}", world)
             return begin_s
 
         def end_at(ends_s: float) -> None:
             put(client, ENDS_FILE, f"{ends_s:.6f}", world)
 
-        timeout_s = longest_s(workload) + STOP_GRACE_S + (TOGETHER_S if share else 0.0)
+        timeout_s = longest_s(workload) + options.STOP_GRACE_S
+        timeout_s += command_lines.TOGETHER_S if share else 0.0
         together = (partial(begin, share), share.agree) if share else ()
         warming = WarmUp(workload, out, world, end_at, *together)
-        argv = run_command(workload, cluster, share)
+        argv = command_lines.run_command(workload, cluster, share)
         files.keep(out / "command.txt", shlex.join(argv) + "\n")
         done = run_in_client(
             client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line, out=out
@@ -133,12 +104,8 @@ class Sysbench:
         files.keep(out / "sysbench.err", done.err)
         phases = warming.phases(began_s(out))
         if done.exit_code != 0 or phases is None:
-            last = complaint(done.err or done.out)
-            raise LoadError(
-                f"sysbench ended with exit code {done.exit_code}: {last}",
-                advice="its output is among the raw files of the run",
-                evidence=done.tail(),
-            )
+            why = f": {complaint(done.err or done.out)}"
+            raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
         return phases
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
@@ -146,9 +113,6 @@ class Sysbench:
         if conditions := _conditions(workload, world):
             return consistency.verify(conditions, cluster, seed_of(workload), world)
         return {}
-
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
-        return self.result(workload, *self.records(out), start_s, end_s)
 
     def records(self, out: Path) -> tuple[Records, GeneratorFacts]:
         records = Records.of_folder(out)
@@ -201,7 +165,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     warmup_s, steady = warming.pop("warmup_s", None), warming.pop("steady", None)
     drift = {"warmup_drift": warming} if warming else {}
     return GeneratorFacts(
-        version=version(console),
+        version=options.version(console),
         recorded_transactions=records.count,
         recorded_failures=records.failures,
         sysbench_transactions=int(totals[-1]) if totals else None,
@@ -215,9 +179,6 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     )
 
 
-# ------------------------------------------------------------------ progress
-
-
 def _show_loading(family: str, world: World, line: str) -> None:
     try:
         state = json.loads(line)
@@ -228,9 +189,6 @@ def _show_loading(family: str, world: World, line: str) -> None:
         return
     rate = f", {format_number(state['rows_per_s'])} rows/s" if state.get("rows_per_s") else ""
     world.progress.step(f"loading {family}: {state.get('phase')}{rate}", state.get("eta_s") or None)
-
-
-# ------------------------------------------------------------------ lua files
 
 
 _REQUIRE = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")

@@ -12,18 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from orchestrator.load_generators.common.options import (
-    PREPARED,
-    RANDOM,
-    SET_FOR_ALL,
-    connection,
-    flags,
-    misfit,
-    misfits,
-    refuse,
-    seed_of,
-    set_elsewhere,
-)
+from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common.options import PREPARED, RANDOM, SET_FOR_ALL
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, longest_s
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
@@ -58,7 +48,7 @@ SET_HERE: Mapping[str, str] = {
 
 def check(workload: Workload) -> None:
     """UsageError listing everything in the file that would have no effect."""
-    refuse(workload, _mistakes(workload))
+    options.refuse(workload, _mistakes(workload))
 
 
 def keys(script: str) -> Mapping[str, tuple[str, ...]]:
@@ -78,19 +68,19 @@ def run_options(workload: Workload) -> dict[str, Any]:
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     script, given = workload.script, {}
     for key, value in workload.options.items():
-        if what := set_elsewhere(key, SET_HERE):
+        if what := options.set_elsewhere(key, SET_HERE):
             yield f"options.{key}", what
         else:
             given[key] = value
     known = KNOWN.get(script)
     if known is not None:
-        yield from misfits("options", given, known, f"{script} has no such option; it has")
-    elif what := misfit("rand_type", run_options(workload)["rand_type"]):
+        yield from options.misfits("options", given, known, f"{script} has no such option; it has")
+    elif what := options.misfit("rand_type", run_options(workload)["rand_type"]):
         yield "options.rand_type", what
     loader = _PARAMETERS.get(str(PurePosixPath(script).parent))
     if loader is not None:
         unknown = "the loader has no such parameter; it has"
-        yield from misfits("dataset", workload.dataset.parameters, loader, unknown)
+        yield from options.misfits("dataset", workload.dataset.parameters, loader, unknown)
     if workload.statements_per_transaction and "skip_trx" not in (known or ("skip_trx",)):
         what = f"the transactions of {script} have no given number of statements"
         yield "statements_per_transaction", what
@@ -106,10 +96,10 @@ def load_command(workload: Workload, cluster: Cluster) -> list[str]:
     return [
         "luajit",
         f"/workloads/{Path(workload.script).parent}/load.lua",
-        *connection(cluster.endpoints),
-        *flags({**analyze, **workload.dataset.parameters}),
+        *options.connection(cluster.endpoints),
+        *options.flags({**analyze, **workload.dataset.parameters}),
         f"--workers={workload.loader_threads}",
-        f"--seed={seed_of(workload)}",
+        f"--seed={options.seed_of(workload)}",
         *dialect,
     ]
 
@@ -125,9 +115,9 @@ def run_command(workload: Workload, cluster: Cluster, share: Share | None = None
         "sysbench",
         f"/workloads/{workload.script}",
         "--db-driver=pgsql",
-        *connection(cluster.endpoints),
-        *flags({key: value for key, value in parameters.items() if key not in _OF_LOADER}),
-        *flags(run_options(workload)),
+        *options.connection(cluster.endpoints),
+        *options.flags({key: value for key, value in parameters.items() if key not in _OF_LOADER}),
+        *options.flags(run_options(workload)),
         *([f"--statements={statements}"] if statements else []),
         f"--threads={workload.threads}",
         f"--time={most_s:g}",

@@ -9,41 +9,16 @@ process with its share of the threads. Differences from our own workloads: docs/
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common.client import (
-    LOAD_TIMEOUT_S,
-    client_container,
-    run_in_client,
-)
-from orchestrator.load_generators.common.options import (
-    STARTED,
-    STOP_GRACE_S,
-    complaint,
-    connection,
-    flags,
-    progress,
-    seed_of,
-)
+from orchestrator.load_generators.common import options as common
+from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
 from orchestrator.load_generators.sysbench_stock import options, results
-from orchestrator.model import (
-    CLIENT,
-    TLS_IF_OFFERED,
-    Cluster,
-    ClusterSpec,
-    Endpoint,
-    Node,
-    Phase,
-    Tls,
-    Workload,
-)
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
 from orchestrator.parts import Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
@@ -58,15 +33,13 @@ _OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
 _WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
 
 
-class SysbenchStock:
+class SysbenchStock(InClient):
+    """sysbench's data have no conditions that could be checked after a run."""
+
     name = NAME
 
     def __init__(self, image: str | None = None, connect: sql.Connect = sql.session) -> None:
         self._image, self._connect = image, connect
-
-    @classmethod
-    def from_environment(cls) -> SysbenchStock:
-        return cls(os.environ.get(IMAGE_VARIABLE) or None)
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         options.check(workload, upstream=self._image is None)
@@ -88,10 +61,8 @@ class SysbenchStock:
         file = _own_script(workload, world)
         return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
-    def client(
-        self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
-        return client_container(self._need(world), network, world, tls, name)
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
+        return self._need(world), {}
 
     def _need(self, world: World) -> str:
         if self._image is None:
@@ -112,7 +83,7 @@ class SysbenchStock:
         prepare = [
             *_sysbench(workload, cluster.endpoints[0], world),
             f"--threads={threads}",
-            *flags(workload.dataset.parameters),
+            *common.flags(workload.dataset.parameters),
             f"--rand-seed={_rand_seed(workload, 0, 0)}",
             "prepare",
         ]
@@ -122,12 +93,10 @@ class SysbenchStock:
                 world.progress.step(f"loading {family}: {line}")
 
         argv = ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(prepare)} 2>&1"]
-        env, timeout_s = _script(workload, world), LOAD_TIMEOUT_S
-        done = run_in_client(
-            client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
-        )
+        env = _script(workload, world)
+        done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
         if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
-            what = f"loading {family} failed: {complaint(done.out, *_COMPLAINTS)}"
+            what = f"loading {family} failed: {common.complaint(done.out, *_COMPLAINTS)}"
             raise LoadError(what, evidence=done.tail())
         if options.is_path(workload.script) or workload.script == options.BULK_INSERT:
             return
@@ -151,10 +120,6 @@ class SysbenchStock:
         middle_s = starts_s[_MEASURE]
         measure = Phase("measure", middle_s, middle_s + workload.measure_s)
         return Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s), measure
-
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        """Checks nothing: sysbench's data have no conditions."""
-        return {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         phases = {
@@ -219,7 +184,7 @@ def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]
     if options.is_path(script):
         shipped = (world.root / "workloads" / script).is_file() and not Path(script).is_absolute()
         script = f"/workloads/{script}" if shipped else _OWN
-    return ["sysbench", script, "--db-driver=pgsql", *connection((endpoint,))]
+    return ["sysbench", script, "--db-driver=pgsql", *common.connection((endpoint,))]
 
 
 def commands(
@@ -233,8 +198,8 @@ def commands(
     return [
         [
             *_sysbench(workload, endpoint, world),
-            *flags(workload.dataset.parameters),
-            *flags({key: value for key, value in workload.options.items() if key != "seed"}),
+            *common.flags(workload.dataset.parameters),
+            *common.flags({key: value for key, value in workload.options.items() if key != "seed"}),
             f"--rand-seed={_rand_seed(workload, 1 + (phase == _MEASURE), number)}",
             f"--threads={share + (number < rest)}",
             f"--time={seconds:g}",
@@ -250,7 +215,7 @@ def commands(
 def _rand_seed(workload: Workload, part: int, process: int) -> int:
     """Differs between loading, warm-up and window, or the window would draw the keys that the
     warm-up has just read. Never 0, which means the time of day."""
-    return 1 + (seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
+    return 1 + (common.seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
 
 
 def _run_phase(
@@ -277,15 +242,15 @@ def _run_phase(
 
     def on_line(line: str) -> None:
         line = line.partition(" ")[2]
-        if line.startswith(STARTED):
+        if line.startswith(common.STARTED):
             starts_s.append(world.clock.now())
             if phase == _MEASURE:
                 world.window_begins(starts_s[0])
         elif line.startswith("[ "):
-            world.progress.step(progress(line, workload, before_s))
+            world.progress.step(common.progress(line, workload, before_s))
 
     argv, env = ["bash", "-c", script], _script(workload, world)
-    timeout_s = seconds + STOP_GRACE_S
+    timeout_s = seconds + common.STOP_GRACE_S
     done = run_in_client(
         client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
     )
@@ -295,9 +260,6 @@ def _run_phase(
         files.keep(out / f"{phase}-{number}.out", "\n".join(own) + "\n")
     if done.exit_code != 0 or len(starts_s) < len(argvs):
         output = "\n".join(text for _, _, text in lines)
-        raise LoadError(
-            f"sysbench ended with exit code {done.exit_code}: {complaint(output, *_COMPLAINTS)}",
-            advice="its output is among the raw files of the run",
-            evidence=done.tail(),
-        )
+        why = f": {common.complaint(output, *_COMPLAINTS)}"
+        raise common.ended_badly("sysbench", done.exit_code, why, done.tail())
     return starts_s[0]

@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from orchestrator.load_generators.common.options import (
-    PREPARED,
-    RANDOM,
-    SET_FOR_ALL,
-    misfits,
-    refuse,
-    set_elsewhere,
-)
+from orchestrator.load_generators.common import options as common
+from orchestrator.load_generators.common.options import PREPARED, RANDOM, SET_FOR_ALL
 from orchestrator.model import Workload
 
 BULK_INSERT = "bulk_insert"
@@ -71,12 +65,12 @@ def check(workload: Workload, upstream: bool) -> None:
     """UsageError listing what has no effect or cannot work. `upstream`: it is sysbench 1.0.20;
     another sysbench has other scripts and options, and refuses unknown ones itself."""
     mistakes = {**dict(_unknown(workload) if upstream else ()), **dict(_mistakes(workload))}
-    refuse(workload, mistakes.items())
+    common.refuse(workload, mistakes.items())
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     for key in workload.options:
-        if what := set_elsewhere(key, _SET_HERE):
+        if what := common.set_elsewhere(key, _SET_HERE):
             yield f"options.{key}", what
     for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
         if seconds != int(seconds):
@@ -101,4 +95,4 @@ def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
     options = {key: value for key, value in workload.options.items() if key != "seed"}
     for group, values in (("options", options), ("dataset", workload.dataset.parameters)):
         unknown = f"{script} does not read this; it reads"
-        yield from misfits(group, values, keys(script)[group], unknown)
+        yield from common.misfits(group, values, keys(script)[group], unknown)

@@ -125,8 +125,6 @@ class AgentMachine:
             instance_type=self.told.instance_type if self.told else "",
         )
 
-    # ------------------------------------------------------------------ files
-
     def refresh(self) -> None:
         for path in list(self._wanted):  # another thread may ask for one meanwhile
             self._wanted[path] = age = self._wanted.get(path, 0) + 1
@@ -172,8 +170,6 @@ class AgentMachine:
     def _answer(self, word: str, argument: str) -> Any:
         return self._ask(word, argument)[0]["found"]
 
-    # ------------------------------------------------------------------ containers and clock
-
     def locate(self, container_id: str) -> Located:
         """Looked up once for each container: an id is never used again."""
         if container_id not in self._located:
@@ -183,8 +179,6 @@ class AgentMachine:
 
     def clock_offset(self) -> ClockOffset | None:
         return self._offset
-
-    # ------------------------------------------------------------------ talking
 
     def _ask(self, *words: str) -> tuple[dict[str, Any], float]:
         """The answer, and when it was made by this computer's clock. OSError if there is none."""

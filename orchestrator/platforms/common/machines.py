@@ -43,10 +43,15 @@ class Located:
 
 @dataclass(frozen=True)
 class ClockOffset:
-    """How much later a machine's clock is than this computer's, and how far that may be off."""
+    """How much later a clock elsewhere is than this computer's, and how far that may be off."""
 
     offset_s: float
     within_s: float
+
+    @property
+    def shift_s(self) -> float:
+        """What to take off the machine's times: nothing where the clocks may well be equal."""
+        return self.offset_s if abs(self.offset_s) > self.within_s else 0.0
 
 
 @runtime_checkable

@@ -1,15 +1,9 @@
-"""Campaigns on an engine: one at a time, and what they left is removed.
+"""Campaigns on an engine: one at a time, and what they left is removed, if it has our label.
 
-Two would disturb each other's figures and remove each other's containers. The guard is a volume
-with a fixed name, because making a volume that exists returns the existing one: the campaign that
-finds its own labels on it holds it. They name campaign, host and process. If the process cannot be
+The guard is a volume with a fixed name, because making a volume that exists returns the existing
+one: the campaign that finds its own labels on it holds it. If the process that they name cannot be
 seen from here, the holder is alive while its second volume, renewed every half minute, is young by
-the engine's clock.
-
-Only things with our label are ever removed; without it, a thing whose name is needed is an error.
-What cannot be removed is reported with the engine's reason. Databases and disks on a machine
-elsewhere end by themselves when this program is gone (`SignsOfLife`), and the next start removes
-them.
+the engine's clock. Databases and disks elsewhere end by themselves (`SignsOfLife`).
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import APIError, DockerException
 
 from orchestrator.errors import RunError
 from orchestrator.guards import GuardBeats
@@ -150,23 +144,16 @@ class VolumeGuard:
             raise
 
     def _volume(self, name: str) -> Any | None:
-        try:
-            return self._engine.patiently(lambda: self._client.volumes.get(name))
-        except NotFound:
-            return None
+        return self._engine.found(lambda: self._client.volumes.get(name))
 
     def _make(self, name: str) -> Any:
-        labels = {
-            CAMPAIGN: self._engine.campaign,
-            _HOST: host.name(),
-            _PROCESS: host.process_mark(),
-        }
+        own = {_HOST: host.name(), _PROCESS: host.process_mark()}
+        labels = {CAMPAIGN: self._engine.campaign, **own}
         self._engine.patiently(lambda: self._client.volumes.create(name, labels=labels))
         return self._engine.patiently(lambda: self._client.volumes.get(name))
 
     def _drop(self, name: str) -> None:
-        with contextlib.suppress(NotFound):
-            self._engine.patiently(lambda: self._client.volumes.get(name).remove(force=True))
+        self._engine.found(lambda: self._client.volumes.get(name).remove(force=True))
 
 
 def _beat_name(campaign: str) -> str:
@@ -178,8 +165,6 @@ def _of(holder: Any, label: str) -> str:
 
 
 class Leftovers:
-    """Removes things of an engine."""
-
     def __init__(self, engine: Engine, guard: VolumeGuard) -> None:
         self._engine, self._client, self._guard = engine, engine.client, guard
 
@@ -225,11 +210,8 @@ class Leftovers:
 
     def make_room(self, kind: str, name: str, get: Callable[[str], Any]) -> Any | None:
         """Returns our leftover of that name, if any. UnavailableError if it is not ours."""
-        try:
-            leftover = self._engine.patiently(lambda: get(name))
-        except NotFound:
-            return None
-        if LABEL not in labels_of(leftover):
+        leftover = self._engine.found(lambda: get(name))
+        if leftover is not None and LABEL not in labels_of(leftover):
             how = f"rename or remove it (`docker {kind} rm {name}`)"
             raise lifecycle.not_ours(kind, name, how)
         return leftover
@@ -252,9 +234,7 @@ class Leftovers:
 
         def refusal() -> str:
             try:
-                self._engine.patiently(remove)
-            except NotFound:
-                return ""
+                self._engine.found(remove)
             except APIError as error:
                 return str(error.explanation or error)
             return ""

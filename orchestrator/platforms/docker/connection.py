@@ -223,11 +223,16 @@ class Engine:
         with self.errors(doing):
             return self.patiently(call)
 
-    def find(self, doing: str, call: Callable[[], Answer]) -> Answer | None:
-        """As `asked`; None of what is not there."""
-        with self.errors(doing), suppress(NotFound):
+    def found(self, call: Callable[[], Answer]) -> Answer | None:
+        """As `patiently`; None of what is not there."""
+        with suppress(NotFound):
             return self.patiently(call)
         return None
+
+    def find(self, doing: str, call: Callable[[], Answer]) -> Answer | None:
+        """As `asked`; None of what is not there."""
+        with self.errors(doing):
+            return self.found(call)
 
     @property
     def labels(self) -> dict[str, str]:

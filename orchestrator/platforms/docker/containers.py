@@ -7,7 +7,7 @@ import socket as sockets
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,12 +108,10 @@ class DockerContainer:
             execution = str(api.exec_create(self.name, list(argv), **options)["Id"])
             return execution, DockerStreams(api.exec_start(execution, socket=True))
 
-    @contextmanager
-    def conversation(self, argv: Sequence[str]) -> Iterator[LineConversation]:
+    def conversation(self, argv: Sequence[str]) -> AbstractContextManager[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
         _, streams = self._begun(doing, argv, stdin=True)
-        with commands.conversing(streams, doing, self.engine.clock) as conversation:
-            yield conversation
+        return commands.conversing(streams, doing, self.engine.clock)
 
     def put(self, source: Path, target: str) -> None:
         folder, content = archives.packed(source, target)

@@ -1,8 +1,5 @@
-"""The Docker platform, through docker-py, which only this folder imports.
-
-Everything made here carries the labels `tierbench=1` and its campaign's, so that `sweep` can remove
-the leftovers of a killed program. Errors of docker-py and the engine become ours (`errors`).
-Idempotent calls are repeated if the engine does not answer.
+"""The Docker platform, through docker-py, which only this folder imports. Idempotent calls are
+repeated if the engine does not answer.
 """
 
 from __future__ import annotations

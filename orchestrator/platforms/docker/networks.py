@@ -23,8 +23,6 @@ _OVERLAPS = ("overlap", "already used", "already being used")
 
 
 class Networks:
-    """Makes networks and volumes on an engine."""
-
     def __init__(self, engine: Engine, guard: VolumeGuard, leftovers: Leftovers) -> None:
         self._engine, self._client = engine, engine.client
         self._guard, self._leftovers = guard, leftovers

@@ -12,21 +12,9 @@ from functools import partial
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.lifecycle import Swept
+from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, Unanswered, cluster_errors
-from orchestrator.platforms.kubernetes.space import (
-    CAMPAIGN,
-    CLASSES,
-    MARK,
-    NAME,
-    NAMESPACES,
-    ROLE,
-    VOLUMES,
-    Space,
-    annotation_of,
-    label_of,
-    name_of,
-    namespace_of,
-)
+from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of, name_of
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
 from orchestrator.system.clock import wait_while
 
@@ -50,13 +38,13 @@ class Namespaces:
         self._space, self._api, self._clock = space, space.api, space.clock
 
     def listed(self) -> list[Thing]:
-        return [] if self._space.given else self._api.listed(NAMESPACES, MARK)
+        return [] if self._space.given else self._api.listed(space.NAMESPACES, space.MARK)
 
     def remove(self, campaign: str) -> list[str]:
         """Removes all of a campaign, of a given namespace only what it made there. Returns one line
         for each thing. RunError if something stays."""
         removed: list[str] = []
-        folders = [("volume", VOLUMES), ("storage class", CLASSES)]
+        folders = [("volume", space.VOLUMES), ("storage class", space.CLASSES)]
         if self._space.given:
             namespace = self._space.given
             within = [
@@ -64,10 +52,10 @@ class Namespaces:
             ]
             folders = [*within, *folders]
         else:
-            namespace = namespace_of(campaign)
+            namespace = space.namespace_of(campaign)
             removed += self._remove_namespace(namespace)
         for kind, folder in folders:
-            things = self._api.listed(folder, f"{self._space.mark},{CAMPAIGN}={campaign}")
+            things = self._api.listed(folder, f"{self._space.mark},{space.CAMPAIGN}={campaign}")
             for thing in sorted(things, key=_is_disk):
                 what, address = f"{kind} {name_of(thing)}", f"{folder}/{name_of(thing)}"
                 self._space.claimed.add(address)
@@ -78,7 +66,7 @@ class Namespaces:
         return removed
 
     def _remove_namespace(self, name: str) -> Iterator[str]:
-        path = f"{NAMESPACES}/{name}"
+        path = f"{space.NAMESPACES}/{name}"
         if self._api.find(path) is not None:
             for pod in self._api.listed(f"{path}/pods"):
                 self._api.remove(f"{path}/pods/{name_of(pod)}", _POLITE_S)
@@ -124,7 +112,7 @@ class Namespaces:
         snapshots = f"/apis/{SNAPSHOTS}/v1/namespaces/{namespace}/volumesnapshots"
         names = []
         for things, owner_key, folder, policy in (
-            (self._api.listed(VOLUMES), "claimRef", claims, "persistentVolumeReclaimPolicy"),
+            (self._api.listed(space.VOLUMES), "claimRef", claims, "persistentVolumeReclaimPolicy"),
             (contents, "volumeSnapshotRef", snapshots, "deletionPolicy"),
         ):
             for thing in things:
@@ -158,8 +146,8 @@ class Sweeper:
         with cluster_errors("looking for leftovers"):
             for kind, name, _ in self._leftovers(own=False):
                 for inner, group, plural in KINDS if kind == "namespace" else ():
-                    things = self._api.listed(f"/{group}/namespaces/{name}/{plural}", MARK)
-                    lines += [f"{inner} {_name_here(thing)} of {name}" for thing in things]
+                    things = self._api.listed(f"/{group}/namespaces/{name}/{plural}", space.MARK)
+                    lines += [f"{inner} {space.name_here(thing)} of {name}" for thing in things]
                 lines.append(f"{kind} {name}")
         return tuple(lines)
 
@@ -184,20 +172,21 @@ class Sweeper:
         for kind, group, plural in KINDS if own or self._space.given else ():
             folder = f"/{group}/namespaces/{self._space.namespace}/{plural}"
             for thing in sorted(self._api.listed(folder, self._space.mark), key=_is_disk):
-                name = name_of(thing)
-                spared = {other} if own else living
-                if f"{folder}/{name}" in self._space.kept or label_of(thing, CAMPAIGN) in spared:
+                name, owner = name_of(thing), label_of(thing, space.CAMPAIGN)
+                if f"{folder}/{name}" in self._space.kept or owner in ({other} if own else living):
                     continue
                 self._space.claimed.add(f"{folder}/{name}")
                 if kind == "container":
-                    self._forget(annotation_of(thing, NAME))
-                yield kind, _name_here(thing), self._removal(kind, folder, name)
-        owners = {label_of(thing, CAMPAIGN): name_of(thing) for thing in self._namespaces.listed()}
+                    self._forget(annotation_of(thing, space.NAME))
+                yield kind, space.name_here(thing), self._removal(kind, folder, name)
+        owners = {
+            label_of(thing, space.CAMPAIGN): name_of(thing) for thing in self._namespaces.listed()
+        }
         for campaign in sorted(owners.keys() - living):
             yield "namespace", owners[campaign], partial(self._namespace_removed, campaign)
-        for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):
+        for kind, folder in (("volume", space.VOLUMES), ("storage class", space.CLASSES)):
             for thing in self._api.listed(folder, self._space.mark):
-                owner, name = label_of(thing, CAMPAIGN), name_of(thing)
+                owner, name = label_of(thing, space.CAMPAIGN), name_of(thing)
                 if (own and owner == self._space.campaign) or owner not in living:
                     yield kind, name, self._removal(kind, folder, name)
 
@@ -209,11 +198,6 @@ class Sweeper:
         return partial(self._space.remove, kind, f"{folder}/{name}", name, _POLITE_S)
 
 
-def _name_here(thing: Thing) -> str:
-    """The name by which this program knows a thing."""
-    return annotation_of(thing, NAME) or name_of(thing)
-
-
 def _is_disk(thing: Thing) -> bool:
     """Databases and clients go before disks: a mounted device cannot be removed."""
-    return label_of(thing, ROLE) == "disk"
+    return label_of(thing, space.ROLE) == "disk"

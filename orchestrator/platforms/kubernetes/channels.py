@@ -6,11 +6,8 @@ they come: the client library's own buffers copy everything again with each fram
 comes with the frame that closes.
 
 Of a port (portforward, v4): 0 data, 1 errors; the first frame of each only has the port's number,
-in two bytes. Each connection to a port has a WebSocket of its own, so many can be open at once, and
-one that breaks is opened anew by whoever connects again. One thread carries both ways: a TLS
-connection must not be used by two at once. A port is forwarded to the pod's loopback address. Where
-nothing listens at that, as YugabyteDB's servers do not, a shell in the pod carries the connection
-to the pod's own address.
+in two bytes. Each connection to a port has a WebSocket of its own: one that breaks is opened anew
+by whoever connects again. One thread carries both ways: TLS must not be used by two at once.
 """
 
 from __future__ import annotations
@@ -108,7 +105,6 @@ class Frames:
                     self._socket.settimeout(self._silence_s or _SEND_S)
 
     def send(self, data: bytes) -> None:
-        """Sends to standard input. OSError if the command has ended."""
         for start in range(0, len(data), _PIECE):
             try:
                 with self._turn:

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -134,7 +134,7 @@ class Api:
         return self._clock.now() + self._ahead_s
 
     def get(self, path: str, **query: Any) -> Thing:
-        return dict(json.loads(self._asked_again("GET", path, query)))
+        return dict(json.loads(self._again(lambda: self._asked("GET", path, query=query))))
 
     def find(self, path: str) -> Thing | None:
         """Returns an object; None if it is not there."""
@@ -151,18 +151,19 @@ class Api:
         return []
 
     def text(self, path: str, **query: Any) -> str:
-        return self._asked_again("GET", path, query).decode(errors="replace")
+        answer = self._again(lambda: self._asked("GET", path, query=query))
+        return answer.decode(errors="replace")
 
     def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
         """Is asked again only where no connection was made: else it may have made it already."""
         answer = lifecycle.patiently(
-            lambda: self._asked("POST", path, {}, thing), self._clock, _is_not_begun
+            lambda: self._asked("POST", path, thing), self._clock, _is_not_begun
         )
         return dict(json.loads(answer))
 
     def change(self, path: str, change: Mapping[str, Any]) -> Thing:
         """Merges `change` into an object (RFC 7386)."""
-        return dict(json.loads(self._asked_again("PATCH", path, {}, change)))
+        return dict(json.loads(self._again(lambda: self._asked("PATCH", path, change))))
 
     def remove(self, path: str, grace_s: float | None = None, version: str = "") -> None:
         """Asks for the removal of an object, if it is there. `grace_s`: of a pod; `version`: only
@@ -173,11 +174,11 @@ class Api:
         if version:
             options["preconditions"] = {"resourceVersion": version}
         with contextlib.suppress(_Missing):
-            self._asked_again("DELETE", path, {}, options)
+            self._again(lambda: self._asked("DELETE", path, options))
 
     def answers(self) -> bool:
         with contextlib.suppress(Refused, Unanswered):
-            return bool(self._asked("GET", "/version", {}, None))
+            return bool(self._asked("GET", "/version"))
         return False
 
     def channel(self, path: str, query: Sequence[tuple[str, str]]) -> Any:
@@ -200,19 +201,15 @@ class Api:
         except (websocket.WebSocketException, OSError) as error:
             raise Unanswered(str(error)) from error
 
-    def _asked_again(
+    def _again(self, ask: Callable[[], bytes]) -> bytes:
+        return lifecycle.patiently(ask, self._clock, _is_passing)
+
+    def _asked(
         self,
         method: str,
         path: str,
-        query: Mapping[str, Any],
         body: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        return lifecycle.patiently(
-            lambda: self._asked(method, path, query, body), self._clock, _is_passing
-        )
-
-    def _asked(
-        self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
+        query: Mapping[str, Any] | None = None,
     ) -> bytes:
         headers = {"Accept": "application/json, */*"}
         if body is not None:
@@ -221,7 +218,7 @@ class Api:
             request = self._client.param_serialize(
                 method,
                 path,
-                query_params=list(query.items()),
+                query_params=list((query or {}).items()),
                 header_params=headers,
                 body=body,
                 auth_settings=["BearerToken"],

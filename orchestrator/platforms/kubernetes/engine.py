@@ -55,6 +55,7 @@ class KubernetesPlatform:
         claims: dict[str, str] = {}  # volume → the claim by which pods use it
         self.pods = Pods(self.space, self.placement, claims, self._machine_named)
         self.claims = Volumes(self.space, self.placement, namespaces, claims, self.pods.run_beside)
+        self.answers = self._api.answers
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
         self.network, self.volume = self.claims.network, self.claims.volume
@@ -67,9 +68,6 @@ class KubernetesPlatform:
     @campaign.setter
     def campaign(self, campaign: str) -> None:
         self.space.campaign = campaign
-
-    def answers(self) -> bool:
-        return self._api.answers()
 
     @contextmanager
     def _within(self) -> Iterator[None]:

@@ -15,15 +15,11 @@ from decimal import Decimal
 from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator.platforms.common.machines import Finding
+from orchestrator.platforms.kubernetes import volume_manifests
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import SHARES
 from orchestrator.platforms.kubernetes.placing import ZONE
 from orchestrator.platforms.kubernetes.space import CLASSES, label_of, name_of
-from orchestrator.platforms.kubernetes.volume_manifests import (
-    SNAPSHOT_CLASSES,
-    SNAPSHOTS,
-    size_bytes,
-)
 from orchestrator.units import format_bytes
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -34,7 +30,8 @@ DRIVERS = {
     "ebs.csi.aws.com": "io2 needs machines that are built for it to reach its limits",
     "pd.csi.storage.gke.io": "Hyperdisks need machine types that take them",
 }
-_SNAPSHOTS = f"volumesnapshots.{SNAPSHOTS}"
+_OF_SNAPSHOTS = volume_manifests.SNAPSHOTS
+_SNAPSHOTS = f"volumesnapshots.{_OF_SNAPSHOTS}"
 _IN_NO_NAMESPACE = (
     "namespaces", "nodes", "persistentvolumes", "storageclasses", "volumesnapshotc",
 )  # fmt: skip
@@ -72,8 +69,8 @@ _FOR_SOME = (
     _Right("emulated tiers", "create delete", "persistentvolumes"),
     _Right("tiers made from a row", "get create delete", "storageclasses.storage.k8s.io"),
     _Right("kept data sets", "get create delete", _SNAPSHOTS),
-    _Right("whether they can be kept", "list", f"volumesnapshotclasses.{SNAPSHOTS}"),
-    _Right("whether they are gone", "list", f"volumesnapshotcontents.{SNAPSHOTS}"),
+    _Right("whether they can be kept", "list", f"volumesnapshotclasses.{_OF_SNAPSHOTS}"),
+    _Right("whether they are gone", "list", f"volumesnapshotcontents.{_OF_SNAPSHOTS}"),
 )
 
 
@@ -104,7 +101,7 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
     for machine in machines:
         room = machine["status"].get("allocatable") or {}
-        memory = format_bytes(size_bytes(str(room.get("memory", "0"))))
+        memory = format_bytes(volume_manifests.size_bytes(str(room.get("memory", "0"))))
         text = f"{room.get('cpu', '?')} CPUs and {memory} for pods"
         yield Finding(f"machine {name_of(machine)}", True, text)
 
@@ -148,7 +145,7 @@ def _storage(api: Api) -> Iterator[Finding]:
         hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
         subject = f"storage class {name_of(storage_class)}"
         yield Finding(subject, True, f"{driver}, {zone}{most}{hint}")
-    snapshots = _seen(api, SNAPSHOT_CLASSES)
+    snapshots = _seen(api, volume_manifests.SNAPSHOT_CLASSES)
     drivers = ", ".join(str(kind.get("driver")) for kind in snapshots)
     text = drivers or "no class is seen: data are loaded for every run"
     yield Finding("volume snapshots", True if snapshots else None, text)

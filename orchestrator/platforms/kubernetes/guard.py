@@ -1,13 +1,9 @@
-"""One campaign at a time on a cluster: it holds the cluster's Lease.
+"""One campaign at a time on a cluster: it holds the cluster's Lease, and a job without pods owns
+all that it makes (docs/KUBERNETES.md).
 
-The Lease names campaign, host and process, and bears the time of the last sign of life by the API
-server's clock, renewed every half minute. If the process cannot be seen from here, a campaign is
-alive while that is young. Who takes a dead one's Lease changes the version that was read, so of two
-the server refuses one.
-
-What a campaign rents has an end of its own: a job without pods owns all that is in its namespace.
-Each sign of life moves the job's deadline ahead. Where no more come the job ends and is removed
-(`ttlSecondsAfterFinished`), and the cluster's garbage collector removes what it owned.
+Times are the API server's. Who takes a dead campaign's Lease changes the version that was read, so
+of two the server refuses one. A job that ended is removed (`ttlSecondsAfterFinished`), and what it
+owned by the cluster's garbage collector.
 """
 
 from __future__ import annotations
@@ -19,10 +15,9 @@ from datetime import datetime
 from functools import partial
 
 from orchestrator.errors import LeftBehindError, RunError, TierbenchError, UnavailableError
-from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
-from orchestrator.platforms.kubernetes import manifests
+from orchestrator.platforms.kubernetes import manifests, space
 from orchestrator.platforms.kubernetes.campaigns import Namespaces
 from orchestrator.platforms.kubernetes.connection import (
     RIGHTS,
@@ -31,15 +26,7 @@ from orchestrator.platforms.kubernetes.connection import (
     Unanswered,
     cluster_errors,
 )
-from orchestrator.platforms.kubernetes.space import (
-    CAMPAIGN,
-    HOST,
-    NAMESPACES,
-    PROCESS,
-    Space,
-    annotation_of,
-    label_of,
-)
+from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 
@@ -59,15 +46,11 @@ class LeaseGuard:
         self, space: Space, within: Callable[[], AbstractContextManager[None]], rent_s: int
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
-        self._within, self._rent = within, Rent(space, rent_s)
+        self._within, self._rent, self.beats = within, Rent(space, rent_s), space.beats
         self._namespaces = Namespaces(space)
         self._at = space.given or "default"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{self._at}/leases"
         self._path = f"{self._leases}/{_LEASE_NAME}"
-
-    @property
-    def beats(self) -> GuardBeats:
-        return self._space.beats
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -98,29 +81,30 @@ class LeaseGuard:
                     raise self._rent.left_behind(trouble)
 
     def other(self) -> str | None:
-        """Returns the live campaign on this cluster, unless it is this one."""
         with cluster_errors("looking for another campaign"):
             lease = self._api.find(self._path)
             if lease is None or self._is_own(lease) or not self._lives(lease):
                 return None
-            return label_of(lease, CAMPAIGN)
+            return label_of(lease, space.CAMPAIGN)
 
     def _is_own(self, lease: Thing) -> bool:
-        return label_of(lease, CAMPAIGN) == self._space.campaign
+        return label_of(lease, space.CAMPAIGN) == self._space.campaign
 
     def _lives(self, lease: Thing) -> bool:
-        if not label_of(lease, CAMPAIGN):
+        if not label_of(lease, space.CAMPAIGN):
             return True  # tierbench did not make it, so it must not be taken
         renewed = datetime.fromisoformat(str(lease["spec"]["renewTime"]).replace("Z", "+00:00"))
-        return lifecycle.lives(
-            annotation_of(lease, PROCESS), lambda: self._api.now() - renewed.timestamp() < DEAD_S
-        )
+        mark = annotation_of(lease, space.PROCESS)
+        return lifecycle.lives(mark, lambda: self._api.now() - renewed.timestamp() < DEAD_S)
 
     def _take(self) -> None:
         while True:
             lease = self._api.find(self._path)
             if lease is not None and self._lives(lease):
-                raise self._refusal(lease)
+                more = f"campaign {label_of(lease, space.CAMPAIGN)}"
+                drop = f"kubectl -n {self._at} delete lease {_LEASE_NAME}"
+                mark, at = annotation_of(lease, space.PROCESS), annotation_of(lease, space.HOST)
+                raise lifecycle.refusal("cluster", mark, at, more, drop)
             try:
                 if lease is None:
                     self._api.make(self._leases, self._lease())
@@ -131,14 +115,8 @@ class LeaseGuard:
                 if error.status != _CONFLICT:
                     raise
 
-    def _refusal(self, lease: Thing) -> UnavailableError:
-        more = f"campaign {label_of(lease, CAMPAIGN)}"
-        drop = f"kubectl -n {self._at} delete lease {_LEASE_NAME}"
-        at = annotation_of(lease, HOST)
-        return lifecycle.refusal("cluster", annotation_of(lease, PROCESS), at, more, drop)
-
     def _lease(self) -> Thing:
-        notes = {HOST: host.name(), PROCESS: host.process_mark()}
+        notes = {space.HOST: host.name(), space.PROCESS: host.process_mark()}
         return manifests.lease(_LEASE_NAME, self._space.labels, notes, self._api.now(), DEAD_S)
 
     def _replace(self, lease: Thing) -> None:
@@ -153,8 +131,8 @@ class LeaseGuard:
             if lease is None:  # removed by hand
                 self._api.make(self._leases, self._lease())
             elif not self._is_own(lease):
-                other = label_of(lease, CAMPAIGN)
-                raise lifecycle.taken_over("the cluster", other, annotation_of(lease, HOST))
+                other = label_of(lease, space.CAMPAIGN)
+                raise lifecycle.taken_over("the cluster", other, annotation_of(lease, space.HOST))
             else:
                 self._replace(lease)
             self._rent.prolong()
@@ -166,7 +144,7 @@ class LeaseGuard:
     def _make_namespace(self) -> None:
         namespace = manifests.namespace(self._space.namespace, self._space.labels)
         try:
-            self._api.make(NAMESPACES, namespace)
+            self._api.make(space.NAMESPACES, namespace)
         except Refused as error:
             if error.status != 403:
                 raise
@@ -177,7 +155,7 @@ class LeaseGuard:
 
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
-        account = f"{NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
+        account = f"{space.NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
         there = partial(self._api.find, account)
         if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
             raise UnavailableError(

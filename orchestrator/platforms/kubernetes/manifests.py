@@ -14,16 +14,9 @@ from typing import Any
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
+from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
-from orchestrator.platforms.kubernetes.space import (
-    CAMPAIGN,
-    LABEL,
-    NAME,
-    NETWORK,
-    ROLE,
-    manifest,
-    object_name,
-)
+from orchestrator.platforms.kubernetes.space import manifest, object_name
 from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
 
@@ -71,11 +64,11 @@ def pod(
             "name": object_name(spec.name),
             "labels": {
                 **labels,
-                ROLE: spec.role,
-                **({NETWORK: object_name(spec.network)} if spec.network else {}),
+                space.ROLE: spec.role,
+                **({space.NETWORK: object_name(spec.network)} if spec.network else {}),
                 **placement_labels(spec.placement),
             },
-            "annotations": {NAME: spec.name, "kubectl.kubernetes.io/default-container": MAIN},
+            "annotations": {space.NAME: spec.name, "kubectl.kubernetes.io/default-container": MAIN},
         },
         "spec": {
             "restartPolicy": "Never",
@@ -225,7 +218,7 @@ def service(network: str, labels: Mapping[str, str]) -> dict[str, Any]:
     spec = {
         "clusterIP": "None",
         "publishNotReadyAddresses": True,
-        "selector": {LABEL: "1", NETWORK: object_name(network)},
+        "selector": {space.LABEL: "1", space.NETWORK: object_name(network)},
     }
     return manifest("v1", "Service", SERVICE, labels, spec=spec)
 
@@ -235,7 +228,7 @@ def lease(
 ) -> dict[str, Any]:
     renewed = datetime.fromtimestamp(now_s, UTC).isoformat(timespec="microseconds")
     spec = {
-        "holderIdentity": labels[CAMPAIGN],
+        "holderIdentity": labels[space.CAMPAIGN],
         "leaseDurationSeconds": round(dead_s),
         "renewTime": renewed.replace("+00:00", "Z"),
     }

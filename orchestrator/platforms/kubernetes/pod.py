@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -112,12 +112,9 @@ class Pod:
             tuple(argv), frames.exit_code, "".join(output.out), "".join(output.err), took_s
         )
 
-    @contextmanager
-    def conversation(self, argv: Sequence[str]) -> Iterator[LineConversation]:
+    def conversation(self, argv: Sequence[str]) -> AbstractContextManager[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
-        frames = self._begin(doing, argv)
-        with commands.conversing(frames, doing, self._clock) as conversation:
-            yield conversation
+        return commands.conversing(self._begin(doing, argv), doing, self._clock)
 
     def pipe(
         self, doing: str, argv: Sequence[str], data: bytes = b"", out: IO[bytes] | None = None

@@ -14,20 +14,11 @@ from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import commands
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.kubernetes import manifests, trouble
+from orchestrator.platforms.kubernetes import manifests, space, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pod import Pod
-from orchestrator.platforms.kubernetes.space import (
-    KIND,
-    MARK,
-    NAME,
-    PLACEMENT,
-    ROLE,
-    Space,
-    annotation_of,
-    name_of,
-)
+from orchestrator.platforms.kubernetes.space import Space, annotation_of, name_of
 from orchestrator.powers import Clock, Completed, ContainerEntry, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 
@@ -94,8 +85,6 @@ class Pods:
             out = self.pod(spec.name).logs()
         return Completed(spec.command, int(end["exitCode"]), out, "", took_s)
 
-    # -------------------------------------------------------------- starting
-
     def start(self, spec: ContainerSpec) -> Thing:
         """Makes the pod, after removing a leftover of its name; returns it when `main` has begun.
         UnavailableError, in the cluster's own words, if it cannot begin."""
@@ -157,26 +146,22 @@ class Pods:
             ),
         )
 
-    # -------------------------------------------------------------- looking
-
     def find(self, role: str = "") -> tuple[ContainerEntry, ...]:
-        selector = f"{MARK},{ROLE}={role}" if role else MARK
+        selector = f"{space.MARK},{space.ROLE}={role}" if role else space.MARK
         with cluster_errors("looking for containers of ours"):
             pods = self._api.listed(self._space.path("pods"), selector)
-        entries = [
-            ContainerEntry(annotation_of(pod, NAME) or name_of(pod), "", trouble.in_words(pod))
-            for pod in pods
-        ]
+        entries = [ContainerEntry(space.name_here(pod), "", trouble.in_words(pod)) for pod in pods]
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
     def run_beside(self, placement: str, argv: Sequence[str]) -> None:
         """Runs a command in a disk's server on the machine of a placement, if one runs there."""
-        place = f",{PLACEMENT}={placement}" if placement else f",!{KIND}"
+        place = f",{space.PLACEMENT}={placement}" if placement else f",!{space.KIND}"
         with cluster_errors("looking for the disk's server"):
-            pods = self._api.listed(self._space.path("pods"), f"{MARK},{ROLE}=disk{place}")
+            selector = f"{space.MARK},{space.ROLE}=disk{place}"
+            pods = self._api.listed(self._space.path("pods"), selector)
         for pod in pods[:1]:
             if trouble.in_words(pod) == "running":
-                self.pod(annotation_of(pod, NAME)).pipe("waiting", argv)
+                self.pod(annotation_of(pod, space.NAME)).pipe("waiting", argv)
 
 
 class ClusterImages:
@@ -223,9 +208,7 @@ class ClusterImages:
             + self.ways_to_get(tag),
         )
 
-    def pull(self, tag: str) -> bool:
-        """Machines pull images when a pod needs them."""
-        return self.present(tag)
+    pull = present  # machines pull images when a pod needs them
 
 
 def _images(node: Thing) -> list[Thing]:

@@ -51,6 +51,11 @@ def name_of(thing: Mapping[str, Any]) -> str:
     return str(thing["metadata"]["name"])
 
 
+def name_here(thing: Mapping[str, Any]) -> str:
+    """The name by which this program knows a thing."""
+    return annotation_of(thing, NAME) or name_of(thing)
+
+
 def object_name(name: str) -> str:
     """Returns a name as a DNS label (RFC 1123): the same for the same, and unlike for unlike."""
     plain = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
@@ -105,7 +110,6 @@ class Space:
         return f"{folder}/{object_name(name)}" if name else folder
 
     def make(self, plural: str, manifest: Thing, group: str = "api/v1") -> None:
-        """Makes a thing in the campaign's namespace."""
         self.claimed.add(self.path(plural, manifest["metadata"]["name"], group))
         owners = [self.owner] if self.owner else []
         metadata = {**manifest["metadata"], "ownerReferences": owners}

@@ -76,7 +76,6 @@ def snapshot(name: str, claim: str, its_class: str, labels: Mapping[str, str]) -
 
 
 def storage_class(thing: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    """The class of a manifest, with our labels."""
     metadata = dict(thing["metadata"])
     metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
     which = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}

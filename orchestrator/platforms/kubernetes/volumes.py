@@ -17,18 +17,11 @@ from orchestrator.platforms.common.claims import (
     VolumeSource,
 )
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
+from orchestrator.platforms.kubernetes import manifests, space, trouble, volume_manifests
 from orchestrator.platforms.kubernetes.campaigns import CONTENTS, Namespaces
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.placing import Placement
-from orchestrator.platforms.kubernetes.space import (
-    CLASSES,
-    REMOVAL_S,
-    VOLUMES,
-    Space,
-    name_of,
-    object_name,
-)
+from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until, wait_while
@@ -91,7 +84,7 @@ class Volumes:
         claim, machine = object_name(name), self._placement.machine_for(placement)
         namespace = self._space.namespace
         volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
-        claim_path, volume_path = self._space.path(_CLAIMS, claim), f"{VOLUMES}/{volume}"
+        claim_path, volume_path = self._space.path(_CLAIMS, claim), f"{space.VOLUMES}/{volume}"
 
         def remove() -> None:
             self._space.remove("claim", claim_path, name)
@@ -105,7 +98,7 @@ class Volumes:
             manifest = volume_manifests.local_volume(
                 volume, claim, namespace, device, fstype, machine, labels
             )
-            self._api.make(VOLUMES, manifest)
+            self._api.make(space.VOLUMES, manifest)
             with taken_down(remove):
                 self._await_phase(volume_path, "Available")
                 self._space.make(_CLAIMS, volume_manifests.local_claim(claim, volume, labels))
@@ -132,14 +125,14 @@ class Volumes:
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
         with cluster_errors("looking for storage classes"):
-            classes = map(volume_manifests.described_class, self._api.listed(CLASSES))
+            classes = map(volume_manifests.described_class, self._api.listed(space.CLASSES))
             return tuple(sorted(classes, key=lambda described: described.name))
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
         thing = volume_manifests.storage_class(manifest, self._space.labels)
-        name, make = name_of(thing), partial(self._api.make, CLASSES, thing)
-        with self._space.holding("storage class", name, f"{CLASSES}/{name}", make) as created:
+        name, make = name_of(thing), partial(self._api.make, space.CLASSES, thing)
+        with self._space.holding("storage class", name, f"{space.CLASSES}/{name}", make) as created:
             yield volume_manifests.described_class(created)
 
     @contextmanager
@@ -178,11 +171,11 @@ class Volumes:
             self._space.kept.add(path)
 
     def _await_no_volume(self, volume: str, claim: str) -> None:
-        there = partial(self._api.find, f"{VOLUMES}/{volume}")
+        there, limit_s = partial(self._api.find, f"{space.VOLUMES}/{volume}"), space.REMOVAL_S
         with cluster_errors(f"removing the volume of {claim}"):
-            if wait_while(there, deadline_s=REMOVAL_S, clock=self._clock, every_s=0.3):
+            if wait_while(there, deadline_s=limit_s, clock=self._clock, every_s=0.3):
                 raise RunError(
-                    f"the rented volume {volume} of {claim} is not gone after {REMOVAL_S:g} s",
+                    f"the rented volume {volume} of {claim} is not gone after {limit_s:g} s",
                     advice="look with `kubectl get pv`: it may cost money until it is removed",
                 )
 
@@ -190,7 +183,7 @@ class Volumes:
         with cluster_errors(f"looking at the claim {claim}"):
             thing = self._api.find(self._space.path(_CLAIMS, claim)) or {}
             bound = thing.get("spec", {}).get("volumeName")
-            return self._api.find(f"{VOLUMES}/{bound}") if bound else None
+            return self._api.find(f"{space.VOLUMES}/{bound}") if bound else None
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
         bound = partial(self._volume_of, claim)

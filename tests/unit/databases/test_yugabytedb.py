@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import YugabyteDB, checklist, flags, image, nodes, settings
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
@@ -217,7 +218,7 @@ def test_limits_that_the_engine_does_not_raise_are_said(
     volume = Volume("tierbench-node-1", "/dev/loop0", False)
     plan = nodes.container_spec(THREE, chosen, 1, volume, NETWORK, "an-image", {})
     container = replace(FakePlatform().container(plan.name), ulimits=in_force)
-    assert nodes.short_limits(plan, container) == short
+    assert container_nodes.short_limits(plan, container) == short
 
 
 # ------------------------------------------------------------------ what is refused

@@ -147,7 +147,7 @@ def test_the_clock_of_a_client_is_known_to_half_the_shortest_round_trip() -> Non
     offset = compare_clocks(CLIENTS[0], world)
     assert offset is not None
     assert offset.offset_s == pytest.approx(2.5, abs=1e-6)
-    assert offset.uncertainty_s == pytest.approx(0.001)
+    assert offset.within_s == pytest.approx(0.001)
     assert offset.shift_s == offset.offset_s
     same = compare_clocks(CLIENTS[1], world)
     assert same is not None and same.shift_s == 0.0
@@ -202,9 +202,6 @@ class Alone:
         self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
     ) -> Result:
         return Result((), None, [records], facts)
-
-    def run_share(self, *_: Any) -> tuple[Phase, Phase]:
-        raise NotImplementedError
 
 
 def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(tmp_path: Path) -> None:

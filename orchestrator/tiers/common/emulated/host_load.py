@@ -1,12 +1,8 @@
 """How busy the machine was while a disk was measured: on a busy one an honest disk fails.
 
-Host CPU is from /proc/stat, late wake-ups from the emulated disk's own counters (`device stats`):
-`late_s` is how much later than due requests were answered, `over` counts requests for which the
-host alone took longer than the tier may.
-
-The disk's own count of requests is also compared with the kernel's (/proc/diskstats): what
-telemetry shows as IOPS must be what the disk served. So is the time that requests took: what the
-kernel saw beyond what the disk took is the overhead of the way between them.
+Late wake-ups are from the emulated disk's own counters (`device stats`): `late_s` is how much later
+than due requests were answered, `over` counts those for which the host alone took longer than the
+tier may. Its count of requests, and their time, are also compared with the kernel's.
 """
 
 from __future__ import annotations

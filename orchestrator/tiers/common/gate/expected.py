@@ -1,8 +1,5 @@
-"""What a tier lets through: the lowest of its caps, and what the requests in flight can reach.
-
-One disk has several limits at once. 120 IOPS are 8.3 ms a request at depth 1 whatever its latency,
-6 MB/s are 1,465 requests of 4 KiB a second whatever its IOPS, and 128 requests in flight at 25 ms
-are 5,120 a second whatever both.
+"""What a tier lets through: the lowest of its caps, and what the requests in flight can reach. 128
+requests in flight at 25 ms are 5,120 a second whatever its IOPS and bytes/s.
 
 The 99th percentile of drawn latencies is held against the table that they are drawn from, that of
 a real disk is shown. Of a constant latency it is not looked at: what lies beyond is this machine's.

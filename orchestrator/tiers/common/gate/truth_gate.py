@@ -1,13 +1,8 @@
-"""The truth gate: fio on the mounted tier, held against what the tier declares.
+"""The truth gate: fio on the mounted tier, held against what the tier declares (docs/TIERS.md).
 
-A tier is believed only after it: IOPS and bytes/s within 5 %, latency at queue depth 1 within
-15 %, and every byte read back as written. Each check is held against what all limits together let
-through (`expected`). It measures the base limits: burst credit is left out of an emulated disk,
-because a gate of seconds would measure the credit and not the disk; a real disk may be bursting,
-unless its credit is used up first (`drain`).
-
-It is quick before a campaign (about 10 s). A thorough one (`calibrate`, minutes) has longer
-windows, a ladder of queue depths, more block sizes, and a minute of integrity.
+Each check is held against what all limits together let through (`expected`), and those are the base
+limits: burst credit is left out of an emulated disk, because a gate of seconds would measure the
+credit and not the disk; a real disk may be bursting, unless that is used up first (`drain`).
 """
 
 from __future__ import annotations

@@ -119,16 +119,10 @@ def asked_there(world: World) -> Ask:
 
     def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
         argv = ("python3", "-c", _ASKING, method, url)
+        where = {"network": HOST_NETWORK, "capabilities": ()}
         headers_there = {_HEADERS: json.dumps(dict(headers))}
-        spec = own_images.container(
-            "disk",
-            f"{world.scope}-metadata",
-            argv,
-            world,
-            environment=headers_there,
-            network=HOST_NETWORK,
-            capabilities=(),
-        )
+        name = f"{world.scope}-metadata"
+        spec = own_images.container("disk", name, argv, world, environment=headers_there, **where)
         done = world.platform.once(spec, timeout_s=_ASKING_S)
         if done.exit_code != 0:
             said = done.tail().strip().splitlines()

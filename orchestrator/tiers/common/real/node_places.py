@@ -4,7 +4,7 @@ directories in which the nodes work; and which machine has the disks of which no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -144,13 +144,13 @@ class MachineShare:
     machine: str = ""
 
     @contextmanager
-    def naming(self, but: BaseException | None = None) -> Iterator[None]:
-        """Errors in the block say which of several machines they are about, `but` for this one."""
+    def naming(self, but: Sequence[BaseException] = ()) -> Iterator[None]:
+        """Errors in the block say which of several machines they are about, `but` for these."""
         try:
             yield
         except TierbenchError as error:
             name = f"{self.machine}: " if self.machine else ""
-            if error is not but and not error.what.startswith(name):
+            if error not in but and not error.what.startswith(name):
                 error.what = f"{name}{error.what}"
                 error.args = (error.what,)
             raise
@@ -158,19 +158,13 @@ class MachineShare:
     @contextmanager
     def entered(self, bracket: AbstractContextManager[Thing]) -> Iterator[Thing]:
         """Errors at both ends of the bracket are named, and not those of what it holds."""
-        with ExitStack() as up:
-            with self.naming():
-                thing = up.enter_context(bracket)
-            leave = up.pop_all()
+        within: list[BaseException] = []
+        with self.naming(but=within), bracket as thing:
             try:
                 yield thing
             except BaseException as error:
-                with self.naming(but=error):
-                    if not leave.__exit__(type(error), error, error.__traceback__):
-                        raise
-            else:
-                with self.naming():
-                    leave.close()
+                within.append(error)
+                raise
 
 
 def shares(tier: Tier, nodes: Sequence[str], world: World) -> tuple[MachineShare, ...]:

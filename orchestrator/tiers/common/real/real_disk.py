@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import units
-from orchestrator.errors import (
-    Mistake,
-    RunError,
-    TierbenchError,
-    UnavailableError,
-    UsageError,
-    VoidError,
-)
+from orchestrator.errors import Mistake, RunError, UnavailableError, UsageError, VoidError
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
@@ -111,7 +104,7 @@ def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str,
 @contextmanager
 def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
     """VoidError if the disk is gone at the end, whatever else failed because of it."""
-    cause: TierbenchError | None = None
+    cause: RunError | UnavailableError | None = None
     try:
         yield
     except (RunError, UnavailableError) as error:

@@ -116,18 +116,13 @@ def record(
 def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> RecordedLimits:
     settings = {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, "RUNTIME": in_ms(effort.rate_s)}
     world.progress.step("how many requests a second", 3 * effort.rate_s)
-    iops = [
-        fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES
-        for job in fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
-    ]
+    small = fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
+    iops = [fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES for job in small]
     world.progress.step("how many bytes a second", 2 * effort.rate_s)
-    rates = [
-        fio_jobs.bytes_per_s(job)
-        for job in fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
-    ]
+    large = fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
     ways = ("iops_read", "iops_write", "iops_mixed")
     rounded = {name: round(rate, 1) for name, rate in zip(ways, iops, strict=True)}
-    read_bytes, write_bytes = (round(rate) for rate in rates)
+    read_bytes, write_bytes = (round(fio_jobs.bytes_per_s(job)) for job in large)
     return RecordedLimits(**rounded, bytes_per_s_read=read_bytes, bytes_per_s_write=write_bytes)
 
 
@@ -137,15 +132,8 @@ def _latencies(
     """Quantiles of single reads and of single writes, and how many of each were timed."""
 
     def timed(seconds: float, pause_s: float) -> Jobs:
-        return fio.run(
-            "latency",
-            {
-                "SIZE": str(effort.file_bytes),
-                "RAMP": _RAMP,
-                "RUNTIME": in_ms(seconds),
-                "PAUSE_US": str(round(1e6 * pause_s)),
-            },
-        )
+        window = {"RUNTIME": in_ms(seconds), "PAUSE_US": str(round(1e6 * pause_s))}
+        return fio.run("latency", {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, **window})
 
     world.progress.step("how long a single request takes", effort.latency_s)
     alone_per_s = fio_jobs.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / IOPS_BLOCK_BYTES

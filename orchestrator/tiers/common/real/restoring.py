@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.errors import RunError
+from orchestrator.kernel import block_devices
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
@@ -205,9 +206,9 @@ def _loading(tier: Tier, share: MachineShare, data: NodesData) -> Iterator[tuple
 # the kernel still writes.
 
 DEADLINE_S = 120.0
-QUIET_S = 1.0  # in which there were at most so many I/Os and sectors (a megabyte)
+QUIET_S = 1.0  # in which there were at most so many I/Os and bytes
 MOST_IOS = 20
-MOST_SECTORS = 2_000
+MOST_BYTES = 1_024_000
 _LOOK_S = 0.2
 _DROP_S = 300.0
 _DROP = "sync && echo 3 > /proc/sys/vm/drop_caches"  # Documentation/admin-guide/sysctl/vm.rst
@@ -255,31 +256,29 @@ def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine"
     return "of the files"
 
 
-_Counts = tuple[int, int, int]  # of all devices: I/Os and sectors since the boot, in flight now
+_Counts = tuple[float, float, float]  # of all devices: I/Os and bytes since the boot, in flight now
 
 
 def _is_calm(before: _Counts | None, now: _Counts | None) -> bool:
     """Whether nothing is under way, and hardly anything was since `before`."""
     if before is None or now is None:
         return False
-    (ios_before, sectors_before, _), (ios, sectors, in_flight) = before, now
-    hardly_any = ios - ios_before <= MOST_IOS and sectors - sectors_before <= MOST_SECTORS
+    (ios_before, bytes_before, _), (ios, moved_bytes, in_flight) = before, now
+    hardly_any = ios - ios_before <= MOST_IOS and moved_bytes - bytes_before <= MOST_BYTES
     return hardly_any and not in_flight
 
 
 def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
-    """From /proc/diskstats: reads and writes, sectors of both, and requests in flight
-    (Documentation/admin-guide/iostats.rst). None if a device is not there."""
+    """None if a device is not there."""
     try:
         machine.refresh()  # what was read before shows no movement
-        rows = [line.split() for line in machine.read("/proc/diskstats").splitlines()]
-    except OSError:
-        return None
-    counts = [row for row in rows if len(row) >= 12 and row[2] in devices]
-    if len(counts) < len(set(devices)):
+        counters = block_devices.counters_by_device(machine)
+        own = [counters[device] for device in set(devices)]
+    except (OSError, KeyError):
         return None
 
-    def total(*fields: int) -> int:
-        return sum(int(row[field]) for row in counts for field in fields)
+    def total(*metrics: str) -> float:
+        return sum(device[f"disk_{metric}"] for device in own for metric in metrics)
 
-    return total(3, 7), total(5, 9), total(11)
+    moved_bytes = total("read_bytes_total", "written_bytes_total")
+    return total("reads_total", "writes_total"), moved_bytes, total("in_flight")

@@ -1,14 +1,9 @@
-"""Snapshots of data loaded on real disks: where they lie, how they are saved and restored.
+"""Snapshots of data loaded on real disks: where they lie, how they are saved and restored
+(docs/TIERS.md, docs/DISKS.md).
 
-A snapshot is one directory for each directory of a node, below `tierbench-snapshots` on the same
-disk or on another; or whatever the profile's own commands make. Copies are made in a container, so
-that owners, modes and extended attributes of the database's files stay.
-
-Restored files are copies with blocks of their own, and no reflinks: the first write to a shared
-block allocates another, at a quarter of the rate (docs/DISKS.md).
-
-What a run leaves behind differs little from the snapshot, so directories of nodes stay from one run
-to the next, and only what differs is written (`restore` of our image `disk`).
+Copies are made in a container, so that owners, modes and extended attributes of the database's
+files stay. Directories of nodes stay from one run to the next, and only what differs from the
+snapshot is written (`restore` of our image `disk`), without reflinks.
 """
 
 from __future__ import annotations
@@ -182,6 +177,7 @@ def by_command(
     RunError if it fails. Values are in its environment alone, so that none is read as a command."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
+    names = [path.name for path, at in directories.items() if at == disk]
     world.progress.step(f"`{verb}` of the profile, for {disk}")
     done = world.shell.run(
         ("bash", "-c", command),
@@ -189,9 +185,7 @@ def by_command(
         env={
             "TIERBENCH_PATH": str(disk),
             "TIERBENCH_DATA": str(disk / node_places.FOLDER),
-            "TIERBENCH_NODES": " ".join(
-                path.name for path, at in directories.items() if at == disk
-            ),
+            "TIERBENCH_NODES": " ".join(names),
             "TIERBENCH_SNAPSHOT": taken[0].parent.name,
         },
     )
