@@ -58,11 +58,6 @@ class RunData:
         default=lambda: iter(()), compare=False
     )
 
-    @property
-    def samples(self) -> pd.DataFrame:
-        """All that was sampled, as one table: of small runs."""
-        return self.sampled.whole()
-
     @cached_property
     def telemetry(self) -> Telemetry:
         """What judging and charts need of the samples, which are read once for all of it."""

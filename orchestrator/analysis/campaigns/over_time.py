@@ -1,11 +1,8 @@
 """Stored campaigns over time: what changed from A to B, and one profile × workload over all. Pure.
 
-Two campaigns: by the rule of a campaign's own comparisons (docs/METHOD.md), inconclusive where more
-than the time differs. But they were not measured in turns, so what differs between days is in every
-change. How much that is, earlier campaigns say; without enough of them nothing is proven.
-
-A trend: the mean of a campaign is one observation, since its repetitions share the machine of that
-day and say nothing about the spread between days.
+Two campaigns were not measured in turns, so what differs between days is in every change: how much
+that is, earlier campaigns say. In a trend the mean of a campaign is one observation, since its
+repetitions share the machine of that day (docs/METHOD.md).
 """
 
 from __future__ import annotations
