@@ -1,7 +1,4 @@
-"""Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time.
-
-The word for each comparison is that of `comparisons`.
-"""
+"""Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time."""
 
 from __future__ import annotations
 
@@ -148,8 +145,7 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
-    pairs = list(_pairs(campaign, names))
-    plan = campaign.plan
+    pairs, plan = list(_pairs(campaign, names)), campaign.plan
     return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)
 
 

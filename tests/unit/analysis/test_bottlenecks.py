@@ -14,7 +14,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes, counters, disk_demand, resources
 from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
 from orchestrator.tier import Tier
-from tests.campaign_tables import Shape, sampled_in
+from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier
 from tests.tiers import changed
 

@@ -74,11 +74,8 @@ def test_checkpoints_that_were_seen_tell_more_than_the_interval(
 def test_flushes_of_memory_tables_in_the_window(flushed: list[float], text: str) -> None:
     campaign = small("insert", repetitions=1)
     (run,) = campaign.runs
-    times = (
-        sampled_in(run)
-        .loc[sampled_in(run)["phase"] == "measure", "time_s"]
-        .unique()[: len(flushed)]
-    )
+    table = sampled_in(run)
+    times = table.loc[table["phase"] == "measure", "time_s"].unique()[: len(flushed)]
     rows = pd.DataFrame({"time_s": times, "value": np.cumsum(flushed)})
     rows = rows.assign(
         node="node-1", metric="flush_written_bytes_total", unit="bytes", phase="measure"

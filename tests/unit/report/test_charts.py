@@ -64,10 +64,9 @@ def test_long_runs_are_thinned_to_means() -> None:
 def test_disk_series_is_the_busiest_nodes() -> None:
     index = one_run("premium", nodes=2, measure_s=20.0)
     run = index.campaign.runs[0]
-    busy = sampled_in(run)["node"].eq("node-2") & sampled_in(run)["metric"].str.startswith("disk_")
-    samples = sampled_in(run).assign(
-        value=sampled_in(run)["value"].where(~busy, sampled_in(run)["value"] * 3)
-    )
+    table = sampled_in(run)
+    busy = table["node"].eq("node-2") & table["metric"].str.startswith("disk_")
+    samples = table.assign(value=table["value"].where(~busy, table["value"] * 3))
     changed = replace(index.campaign, runs=(replace(run, sampled=held(samples)),))
     iops = series.of_disk(replace(index, campaign=changed), "insert", "disk_iops")
     # 20 reads and 690 writes a second, tripled on node-2
