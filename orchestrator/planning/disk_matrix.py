@@ -33,8 +33,6 @@ PLATEAU = 0.95
 DEEPER = 1.5
 MIN_LAW_POINTS = 3  # any two points lie on a line
 
-# ------------------------------------------------------------------ planning
-
 
 def file_bytes(workload: Workload) -> int:
     """Size of the file that is measured. ValueError where its data set gives none."""
@@ -137,8 +135,6 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-# ------------------------------------------------------------------ the table
-
 _AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
 
 
@@ -170,8 +166,6 @@ def lightest(measured: pd.DataFrame) -> pd.Series:
     nearest: pd.Series = measured.loc[order.index[0]]
     return nearest
 
-
-# ------------------------------------------------------------------ ceilings
 
 SERIES = ["pattern", "read_pct", "block_bytes"]
 
@@ -243,9 +237,6 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
         if not ratios.empty:
             larger.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
     return tuple(larger)
-
-
-# ------------------------------------------------------------------ latency against depth
 
 
 def _saturated(measured: pd.DataFrame) -> pd.Series:

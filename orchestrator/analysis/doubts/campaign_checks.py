@@ -186,9 +186,6 @@ def not_compared(campaign: Results) -> Iterator[Doubt]:
         )
 
 
-# ------------------------------------------------------------------ the noise floor
-
-
 def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:
     """Of one tier under two names (`--aa`). `floor`: the twin against the baseline."""
     for equal in floor:

@@ -165,9 +165,6 @@ def due(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
     return table[(table["start_s"] >= start_s) & (table["start_s"] < end_s)]
 
 
-# ------------------------------------------------------------------ second by second
-
-
 def intervals(
     table: pd.DataFrame, phases: Mapping[str, tuple[float, float]], pooled: bool = False
 ) -> pd.DataFrame:

@@ -46,9 +46,6 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
     return Summary(int(data.size), mean, median, mean - half, mean + half)
 
 
-# ------------------------------------------------------------------ percentiles
-
-
 def rank(count: int, percent: float) -> int:
     """The place of the percentile among `count` values in order, counted from 1. ValueError without
     values or outside 0 < percent ≤ 100."""
@@ -63,9 +60,6 @@ def percentile_min_count(percent: float) -> int:
     if not 0 <= percent < 100:
         raise ValueError(f"a percentile below 100 is expected, got {percent}")
     return math.ceil(round(MIN_BEYOND / (1 - percent / 100), 6))
-
-
-# ------------------------------------------------------------------ ratios
 
 
 @dataclass(frozen=True)
@@ -236,9 +230,6 @@ def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) ->
     return next(held, alpha / count)
 
 
-# ------------------------------------------------------------------ how many repetitions
-
-
 def repetitions_to_reach(
     baseline: Sequence[float],
     contender: Sequence[float],
@@ -254,9 +245,6 @@ def repetitions_to_reach(
         if t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n) <= half_width:
             return n
     return None
-
-
-# ------------------------------------------------------------------ steadiness within a run
 
 
 @dataclass(frozen=True)

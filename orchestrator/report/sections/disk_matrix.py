@@ -110,9 +110,6 @@ def _about(workload: Workload, cells: Matrix) -> Paragraph:
     )
 
 
-# ------------------------------------------------------------------ ceilings
-
-
 _CEILINGS = (
     *("IOPS", "IOPS declared", "Reading", "Writing", "Bandwidth declared"),
     *("Native I/O size", "One I/O alone"),
@@ -163,9 +160,6 @@ def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell
 def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
     """`random reads of 4 KiB`."""
     return f"{_in_words(pattern, read_pct)} of {disk_matrix.block_name(int(block_bytes))}"
-
-
-# ------------------------------------------------------------------ latency against depth
 
 
 def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[Block]:
@@ -223,9 +217,6 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
     return charts.figure(f"{workload}-depth", title, chart.to_dict(), {"points": points})
 
 
-# ------------------------------------------------------------------ blocks
-
-
 def _steps(measured: ByTier) -> Table | Paragraph:
     rows: list[dict[str, Cell | str]] = [
         {
@@ -245,9 +236,6 @@ def _steps(measured: ByTier) -> Table | Paragraph:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")
     remark = "Median latencies, and their median over the loads that saturate the disk with both."
     return table_of(rows, ("Tier",), (remark,))
-
-
-# ------------------------------------------------------------------ every cell
 
 
 def _every_cell(workload: Workload, measured: ByTier, tier: str) -> tuple[Block, ...]:

@@ -169,9 +169,6 @@ def _sources(index: ReportIndex) -> Items:
     return Items(tuple(rows))
 
 
-# ------------------------------------------------------------------ overheads
-
-
 _OVERHEAD_TEXT = (
     "The latency of an emulated disk is shortened by what loop device and FUSE cost, measured when "
     "the device starts. In the windows: how much longer requests took for the kernel than for the "
@@ -214,9 +211,6 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell 
 def _range(values: Sequence[float]) -> str:
     ends = (min(values), max(values)) if values else ()
     return " to ".join(dict.fromkeys(units.format_number(round(end, 1)) for end in ends))
-
-
-# ------------------------------------------------------------------ real disks as found
 
 
 def _as_found(index: ReportIndex) -> tuple[Part, ...]:

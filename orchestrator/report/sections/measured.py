@@ -108,9 +108,6 @@ def _tier_row(index: ReportIndex, tier: str, workload: str, columns: _Columns) -
     return {"Tier": Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier)), **values}
 
 
-# ------------------------------------------------------------------ types of transactions
-
-
 _OF_TYPE = {
     "transactions": "Transactions",
     "throughput_per_s": "Transactions/s",

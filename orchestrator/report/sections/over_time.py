@@ -101,9 +101,6 @@ def _node_charts(index: ReportIndex, workload: str) -> Iterator[Block]:
         yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
 
 
-# ------------------------------------------------------------------ one line per run
-
-
 def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> dict[float, str]:
     """Declared limit → its label, which names every tier that declares it. Only limits that a tier
     came near to: one far above all lines would only flatten them."""
@@ -218,9 +215,6 @@ def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Ch
         align=align, baseline="bottom", dy=-2, fontSize=10, color=ink, clip=False
     )
     return text
-
-
-# ------------------------------------------------------------------ node by node
 
 
 def by_node(
