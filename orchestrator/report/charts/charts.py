@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -49,9 +49,14 @@ def tooltips(**titles: str) -> list[alt.Tooltip]:
     ]
 
 
-def panel_header() -> alt.Header:
-    """The name of a panel above its upper left corner."""
-    return alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")
+def panels(
+    layers: alt.LayerChart, field: str, values: Iterable[str], height: float | alt.Step
+) -> alt.FacetChart:
+    """A panel for each value of the field, in the order of `values`, each below the one before and
+    with its name above its upper left corner."""
+    header = alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")
+    row = alt.Row(f"{field}:N", sort=list(dict.fromkeys(values)), header=header)
+    return layers.properties(width=WIDTH - 30, height=height).facet(row=row, spacing=8)
 
 
 def figure(

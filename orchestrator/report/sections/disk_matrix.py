@@ -41,6 +41,7 @@ _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
 _PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
 _ON_PALE, _ON_DEEP = "#222222", "#ffffff"
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
+_MAPS = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
 _HEATS = (
     Measure("iops", "iops", "IOPS", "I/Os per second"),
     Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
@@ -71,12 +72,13 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
         ]
     shown = {**known, **begun}
     for tier, rows in shown.items():
-        every, title = _every_cell(workload, shown, tier), f"Every cell of {tier}"
+        blocks, title = list[Block](), f"Every cell of {tier}"
         if tier in begun:
-            count = f"{len(rows)} of {units.counted(len(cells), 'cell')}"
-            so_far = Paragraph(f"No run of {tier} was measured to its end: {count} so far.")
-            every, title = (so_far, *every), f"Cells of {tier} so far"
-        parts.append(Part(title, every))
+            title, count = f"Cells of {tier} so far", units.counted(len(cells), "cell")
+            text = f"No run of {tier} was measured to its end: {len(rows)} of {count} so far."
+            blocks.append(Paragraph(text))
+        maps = tuple(_heat_map(shown, heat, tier, workload.name) for heat in _HEATS)
+        parts.append(Part(title, (*blocks, Charts(maps, (tier,), _MAPS), _table(rows))))
     if not shown:
         parts = [Part("", (Paragraph("No run of this workload left figures."),))]
     title = f"{workload.name}: {workload.title}"
@@ -238,12 +240,6 @@ def _steps(measured: ByTier) -> Table | Paragraph:
     return table_of(rows, ("Tier",), (remark,))
 
 
-def _every_cell(workload: Workload, measured: ByTier, tier: str) -> tuple[Block, ...]:
-    maps = tuple(_heat_map(measured, heat, tier, workload.name) for heat in _HEATS)
-    caption = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
-    return Charts(maps, (tier,), caption), _table(measured[tier])
-
-
 _LATENCIES = {"latency_avg_s": "Mean", **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")}}
 
 
@@ -273,14 +269,12 @@ def _seconds(value_s: float) -> str:
 
 def _in_words(pattern: str, read_pct: float) -> str:
     """What a cell does: `random reads`, `sequential I/O, 30 % reads`."""
-    read_pct = int(read_pct)
-    mix = {100: "reads", 0: "writes"}.get(read_pct, f"I/O, {read_pct} % reads")
+    mix = {100: "reads", 0: "writes"}.get(int(read_pct), f"I/O, {read_pct:.0f} % reads")
     return f"{pattern} {mix}"
 
 
 def _heat_map(measured: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
-    """A panel for each pattern and read share: block down, in flight across. Colours mean the same
-    for all tiers."""
+    """A panel for each pattern and read share. Colours mean the same for all tiers."""
     values = pd.concat(measured.values())[heat.metric] * heat.factor
     low, high = float(values.min()), float(values.max())
     cells = [_heat_cell(row, heat) for _, row in measured[tier].iterrows()]

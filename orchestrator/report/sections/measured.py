@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
@@ -85,8 +84,7 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
 
 
 def _disk_columns(index: ReportIndex) -> _Columns:
-    """Of all disks together, and of the busiest if there are several; published ones may be of a
-    single disk alone."""
+    """Of all disks together, and of the busiest; published ones may be of a single disk alone."""
     iops, rate = "disk_iops", "disk_bytes_per_s"
     every, bandwidth = {"Disk IOPS": (iops, False)}, {"Disk bandwidth": (rate, False)}
     if index.campaign.published:
@@ -180,8 +178,7 @@ _LEVELS = (_DEFAULT_LEVEL, "repeatable read", "serializable")
 
 
 def failures(index: ReportIndex) -> tuple[Section, ...]:
-    """Retries, failures, errors by SQLSTATE, and isolation levels; empty where no transactions
-    were run or counted here."""
+    """Empty where no transactions were run or counted here."""
     loads = [load for load in index.workloads if load.database is None]
     if index.campaign.published or not loads:
         return ()
@@ -228,17 +225,10 @@ def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
 
 def _errors(index: ReportIndex) -> Table | Paragraph:
     rows: list[Mapping[str, Cell | str]] = [
-        {
-            "Workload": load.name,
-            "Tier": Cell(tier, tier=tier),
-            "Class": errors.name,
-            "Tried again": f"{errors.retried:,}",
-            "Given up": f"{errors.failed:,}",
-            "SQLSTATE": ", ".join(f"{state} ({n:,})" for state, n in errors.states.items()),
-        }
+        {"Workload": load.name, "Tier": Cell(tier, tier=tier), **of_class}
         for load in index.workloads
         for tier in index.tiers
-        for errors in by_class(index.finished(tier, load.name))
+        for of_class in by_class(index.finished(tier, load.name))
     ]
     if not rows:
         return Paragraph("No load generator counted one.")
@@ -263,18 +253,9 @@ _CLASSES = {
 }
 
 
-@dataclass(frozen=True)
-class Aborts:
-    """Of one class, in all given runs together. `states`: each SQLSTATE with its count."""
-
-    name: str
-    retried: int
-    failed: int
-    states: Mapping[str, int]
-
-
-def by_class(runs: Iterable[RunData]) -> tuple[Aborts, ...]:
-    """Most frequent first. Whole runs, warm-up included, because they are counted like that."""
+def by_class(runs: Iterable[RunData]) -> Iterator[dict[str, str]]:
+    """Cells of a row for each class, most frequent first. Of whole runs, warm-up included, because
+    they are counted like that."""
     by_state: dict[str, Counter[tuple[str, str]]] = {}
     for run in runs:
         errors = results.generator(run.record).more.get("errors")
@@ -282,14 +263,14 @@ def by_class(runs: Iterable[RunData]) -> tuple[Aborts, ...]:
             if isinstance(error, Mapping) and isinstance(count := error.get("count", 0), int):
                 state = str(error.get("sqlstate") or "")
                 by_state.setdefault(state[:2], Counter())[str(error.get("kind")), state] += count
-    every = [_aborts(key, counts) for key, counts in by_state.items()]
-    return tuple(sorted(every, key=lambda aborts: -(aborts.retried + aborts.failed)))
-
-
-def _aborts(key: str, counts: Mapping[tuple[str, str], int]) -> Aborts:
-    kinds, states = Counter[str](), Counter[str]()
-    for (kind, state), count in counts.items():
-        kinds[kind] += count
-        states[state or "none given"] += count
-    name = f"{key} {_CLASSES[key]}" if key in _CLASSES else key or "no SQLSTATE"
-    return Aborts(name, kinds["retried"], kinds["failed"], states)
+    for key, counts in sorted(by_state.items(), key=lambda of_class: -of_class[1].total()):
+        kinds, states = Counter[str](), Counter[str]()
+        for (kind, state), count in counts.items():
+            kinds[kind] += count
+            states[state or "none given"] += count
+        yield {
+            "Class": f"{key} {_CLASSES[key]}" if key in _CLASSES else key or "no SQLSTATE",
+            "Tried again": f"{kinds['retried']:,}",
+            "Given up": f"{kinds['failed']:,}",
+            "SQLSTATE": ", ".join(f"{state} ({n:,})" for state, n in states.items()),
+        }

@@ -131,8 +131,7 @@ def over_time(
     limits: Mapping[float, str],
     remark: str = "",
 ) -> Chart:
-    """One thin line per run in its tier's colour; if the series tells mean from busiest, the
-    busiest is dashed."""
+    """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told."""
     both = "of" in series.table and BUSIEST in set(series.table["of"])
     few = len(series.table) < _FEW_POINTS
     spec = dict(_over_time_spec(tuple(tiers), measure.unit, bool(limits), few, both))
@@ -232,13 +231,9 @@ def by_node(
     if limits:
         rule = alt.Chart(alt.NamedData("caps")).mark_rule(strokeDash=[5, 4], color=charts.INK)
         layers.append(rule.encode(y="cap:Q"))
-    nodes = list(dict.fromkeys(series.table["node"]))
-    chart = (
-        alt.layer(*layers, data=alt.NamedData("runs"))
-        .properties(width=charts.WIDTH - 30, height=_NODE_HEIGHT)
-        .facet(row=alt.Row("node:N", sort=nodes, header=charts.panel_header()), spacing=8)
-        .properties(title=f"{measure.title}, node by node")
-    )
+    layered = alt.layer(*layers, data=alt.NamedData("runs"))
+    panels = charts.panels(layered, "node", series.table["node"], _NODE_HEIGHT)
+    chart = panels.properties(title=f"{measure.title}, node by node")
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
     each = {tier: charts.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
     reading = charts.readings("runs", "seconds", each, measure.unit, _SECOND, panel="node")
