@@ -43,8 +43,7 @@ class ReportPaths:
 
 
 def arrange(campaign: Results, verdict: Verdict) -> Document:
-    """In the order in which a reader needs it: the first screen, then tables, causes,
-    charts, and the conditions they hold under."""
+    """The first screen, then tables, causes, charts, and the conditions they hold under."""
     # Those that draw charts, which a terminal does not need.
     from orchestrator.report.sections import deltas, disk_matrix, latency, over_time
 

@@ -1,8 +1,5 @@
-"""What all charts share: colours, look, and how a drawing becomes a block of the report.
-
-`figure` is the way to add one: a Vega-Lite drawing and its data become a static SVG (drawn by
-vl-convert: no browser, no network) for Markdown, print and readers without scripts, and the same
-drawing with what makes it live for the page's script.
+"""What all charts share: colours, look, and how a drawing becomes a block of the report: a static
+SVG, and the same drawing with what makes it live for the page's script (`figure`).
 
 A tier has one colour in all charts and tables. The colours are those of Okabe and Ito (Color
 Universal Design, 2008), chosen to stay apart for every common kind of colour blindness; yellow,

@@ -82,12 +82,6 @@ def _runs(index: ReportIndex, profile: str) -> Iterator[RunData]:
     return (run for run in index.campaign.runs if run.record.run.profile == profile)
 
 
-def _gate(index: ReportIndex, profile: str) -> Gate | None:
-    """The last gate taken for a profile; one that failed is shown before any that passed."""
-    gates = [gate for run in _runs(index, profile) if (gate := run.record.gate) is not None]
-    return max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
-
-
 _PROVES_LITTLE_PCT = 30.0
 _GATE_COLUMNS = ("Limit", "Declared", "Measured", "Off by", "Allowed", "Verdict")
 _GATE_WORDS = ("Limit", "Verdict")
@@ -97,9 +91,12 @@ def _gates(index: ReportIndex) -> Part:
     title = "Truth gate: fio on each tier's disk before it was used"
     rows: list[Row] = []
     for profile in index.profiles:
-        gate = _gate(index, profile.name)
+        runs = list(_runs(index, profile.name))
+        gates = [gate for run in runs if (gate := run.record.gate) is not None]
+        # The last, but one that failed before any that passed.
+        gate = max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
         if gate and gate.checks:
-            began_s, _ = span_s(_runs(index, profile.name)) or (gate.taken_s, 0.0)
+            began_s, _ = span_s(runs) or (gate.taken_s, 0.0)
             rows.extend(_gate_rows(profile.name, gate, max(0.0, began_s - gate.taken_s)))
             continue
         untested = "no gate was recorded: nothing shows that the disk is what its tier declares"

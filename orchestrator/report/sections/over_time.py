@@ -112,15 +112,10 @@ def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -
         if (value := getattr(held, limit, None)) is not None
         and value <= _CAP_IN_VIEW * highest.get(name, 0.0)
     )
-    return {
-        value: f"cap of {_few(words)}: {units.format_quantity(value, unit)}"
-        for value, words in names.items()
+    words = {  # two names fit beside a line
+        value: ", ".join(of) if len(of) <= 2 else f"{len(of)} tiers" for value, of in names.items()
     }
-
-
-def _few(names: Sequence[str]) -> str:
-    """Two names fit beside a line; more are counted."""
-    return ", ".join(names) if len(names) <= 2 else f"{len(names)} tiers"
+    return {v: f"cap of {whose}: {units.format_quantity(v, unit)}" for v, whose in words.items()}
 
 
 def over_time(
