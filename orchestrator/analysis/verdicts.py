@@ -51,8 +51,7 @@ def judge(campaign: Results) -> Verdict:
 
 
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
-    """Without the claim that a faster disk gives nothing, where one of the same campaign is proven
-    to give more: the tiers are the experiment."""
+    """Without the claim that a faster disk gives nothing, where one is proven to give more."""
     worst = (
         change
         for of in decisions

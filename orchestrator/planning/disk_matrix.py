@@ -262,7 +262,6 @@ class DepthLaw:
     alone_s: float | None
     saturated_from: int
     slope_s: float
-    intercept_s: float
     off_pct: float
     points: int
 
@@ -296,7 +295,6 @@ def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
         alone_s=float(alone.iloc[0]) if len(alone) else None,
         saturated_from=int(beyond["in_flight"].min()),
         slope_s=float(fit.slope),
-        intercept_s=float(fit.intercept),
         off_pct=float((beyond["typical_s"] / line - 1).abs().max() * 100),
         points=len(beyond),
     )

@@ -1,7 +1,5 @@
-"""YAML → Profile and Workload: every mistake at once, each with its file and YAML path.
-
-Pure: takes texts, gives records. Units are parsed here and nowhere below; unknown keys and keys
-given twice are refused, because a misspelt limit would silently be no limit.
+"""YAML → Profile and Workload: every mistake at once, each with its file and YAML path. Pure:
+takes texts, gives records. Units are parsed here and nowhere below.
 """
 
 from __future__ import annotations

@@ -217,8 +217,7 @@ def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[s
 def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
     """I/O of the disks that hold only WAL: of each node's, and of all together, each disk once.
     They are in no sum of the data disks, because the tier's limits are those of the data disks; one
-    that is also the data disk of some node is not in theirs. What the log's disk limits is seen
-    from its syncs (`wal_disk_bound`)."""
+    that is also the data disk of some node is not in theirs."""
     with_one = [node for node in database if node.wal_device]
     grown = {node.name: growth.of(node.name, _OF_WAL_DISK) for node in with_one}
     for name, values in grown.items():

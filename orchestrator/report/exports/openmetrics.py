@@ -1,9 +1,8 @@
 """OpenMetrics 1.0 text: figures of runs, changes with their intervals, verdicts, decisions.
 
 Specification: https://github.com/prometheus/OpenMetrics (names end in their base unit, shares are
-ratios). Every sample carries the time at which its run, or the last of all, ended: the figures are
-of then, not of when they are read. Only runs that enter results have figures; outcomes are there of
-all.
+ratios). Every sample carries the time at which its run, or the last of all, ended. Only runs that
+enter results have figures; outcomes are there of all.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ _OUTCOMES = (*get_args(Outcome), MISSING)
 
 
 def text(campaign: Results, verdict: Verdict) -> str:
-    """Metric families in the order of METRICS, then outcomes, changes, verdicts, decisions and
-    the doubts about the whole campaign."""
+    """The whole text, ending in its end mark; figures are in the order of METRICS."""
     every = tuple(runs(campaign))
     last_s = max((s for run in every if (s := run.ended_s) is not None), default=None)
     families = (

@@ -1,5 +1,4 @@
-"""Draws a Document as Markdown (GitHub's kind, for its tables): text and links to charts; and a
-section alone, as Markdown or as plain text."""
+"""Draws a Document as Markdown (GitHub's kind, for its tables), or a section of it alone."""
 
 from __future__ import annotations
 

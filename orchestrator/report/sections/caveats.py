@@ -1,5 +1,4 @@
-"""Stamps that belong to every figure: doubts about the campaign, notes of the plan, scale, and
-what is known of a cluster that others run."""
+"""Stamps that belong to every figure: doubts about the campaign, notes of the plan, and others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The raw disk matrix in the report: ceilings found, latency against depth, every cell.
-
-Values are the verdict's means over repetitions; ceilings and laws are computed from these anew by
-`planning/disk_matrix.py`.
-"""
+"""The raw disk matrix, of the verdict's means: ceilings, latency against depth, every cell."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The tiers as declared, as found, as fio measured them before they were used, and what they
-cost."""
+"""The tiers as declared, as found, as fio measured them before use, and what they cost."""
 
 from __future__ import annotations
 

@@ -254,8 +254,7 @@ _CLASSES = {
 
 
 def by_class(runs: Iterable[RunData]) -> Iterator[dict[str, str]]:
-    """Cells of a row for each class, most frequent first. Of whole runs, warm-up included, because
-    they are counted like that."""
+    """Cells of a row for each class, most frequent first, of whole runs, as they are counted."""
     by_state: dict[str, Counter[tuple[str, str]]] = {}
     for run in runs:
         errors = results.generator(run.record).more.get("errors")
