@@ -76,10 +76,9 @@ def planned(options: Mapping[str, int | float | str]) -> tuple[MatrixCell, ...]:
     """The cells of a workload's option `cells`, each once, in the order given; none without it.
     Each line is a product: `random read 0,100 block 4KiB,1MiB depth 1,8,32 threads 1`. ValueError
     with every line that is not."""
-    lines = [line.strip() for line in str(options.get("cells", "")).splitlines()]
     cells: dict[MatrixCell, None] = {}
     mistakes = []
-    for line in filter(None, lines):
+    for line in filter(None, map(str.strip, str(options.get("cells", "")).splitlines())):
         try:
             cells |= dict.fromkeys(_product(line))
         except ValueError as error:

@@ -161,11 +161,11 @@ def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note
     larger = []
     for workload, own in zip(given, of_files, strict=True):
         if (times := _rows(workload) / _rows(own)) > 1:
-            text = f"the data of {workload.name} are {times:.3g} times those of its scale "
-            text += (
-                f"{own.scale}, for which the nodes' disks are sized (`disk` in the cluster's file)"
+            text = (
+                f"the data of {workload.name} are {times:.3g} times those of its scale {own.scale}"
             )
-            larger.append(Note("other", text))
+            sized = "for which the nodes' disks are sized (`disk` in the cluster's file)"
+            larger.append(Note("other", f"{text}, {sized}"))
     return tuple(larger)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Change, ClusterDecision, Decision, Delta
@@ -18,6 +17,7 @@ METRICS = {
     "latency_avg_s": "average latency",
     "latency_p99_s": "p99 latency",
 }
+moment = units.format_moment
 _TEXTS_SHOWN = 3
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
@@ -104,11 +104,6 @@ def unbroken(text: str) -> str:
     """The text with unbreakable spaces between a number and its sign or unit."""
     joined = text.replace("± ", "±\u00a0").replace("n = ", "n\u00a0=\u00a0")
     return _BEFORE_UNIT.sub("\u00a0", joined)
-
-
-def moment(time_s: float) -> str:
-    """`2026-11-21 01:20 UTC`."""
-    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def ranges(numbers: Iterable[int]) -> str:

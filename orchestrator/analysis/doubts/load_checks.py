@@ -177,19 +177,15 @@ def _too_short(run: RunData, checkpoints: int | None, window: str) -> str:
     if checkpoints is not None:
         done = "only one checkpoint was" if checkpoints else "no checkpoint was"
         return f"{done} completed in the window of {window}" if checkpoints < AT_LEAST else ""
-    interval_s = _interval_s(run)
-    if interval_s is None or run.record.workload.measure_s >= AT_LEAST * interval_s:
+    setting = (results.database(run.record).settings or {}).get("checkpoint_timeout")
+    try:
+        interval_s = 0.0 if setting is None else parse_seconds(setting)
+    except ValueError:
+        return ""
+    if run.record.workload.measure_s >= AT_LEAST * interval_s:
         return ""
     interval = format_seconds(interval_s)
     return f"{window} are less than {AT_LEAST} checkpoint intervals of {interval}"
-
-
-def _interval_s(run: RunData) -> float | None:
-    interval = (results.database(run.record).settings or {}).get("checkpoint_timeout")
-    try:
-        return None if interval is None else parse_seconds(interval)
-    except ValueError:
-        return None
 
 
 def _flushes(run: RunData) -> int | None:
