@@ -1,9 +1,8 @@
 """Whether runs of a campaign differ in their tier alone, and those of two campaigns in time alone;
 else their figures are not compared. Pure.
 
-The size of the disk belongs to the tier (many tiers grow with it), so it may differ; the data on it
-may not. Between two campaigns another code revision or image is what one may want to compare: it is
-allowed and said. What one of them did not record is a doubt, because it cannot be known.
+The size of the disk belongs to the tier (many tiers grow with it), so it may differ. Between two
+campaigns another code revision or image may be what one wants to compare: it is allowed and said.
 """
 
 from __future__ import annotations
@@ -179,9 +178,8 @@ def _credit(left: Record, right: Record) -> Iterator[str]:
 def _credit_states(record: Record) -> dict[str, set[str]]:
     """ "iops", "bytes" → what is known of its nodes' disks; empty if one of them is not known."""
     disks = group(record.facts, "burst_credit").values()
-    states = gathered(
-        (name, str(bucket["state"])) for buckets in disks for name, bucket in buckets.items()
-    )
+    every = (pair for buckets in disks for pair in buckets.items())
+    states = gathered((name, str(bucket["state"])) for name, bucket in every)
     return {name: set() if "unknown" in known else set(known) for name, known in states.items()}
 
 

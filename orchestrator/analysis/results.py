@@ -269,9 +269,8 @@ def objective_values(runs: Sequence[RunData], objective: Objective) -> tuple[flo
     values = whole(runs, key)
     if key != ("latency_avg_s", "all"):
         return values
-    return tuple(
-        _without_delivery(run.record, value) for run, value in zip(runs, values, strict=False)
-    )
+    pairs = zip(runs, values, strict=False)
+    return tuple(_without_delivery(run.record, value) for run, value in pairs)
 
 
 def _without_delivery(record: Record, average_s: float) -> float:

@@ -52,14 +52,9 @@ def judge(campaign: Results) -> Verdict:
 
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
     """Without the claim that a faster disk gives nothing, where one is proven to give more."""
-    worst = (
-        change
-        for of in decisions
-        for offer in of.offers
-        for change in offer.worst
-        if (offer.tier, of.workload) == (bottleneck.profile, bottleneck.workload)
-    )
-    for change in worst:
+    own = [of for of in decisions if of.workload == bottleneck.workload]
+    offers = [offer for of in own for offer in of.offers if offer.tier == bottleneck.profile]
+    for change in (change for offer in offers for change in offer.worst):
         rate = METRICS[change.metric].direction == "higher"
         if rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
             shown = f"A faster disk does too: against {change.against} {change.words}."

@@ -68,9 +68,8 @@ def most_s(plan: Plan) -> float:
 def is_rented(profile: Profile) -> bool:
     """A disk that names neither a provider's row nor a price is its owner's."""
     tier = profile.tier
-    return tier.disk.is_real and bool(
-        tier.price or tier.origin.catalog_type or tier.disk.storage_class
-    )
+    named = tier.origin.catalog_type or tier.disk.storage_class
+    return tier.disk.is_real and bool(tier.price or named)
 
 
 def bought_disks(profile: Profile) -> int:

@@ -119,10 +119,8 @@ def _product(line: str) -> Iterator[MatrixCell]:
         yield MatrixCell(cast(Pattern, pattern), read, block, depth, count)
 
 
-def _values(
-    text: str, parse: Callable[[str], int], axis: str, least: int, most: int
-) -> tuple[int, ...]:
-    values = tuple(parse(word) for word in text.split(","))
+def _values(text: str, parse: Callable[[str], int], axis: str, least: int, most: int) -> list[int]:
+    values = [parse(word) for word in text.split(",")]
     if any(not least <= value <= most for value in values):
         raise ValueError(f"`{axis}` must lie between {least} and {most}")
     return values
@@ -227,9 +225,7 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
-    of_block = {
-        block: busy[busy["block_bytes"] == block].set_index(loads)["typical_s"] for block in blocks
-    }
+    of_block = {b: busy[busy["block_bytes"] == b].set_index(loads)["typical_s"] for b in blocks}
     larger = []
     for small, large in pairwise(blocks):
         ratios = (of_block[large] / of_block[small]).dropna()

@@ -1,7 +1,5 @@
-"""A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt.
-
-The report never computes a figure of its own: what is shown comes from `Verdict` and the records.
-"""
+"""A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt. No
+figure is computed here: what is shown comes from `Verdict` and the records."""
 
 from __future__ import annotations
 

@@ -137,18 +137,17 @@ def spanning(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _span(texts: Sequence[str]) -> str:
+    def size(number: str) -> float:
+        return float(number.replace(",", ""))
+
     columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ends = iter([(min(c, key=_as_float), max(c, key=_as_float)) for c in columns])
+    ends = iter([(min(c, key=size), max(c, key=size)) for c in columns])
 
     def put(_: re.Match[str]) -> str:
         low, high = next(ends)
         return low if low == high else f"{low}–{high}"
 
     return _NUMBER.sub(put, texts[0])
-
-
-def _as_float(number: str) -> float:
-    return float(number.replace(",", ""))
 
 
 def some(sentences: Sequence[str]) -> str:

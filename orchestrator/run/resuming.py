@@ -136,10 +136,8 @@ class Resumption:
         known, new = (group(c.fingerprint.get("images")) for c in (self.before, now))
         others = ", ".join(new.keys() - known.keys())
         unlike = [f"{tag} against {others or 'none'}" for tag in known if tag not in new]
-        pairs = [(tag, was, new.get(tag)) for tag, was in known.items()]
-        unlike += [
-            f"{tag} {was} against {now}" for tag, was, now in pairs if was and now and was != now
-        ]
+        both = [(tag, was, new[tag]) for tag, was in known.items() if was and new.get(tag)]
+        unlike += [f"{tag} {was} against {here}" for tag, was, here in both if was != here]
         if unlike:
             yield "image", ", ".join(unlike)
         of_machines = list(unlike_machines(self.before, now))

@@ -1,7 +1,5 @@
-"""What limited each cell: one bottleneck on its busiest node, with the values of every resource.
-
-Pure. The cause is that of `causes`, unless one node's disk is slower than those of its peers.
-"""
+"""What limited each cell: one bottleneck on its busiest node, with the values of every resource, by
+`causes`, unless one node's disk is slower than those of its peers. Pure."""
 
 from __future__ import annotations
 

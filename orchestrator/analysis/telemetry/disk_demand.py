@@ -74,20 +74,18 @@ def demand(
     return disk
 
 
+_Known = tuple[int, float | None]  # a second's number, and the credit in % with which it begins
+
+
 def _cap(
-    tier: Tier,
-    rate: Array,
-    step_s: Array,
-    base: int | None,
-    top: int | None,
-    known: tuple[int, float | None],
+    tier: Tier, rate: Array, step_s: Array, base: int | None, top: int | None, known: _Known
 ) -> tuple[Array | None, Array | None]:
     """The cap in force each second, and the credit left after it in % of a full bucket. A bucket of
     (top − base) × duration drains by what is used above the base rate and fills by what is left of
     it. With less credit than some seconds of the peak take, the cap is the base and what the credit
-    adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md), so the
-    base holds. `known`: from that second on the credit was what the disk's own server said. No
-    provider tells how full a real disk's bucket is: above its base it has credit, of some size."""
+    adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md). `known`:
+    by the disk's own server. No provider tells how full a real disk's bucket is: above its base it
+    has credit, of some size."""
     if base is None:
         return None, None
     burst = tier.limits.burst

@@ -1,7 +1,5 @@
-"""Use of each resource while a run was measured: values by name, no judgement. Pure.
-
-Only here do samples become values; metrics, bottlenecks and doubts all read these. A value that was
-not sampled is absent, never 0. Rates are from the first to the last sample of the window.
+"""Use of each resource while a run was measured: values by name, no judgement. Pure. A value that
+was not sampled is absent, never 0; rates are from the first to the last sample of the window.
 """
 
 from __future__ import annotations
@@ -182,9 +180,7 @@ def telemetry(
     machine, for nodes that do not say theirs."""
     on_machines = machines.Machines(nodes, growth, cpus)
     database = [node for node in nodes if node.role == "database"]
-    values = {
-        node.name: _node(node, growth, machines.cores(nodes, node, cpus)) for node in database
-    }
+    values = {n.name: _node(n, growth, machines.cores(nodes, n, cpus)) for n in database}
     server = {node.name: growth.of(node.name, OF_SERVER) for node in database}
     return (
         *(
@@ -264,11 +260,8 @@ def idle_latency_s(
 
 
 def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> float | None:
-    checks = [
-        check
-        for check in (gate.checks if gate else ())
-        if check.quantity == quantity and check.measured > 0
-    ]
+    every = gate.checks if gate else ()
+    checks = [check for check in every if check.quantity == quantity and check.measured > 0]
     own = [check for check in checks if node in check.nodes]
     return next((check.measured for check in own or checks), None)
 

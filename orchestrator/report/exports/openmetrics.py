@@ -7,7 +7,7 @@ enter results have figures; outcomes are there of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import get_args
 
@@ -90,14 +90,10 @@ def _outcomes(campaign: Results, every: tuple[RunFigures, ...], last_s: float | 
 
 
 def _add_states(
-    family: Metric,
-    labels: dict[str, str],
-    states: tuple[str, ...],
-    current: str,
-    time_s: float | None,
+    family: Metric, labels: dict[str, str], states: Iterable[str], now: str, time_s: float | None
 ) -> None:
     for state in states:
-        value = float(state == current)
+        value = float(state == now)
         family.add_sample(family.name, {**labels, family.name: state}, value, time_s)
 
 

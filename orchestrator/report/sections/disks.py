@@ -31,11 +31,8 @@ _HELD_BY: dict[DiskKind, str] = {
 def section(index: ReportIndex) -> Section:
     declared = Part("Declared, per disk", (_declared(index),))
     sources = Part("Sources and prices", (_sources(index),))
-    return Section(
-        "disks",
-        "The disk tiers",
-        (declared, *_as_found(index), _gates(index), *_overhead_parts(index), sources),
-    )
+    measured = (*_as_found(index), _gates(index), *_overhead_parts(index))
+    return Section("disks", "The disk tiers", (declared, *measured, sources))
 
 
 def _declared(index: ReportIndex) -> Table:

@@ -38,6 +38,7 @@ _NODE_HEIGHT = 56
 _SECONDS = "seconds since measuring began"
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Layers = alt.LayerChart | alt.FacetChart
+_Caps = Mapping[float, str]  # declared limit → its label
 
 
 def section(index: ReportIndex) -> Section:
@@ -71,7 +72,7 @@ def _drawn(index: ReportIndex, workload: str) -> Iterator[Chart]:
     for measure, means in drawn:
         if means.table.empty:
             continue
-        limits: Mapping[float, str] = {}
+        limits: _Caps = {}
         remark = ""
         if measure in _DISKS:
             limits = caps(tiers, measure.metric, means.highest)
@@ -123,7 +124,7 @@ def over_time(
     measure: Measure,
     series: Series,
     tiers: Sequence[str],
-    limits: Mapping[float, str],
+    limits: _Caps,
     remark: str = "",
 ) -> Chart:
     """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told."""
@@ -141,16 +142,13 @@ def over_time(
             for tier in drawn
             for of in dict.fromkeys(series.table["of"])
         }
-    reading = charts.readings(
-        "runs", "seconds", lines, measure.unit, _SECOND, more=[charts.zoom("x")]
-    )
+    zoom = [charts.zoom("x")]
+    reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
     tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
 
 
-def _tables(
-    series: Series, measure: Measure, limits: Mapping[float, str]
-) -> dict[str, list[dict[Any, Any]]]:
+def _tables(series: Series, measure: Measure, limits: _Caps) -> dict[str, list[dict[Any, Any]]]:
     table = series.table.assign(value=series.table["value"] * measure.factor)
     start_s = min(float(table["seconds"].min()), 0.0)
     return {
@@ -212,11 +210,7 @@ def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Ch
 
 
 def by_node(
-    workload: str,
-    measure: Measure,
-    series: Series,
-    tiers: Sequence[str],
-    limits: Mapping[float, str],
+    workload: str, measure: Measure, series: Series, tiers: Sequence[str], limits: _Caps
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
     # Without data of their own: each panel has its part of the facet's.
