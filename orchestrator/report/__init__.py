@@ -85,9 +85,7 @@ def write(
     campaign: Results, verdict: Verdict, folder: Path, cache: Path | None = None
 ) -> ReportPaths:
     """Writes the report into `folder`, over an older one. OSError if that is not possible.
-
-    `cache`: a folder that keeps what every page has; without it, that is made anew.
-    """
+    `cache`: a folder that keeps what every page has; without it, that is made anew."""
     # Here, because what draws charts takes half a second to import: only a report waits for it.
     from orchestrator.report.rendering import page
 

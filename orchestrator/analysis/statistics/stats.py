@@ -169,8 +169,7 @@ def share_below(values: Sequence[float], limit: float, confidence: float = CONFI
 
 def chance_of_share_above(values: Sequence[float], limit: float) -> float | None:
     """One-sided p-value of the hypothesis that the arithmetic mean of shares, which may be zero, is
-    `limit` or more; None below two values. As little spread as `NOISE_FLOOR` × `limit` is chance.
-    """
+    `limit` or more; None below two values. No less spread than `NOISE_FLOOR` × `limit` is taken."""
     if len(values) < 2:
         return None
     data = np.asarray(values, dtype=float)

@@ -1,9 +1,8 @@
 """What all charts share: colours, look, and how a drawing becomes a block of the report: a static
 SVG, and the same drawing with what makes it live for the page's script (`figure`).
 
-A tier has one colour in all charts and tables. The colours are those of Okabe and Ito (Color
-Universal Design, 2008), chosen to stay apart for every common kind of colour blindness; yellow,
-unreadable on white, gives way to grey.
+A tier has one colour everywhere, of those of Okabe and Ito (Color Universal Design, 2008), which
+stay apart for every common kind of colour blindness; grey takes the place of their yellow.
 """
 
 from __future__ import annotations

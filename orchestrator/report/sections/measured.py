@@ -121,10 +121,8 @@ _TYPE_REMARK = "Transactions, retries, rollbacks on purpose and failures are cou
 
 
 def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
-    """One table, types down and their tiers below each; none if all transactions are of one type.
-
-    A column says whether the SLO is met, if a clause of it is about one type.
-    """
+    """One table, types down and their tiers below each; none if all transactions are of one type. A
+    column says whether the SLO is met, if a clause of it is about one type."""
     types = index.transaction_types(workload)
     if not types:
         return ()
@@ -140,10 +138,8 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
 
 
 def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
-    """Tier and type → each clause of the SLO about that type, and whether it was proven to be met.
-
-    As the decision found it; what it did not judge is open.
-    """
+    """Tier and type → each clause of the SLO about that type, and whether it was proven to be met,
+    by the decision; what that did not judge is open."""
     words = {
         (offer.tier, result.objective): result.word
         for decision in index.verdict.decisions
