@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TypeVar
 
 _Key = TypeVar("_Key")
@@ -155,6 +155,11 @@ def format_quantity(value: float, unit: str) -> str:
     if unit.startswith("1/"):
         return f"{format_number(value)}{unit[1:]}"
     return format_number(value) if unit in ("", "1") else f"{format_number(value)} {unit}"
+
+
+def format_moment(unix_s: float) -> str:
+    """`2026-11-21 01:20 UTC`."""
+    return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def shortened(name: str, most_bytes: int) -> str:

@@ -9,7 +9,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
 from orchestrator.model import Node, Phase, Profile, Workload
 
@@ -180,3 +182,13 @@ def growth_of(samples: pd.DataFrame, start_s: float, end_s: float) -> counters.G
     growth = counters.Growth(start_s, end_s)
     growth.add(counters.rates(samples))
     return growth
+
+
+def sampled_in(run: RunData) -> pd.DataFrame:
+    """All that was sampled in a run, as one table."""
+    return counters.joined(run.sampled.parts())
+
+
+def held(table: pd.DataFrame) -> Samples:
+    """The samples of a table in memory."""
+    return Samples(lambda: (table,))

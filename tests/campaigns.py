@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.metrics import measured
 from orchestrator.model import (
     ClusterSpec,
@@ -41,6 +40,7 @@ from tests.campaign_tables import (
     Shape,
     empty_intervals,
     empty_samples,
+    held,
     intervals_of,
     nodes_of,
     samples_of,
@@ -214,11 +214,11 @@ def build_run(
         facts=default_facts(profile),
     )
     if not (frames and done):
-        return RunData(record, empty_intervals(), Samples.held(empty_samples()))
+        return RunData(record, empty_intervals(), held(empty_samples()))
     return RunData(
         record,
         intervals_of(workload, phases, shape.throughput_per_s, drift_pct, seed),
-        Samples.held(samples_of(nodes, phases, shape, host_cpus, seed + 1)),
+        held(samples_of(nodes, phases, shape, host_cpus, seed + 1)),
         partial(transactions_of, workload, phases, shape.throughput_per_s, seed + 2),
     )
 

@@ -1,9 +1,8 @@
 """Whether runs of a campaign differ in their tier alone, and those of two campaigns in time alone;
 else their figures are not compared. Pure.
 
-The size of the disk belongs to the tier (many tiers grow with it), so it may differ; the data on it
-may not. Between two campaigns another code revision or image is what one may want to compare: it is
-allowed and said. What one of them did not record is a doubt, because it cannot be known.
+The size of the disk belongs to the tier (many tiers grow with it), so it may differ. Between two
+campaigns another code revision or image may be what one wants to compare: it is allowed and said.
 """
 
 from __future__ import annotations
@@ -179,9 +178,8 @@ def _credit(left: Record, right: Record) -> Iterator[str]:
 def _credit_states(record: Record) -> dict[str, set[str]]:
     """ "iops", "bytes" → what is known of its nodes' disks; empty if one of them is not known."""
     disks = group(record.facts, "burst_credit").values()
-    states = gathered(
-        (name, str(bucket["state"])) for buckets in disks for name, bucket in buckets.items()
-    )
+    every = (pair for buckets in disks for pair in buckets.items())
+    states = gathered((name, str(bucket["state"])) for name, bucket in every)
     return {name: set() if "unknown" in known else set(known) for name, known in states.items()}
 
 
@@ -263,14 +261,10 @@ def changes_of_tier(before: Tier, after: Tier) -> Iterator[str]:
 
 
 def _file_systems(left: Sequence[RunData], right: Sequence[RunData]) -> Iterator[str]:
-    systems = [_mounted(runs) for runs in (left, right)]
+    sides = [[results.identity(run.record).file_systems for run in runs] for runs in (left, right)]
+    systems = [{str(system) for of in side for system in of.values()} for side in sides]
     if all(systems):
         yield from _unlike("file system", *systems, show=_any_of)
-
-
-def _mounted(runs: Sequence[RunData]) -> set[str]:
-    every = (results.identity(run.record).file_systems.values() for run in runs)
-    return {str(system) for systems in every for system in systems}
 
 
 def remarks(before: Results, after: Results) -> tuple[str, ...]:
@@ -313,36 +307,24 @@ def revision(campaign: Results) -> str:
 
 
 def _images(before: Results, after: Results) -> Iterator[str]:
-    images = [_every_image(campaign) for campaign in (before, after)]
+    sides = [[results.identity(run.record).images for run in c.runs] for c in (before, after)]
+    images = [gathered(pair for of in side for pair in of.items()) for side in sides]
     for role in images[0].keys() & images[1].keys():
-        first, second = (", ".join(sorted(of[role])) for of in images)
+        first, second = (", ".join(sorted(set(map(str, of[role])))) for of in images)
         if first != second:
             unlike = f"{first} against {second}"
             yield f"images of the {role} differ ({unlike}): libraries in them may too"
 
 
-def _every_image(campaign: Results) -> dict[str, set[str]]:
-    records = [run.record for run in campaign.runs]
-    pairs = (pair for record in records for pair in results.identity(record).images.items())
-    return {role: set(map(str, images)) for role, images in gathered(pairs).items()}
-
-
 def _unrecorded(before: Results, after: Results) -> Iterator[str]:
     for campaign in (before, after):
-        if absent := list(_absent(campaign)):
+        host, records = _host(campaign), [run.record for run in campaign.done]
+        recorded = {
+            "the machine": host.get("hostname"),
+            "its kernel": host.get("kernel") or not host.get("hostname"),
+            "the code revision": campaign.fingerprint.get("revision"),
+            "the load generator's version": all(results.generator(r).version for r in records),
+            "scripts, images and mount options": all("identity" in r.facts for r in records),
+        }
+        if absent := [what for what, known in recorded.items() if not known]:
             yield f"not recorded in {campaign.name}, and so not compared: {listed(absent)}"
-
-
-def _absent(campaign: Results) -> Iterator[str]:
-    host = _host(campaign)
-    if not host.get("hostname"):
-        yield "the machine"
-    elif not host.get("kernel"):
-        yield "its kernel"
-    if not campaign.fingerprint.get("revision"):
-        yield "the code revision"
-    records = [run.record for run in campaign.done]
-    if not all(results.generator(record).version for record in records):
-        yield "the load generator's version"
-    if not all("identity" in record.facts for record in records):
-        yield "scripts, images and mount options"

@@ -213,8 +213,7 @@ class TierSweep:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One workload over several loads. `workloads`: those that stand for its `values`, in order;
-    `slo`: the latencies that are to be met."""
+    """One workload over several loads. `workloads`: those that stand for its `values`, in order."""
 
     workload: str
     axis: str

@@ -1,8 +1,7 @@
 """Whether work in open loop was served as fast as it came in, and one rate for all tiers. Pure.
 
-What fell due in the window and did not end in it is what the queue grew by: if that goes on,
-latency is the length of a queue that grows, and so of the time for which one measures. Such a tier
-is overloaded at that rate, which is a verdict of its own: its latency is compared with nothing.
+What fell due in the window and did not end in it is what the queue grew by. Such a tier is
+overloaded at that rate, which is a verdict of its own: its latency is compared with nothing.
 """
 
 from __future__ import annotations
@@ -27,10 +26,8 @@ _DIGITS = 3  # of the rate: more would claim to know the capacity better than it
 
 
 def grew(record: Record) -> tuple[float, float] | None:
-    """Offered and served (1/s), if the queue grew in the window by 1 % of what was offered, and by
-    more than each thread may owe; else None."""
-    offered = results.value_of(record, "offered_per_s")
-    served = results.value_of(record, "served_per_s")
+    """Offered and served (1/s), if the queue grew by more than BEHIND and PER_THREAD; else None."""
+    offered, served = (results.value_of(record, of) for of in ("offered_per_s", "served_per_s"))
     if offered is None or served is None:
         return None
     owed = (offered - served) * record.workload.measure_s
@@ -104,10 +101,10 @@ class Overload:
         if not self.tiers or len(left) > 1 or (left and not self.unproven):
             return ""
         if self.unproven:
-            some = f"{listed(self.unproven)} did not serve the rate asked for in every run"
-            return (
-                f"{some}; whether a disk's limit is the reason is not proven: ask for a lower rate"
+            text = (
+                f"{listed(self.unproven)} did not serve the rate asked for in every run; whether "
             )
+            return f"{text}a disk's limit is the reason is not proven: ask for a lower rate"
         return (
             f"every tier is overloaded at the rate asked for ({listed(self.always)}), so there is "
             "no latency to compare: ask for a lower one"
@@ -140,8 +137,7 @@ def of_workload(runs: Mapping[str, Sequence[RunData]]) -> Overload:
 
 @dataclass(frozen=True)
 class LatencyOutcome:
-    """A comparison of latencies that overload decides, or prevents. `sides`: the tiers that do not
-    serve the rate in every run."""
+    """A comparison of latencies that overload decides. `sides`: the tiers that are overloaded."""
 
     word: Literal["better", "worse", "inconclusive"]
     reason: str

@@ -58,11 +58,6 @@ class RunData:
         default=lambda: iter(()), compare=False
     )
 
-    @property
-    def samples(self) -> pd.DataFrame:
-        """All that was sampled, as one table: of small runs."""
-        return self.sampled.whole()
-
     @cached_property
     def telemetry(self) -> Telemetry:
         """What judging and charts need of the samples, which are read once for all of it."""
@@ -274,14 +269,12 @@ def objective_values(runs: Sequence[RunData], objective: Objective) -> tuple[flo
     values = whole(runs, key)
     if key != ("latency_avg_s", "all"):
         return values
-    return tuple(
-        _without_delivery(run.record, value) for run, value in zip(runs, values, strict=False)
-    )
+    pairs = zip(runs, values, strict=False)
+    return tuple(_without_delivery(run.record, value) for run, value in pairs)
 
 
 def _without_delivery(record: Record, average_s: float) -> float:
-    every = value_of(record, "transactions")
-    count = value_of(record, "transactions", DELIVERY)
+    every, count = (value_of(record, "transactions", scope) for scope in ("all", DELIVERY))
     own_s = value_of(record, "latency_avg_s", DELIVERY)
     is_tpcc = value_of(record, "transactions", NEW_ORDER) is not None
     if not is_tpcc or not every or not count or own_s is None or count >= every:
@@ -290,8 +283,7 @@ def _without_delivery(record: Record, average_s: float) -> float:
 
 
 def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
-    """The database nodes by disk. The same device of one machine is the same disk; a node whose
-    device is not known has one of its own."""
+    """The database nodes by disk; a node whose device is not known has one of its own."""
 
     def disk(node: Node) -> tuple[str, ...]:
         device = node.device or node.sources.get(DISK_DEVICE)

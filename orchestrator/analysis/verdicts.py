@@ -1,7 +1,4 @@
-"""Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time.
-
-The word for each comparison is that of `comparisons`.
-"""
+"""Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time."""
 
 from __future__ import annotations
 
@@ -54,16 +51,10 @@ def judge(campaign: Results) -> Verdict:
 
 
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
-    """Without the claim that a faster disk gives nothing, where one of the same campaign is proven
-    to give more: the tiers are the experiment."""
-    worst = (
-        change
-        for of in decisions
-        for offer in of.offers
-        for change in offer.worst
-        if (offer.tier, of.workload) == (bottleneck.profile, bottleneck.workload)
-    )
-    for change in worst:
+    """Without the claim that a faster disk gives nothing, where one is proven to give more."""
+    own = [of for of in decisions if of.workload == bottleneck.workload]
+    offers = [offer for of in own for offer in of.offers if offer.tier == bottleneck.profile]
+    for change in (change for offer in offers for change in offer.worst):
         rate = METRICS[change.metric].direction == "higher"
         if rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
             shown = f"A faster disk does too: against {change.against} {change.words}."
@@ -148,8 +139,7 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
-    pairs = list(_pairs(campaign, names))
-    plan = campaign.plan
+    pairs, plan = list(_pairs(campaign, names)), campaign.plan
     return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)
 
 

@@ -87,7 +87,8 @@ Percentage = Annotated[float, Field(ge=0, le=100)]
 ClassName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
 PercentText = Annotated[str, Field(pattern=r"^[0-9.]+\s*%\s*$")]
 
-KINDS: Mapping[str, DiskKind] = {kind: kind for kind in get_args(DiskKind)}
+Kinds = Mapping[str, DiskKind]  # of the mechanisms that a profile may name
+KINDS: Kinds = {kind: kind for kind in get_args(DiskKind)}
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Mechanism:
 
 def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
     """`info.context`: the mechanisms that may be named, each with its kind."""
-    kinds: Mapping[str, DiskKind] = info.context or KINDS
+    kinds: Kinds = info.context or KINDS
     if name == DRY:
         raise ValueError("`dry` is for rehearsals: `tierbench rehearse` needs no change here")
     if str(name) not in kinds:

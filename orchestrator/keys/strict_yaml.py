@@ -1,7 +1,5 @@
-"""YAML text → checked records: a key given twice, an unknown key and a wrong value are refused.
-
-All mistakes of a file come at once, each with its path, because a misspelt limit would silently be
-no limit. Any text gives either a mapping or a UsageError.
+"""YAML text → checked records: a key given twice, an unknown key and a wrong value are refused, all
+mistakes of a file at once, each with its path. Any text gives a mapping or a UsageError.
 """
 
 from __future__ import annotations

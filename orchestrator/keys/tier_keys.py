@@ -1,9 +1,8 @@
 """The keys of a tier: where its real disks are, and which keys belong to which enforcement. Pure.
 
 `disks` maps nodes to paths, `{node-1: /mnt/a, node-2: {data: /mnt/b, wal: /mnt/b-wal}}`, or gives
-one pattern for all, `/mnt/p15-{node}` or `data: …` and `wal: …`, in which `{node}` is the node's
-number. A pattern is kept as the disks of the node named `node-{node}`, until
-`planning/node_disks` knows how many nodes there are.
+one pattern for all, `/mnt/p15-{node}`, which is kept as the disks of the node named `node-{node}`,
+until `planning/node_disks` knows how many nodes there are.
 
 A key that its kind of disk does not use is refused: who wrote `path` believes that the disk there
 was measured, and without `enforcement: mounted` it would have been an emulated one.

@@ -1,9 +1,8 @@
 """What a campaign itself costs at list price: what it rents, for the hours that are planned. Pure.
 
-amount = things × monthly price / 730 × hours. It is an estimate, and meant as the most: each disk
-is reckoned for as long as the campaign takes at most, and twice where loaded data are kept beside
-the volumes of a run. Disks that are emulated cost nothing, and nothing is said of
-them; nor are snapshots, network and a cloud's fee for the control plane part of it.
+amount = things × monthly price / 730 × hours. It is meant as the most: each disk is reckoned for as
+long as the campaign takes at most, and twice where loaded data are kept beside the volumes of a
+run. Snapshots, network and a cloud's fee for the control plane are no part of it.
 """
 
 from __future__ import annotations
@@ -69,9 +68,8 @@ def most_s(plan: Plan) -> float:
 def is_rented(profile: Profile) -> bool:
     """A disk that names neither a provider's row nor a price is its owner's."""
     tier = profile.tier
-    return tier.disk.is_real and bool(
-        tier.price or tier.origin.catalog_type or tier.disk.storage_class
-    )
+    named = tier.origin.catalog_type or tier.disk.storage_class
+    return tier.disk.is_real and bool(tier.price or named)
 
 
 def bought_disks(profile: Profile) -> int:
@@ -89,13 +87,12 @@ def disks_monthly(profile: Profile) -> float | None:
 
 
 def _disks(profile: Profile) -> int:
-    tier, nodes = profile.tier, profile.cluster.nodes
+    disk, nodes = profile.tier.disk, profile.cluster.nodes
     if profile.cluster.database == EXISTING:
         return nodes
-    if tier.disk.storage_class is None:
-        return max(1, node_disks.count(tier))
-    keeps = tier.disk.snapshots is None or tier.disk.snapshots.way != "none"
-    return nodes * (2 if keeps else 1)
+    if disk.storage_class is None:
+        return max(1, node_disks.count(profile.tier))
+    return nodes if disk.snapshots and disk.snapshots.way == "none" else 2 * nodes
 
 
 def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]:

@@ -33,8 +33,6 @@ PLATEAU = 0.95
 DEEPER = 1.5
 MIN_LAW_POINTS = 3  # any two points lie on a line
 
-# ------------------------------------------------------------------ planning
-
 
 def file_bytes(workload: Workload) -> int:
     """Size of the file that is measured. ValueError where its data set gives none."""
@@ -78,10 +76,9 @@ def planned(options: Mapping[str, int | float | str]) -> tuple[MatrixCell, ...]:
     """The cells of a workload's option `cells`, each once, in the order given; none without it.
     Each line is a product: `random read 0,100 block 4KiB,1MiB depth 1,8,32 threads 1`. ValueError
     with every line that is not."""
-    lines = [line.strip() for line in str(options.get("cells", "")).splitlines()]
     cells: dict[MatrixCell, None] = {}
     mistakes = []
-    for line in filter(None, lines):
+    for line in filter(None, map(str.strip, str(options.get("cells", "")).splitlines())):
         try:
             cells |= dict.fromkeys(_product(line))
         except ValueError as error:
@@ -122,10 +119,8 @@ def _product(line: str) -> Iterator[MatrixCell]:
         yield MatrixCell(cast(Pattern, pattern), read, block, depth, count)
 
 
-def _values(
-    text: str, parse: Callable[[str], int], axis: str, least: int, most: int
-) -> tuple[int, ...]:
-    values = tuple(parse(word) for word in text.split(","))
+def _values(text: str, parse: Callable[[str], int], axis: str, least: int, most: int) -> list[int]:
+    values = [parse(word) for word in text.split(",")]
     if any(not least <= value <= most for value in values):
         raise ValueError(f"`{axis}` must lie between {least} and {most}")
     return values
@@ -136,8 +131,6 @@ def _whole(text: str) -> int:
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
-
-# ------------------------------------------------------------------ the table
 
 _AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
 
@@ -170,8 +163,6 @@ def lightest(measured: pd.DataFrame) -> pd.Series:
     nearest: pd.Series = measured.loc[order.index[0]]
     return nearest
 
-
-# ------------------------------------------------------------------ ceilings
 
 SERIES = ["pattern", "read_pct", "block_bytes"]
 
@@ -234,18 +225,13 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
-    of_block = {
-        block: busy[busy["block_bytes"] == block].set_index(loads)["typical_s"] for block in blocks
-    }
+    of_block = {b: busy[busy["block_bytes"] == b].set_index(loads)["typical_s"] for b in blocks}
     larger = []
     for small, large in pairwise(blocks):
         ratios = (of_block[large] / of_block[small]).dropna()
         if not ratios.empty:
             larger.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
     return tuple(larger)
-
-
-# ------------------------------------------------------------------ latency against depth
 
 
 def _saturated(measured: pd.DataFrame) -> pd.Series:
@@ -271,7 +257,6 @@ class DepthLaw:
     alone_s: float | None
     saturated_from: int
     slope_s: float
-    intercept_s: float
     off_pct: float
     points: int
 
@@ -305,7 +290,6 @@ def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
         alone_s=float(alone.iloc[0]) if len(alone) else None,
         saturated_from=int(beyond["in_flight"].min()),
         slope_s=float(fit.slope),
-        intercept_s=float(fit.intercept),
         off_pct=float((beyond["typical_s"] / line - 1).abs().max() * 100),
         points=len(beyond),
     )

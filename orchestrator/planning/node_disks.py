@@ -54,8 +54,7 @@ def of_each(tier: Tier) -> Tier:
 
 
 def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
-    """The tier with the disks of node-1 to node-`nodes`, each on its own of `machines`, if some are
-    named. UsageError if one has none."""
+    """The tier with a disk for each node, on its machine if named. UsageError if one has none."""
     if isinstance(tier.disk, ClassVolumes) and (wanted := tier.disk.storage_class):
         return replace(tier, disk=replace(tier.disk, storage_class=replace(wanted, nodes=nodes)))
     names, disks = node_names(nodes), tier.disk.of_nodes

@@ -159,13 +159,11 @@ def _inner(content: object, *path: str) -> Mapping[str, Any]:
 def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note, ...]:
     """Workloads whose data are larger than in their files: nodes' disks are sized for those."""
     larger = []
-    for workload, own in zip(given, of_files, strict=True):
-        if (times := _rows(workload) / _rows(own)) > 1:
-            text = f"the data of {workload.name} are {times:.3g} times those of its scale "
-            text += (
-                f"{own.scale}, for which the nodes' disks are sized (`disk` in the cluster's file)"
-            )
-            larger.append(Note("other", text))
+    for load, own in zip(given, of_files, strict=True):
+        if (times := _rows(load) / _rows(own)) > 1:
+            text = f"the data of {load.name} are {times:.3g} times those of its scale {own.scale}"
+            sized = "for which the nodes' disks are sized (`disk` in the cluster's file)"
+            larger.append(Note("other", f"{text}, {sized}"))
     return tuple(larger)
 
 

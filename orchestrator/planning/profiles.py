@@ -1,7 +1,5 @@
-"""YAML → Profile and Workload: every mistake at once, each with its file and YAML path.
-
-Pure: takes texts, gives records. Units are parsed here and nowhere below; unknown keys and keys
-given twice are refused, because a misspelt limit would silently be no limit.
+"""YAML → Profile and Workload: every mistake at once, each with its file and YAML path. Pure:
+takes texts, gives records. Units are parsed here and nowhere below.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from orchestrator.keys import tier_keys
 from orchestrator.keys.schema import (
     KINDS,
     ClusterYaml,
+    Kinds,
     NamedTierYaml,
     ProfileYaml,
     TierYaml,
@@ -25,9 +24,11 @@ from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused,
 from orchestrator.model import Dataset, Profile, Workload
 from orchestrator.planning import machines, node_disks, recorded_disk, slo
 from orchestrator.planning.overrides import Overrides
-from orchestrator.tier import ClassVolumes, DiskKind, OthersDisks, RealDisks, Tier
+from orchestrator.planning.recorded_disk import RecordedDisk
+from orchestrator.tier import ClassVolumes, OthersDisks, RealDisks, Tier
+from orchestrator.tier_catalog import Catalog, Chosen
 
-NO_CATALOG = tier_catalog.Catalog({}, {})
+NO_CATALOG = Catalog({}, {})
 ANY_SCALE = ""  # the first that the cluster has: its machines and its tier are the same at each
 Beside = Callable[[str], str]  # a path as a profile gives it → the text of that file
 
@@ -41,9 +42,9 @@ def read_profile(
     text: str,
     clusters: Mapping[str, str],
     scale: str,
-    catalog: tier_catalog.Catalog = NO_CATALOG,
+    catalog: Catalog = NO_CATALOG,
     where: str = "",
-    mechanisms: Mapping[str, DiskKind] = KINDS,
+    mechanisms: Kinds = KINDS,
     beside: Beside = _nothing_beside,
     changes: Mapping[str, object] | None = None,
 ) -> Profile:
@@ -55,7 +56,7 @@ def read_profile(
     where = where or f"profiles/{name}.yaml"
     content = _whole(where, parse(where, text), clusters, changes or {})
     mistakes: list[Mistake] = []
-    chosen: tier_catalog.Chosen | None = None
+    chosen: Chosen | None = None
     read: NamedTierYaml | None = None
     given = dict(written) if isinstance(written := content.get("tier"), dict) else {}
     disk = _recorded(where, content, beside)
@@ -116,9 +117,7 @@ def _refuse(where: str, mistakes: Iterable[tuple[str, str]]) -> None:
     raise_all([Mistake(f"{where}: tier.{key}", what) for key, what in mistakes])
 
 
-def _recorded(
-    where: str, content: dict[str, Any], beside: Beside
-) -> recorded_disk.RecordedDisk | None:
+def _recorded(where: str, content: dict[str, Any], beside: Beside) -> RecordedDisk | None:
     """The disk that the key `recorded` of the tier names, if it does. Limits that the tier does not
     give are put into `content`, unless it names a row, which has its own."""
     tier = content.get("tier")
@@ -133,9 +132,7 @@ def _recorded(
     return disk
 
 
-def _with_log(
-    where: str, tier: Tier, given: Mapping[str, Any], catalog: tier_catalog.Catalog
-) -> Tier:
+def _with_log(where: str, tier: Tier, given: Mapping[str, Any], catalog: Catalog) -> Tier:
     """The tier with that of its log's disks, if it has the key `wal`."""
     if (wal := given.get("wal")) is None:
         return tier
@@ -152,20 +149,15 @@ def _with_log(
 
 
 def read_row(
-    row: str,
-    changes: Mapping[str, object],
-    catalog: tier_catalog.Catalog,
-    mechanisms: Mapping[str, DiskKind] = KINDS,
-) -> tier_catalog.Chosen:
+    row: str, changes: Mapping[str, object], catalog: Catalog, mechanisms: Kinds = KINDS
+) -> Chosen:
     """A catalog row and the keys that a profile may give beside it. UsageError: every mistake."""
     asked = {"type": row, **changes}
     chosen = tier_catalog.choose(catalog, asked, row.replace("/", "-"), "", row, mechanisms)
     return replace(chosen, tier=tier_keys.as_held(_scaled(chosen.tier, row)))
 
 
-def _check_cluster(
-    where: str, cluster: ClusterYaml, scale: str, catalog: tier_catalog.Catalog
-) -> None:
+def _check_cluster(where: str, cluster: ClusterYaml, scale: str, catalog: Catalog) -> None:
     needed = {} if cluster.existing else {"nodes": cluster.nodes, "node": cluster.node}
     missing = [key for key, value in needed.items() if not value]
     raise_all([Mistake(f"{where}: cluster.{key}", "this key is missing") for key in missing])
@@ -200,7 +192,7 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     return replace(tier, disk=replace(disk, storage_class=wanted))
 
 
-def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:
+def _on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     """The tier as a node gets it on the cluster's VM size, if that is named. A disk of the tier for
     the WAL has its part in what the VM lets through."""
     if vm is None:

@@ -13,12 +13,12 @@ from typing import Any
 from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.schema import KINDS
+from orchestrator.keys.schema import KINDS, Kinds
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import profiles as parse
 from orchestrator.planning.overrides import Overrides
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import Tier
 
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
 
@@ -42,7 +42,7 @@ def read(
     profile_names: Sequence[str],
     workload_names: Sequence[str],
     scale: str,
-    mechanisms: Mapping[str, DiskKind] = KINDS,
+    mechanisms: Kinds = KINDS,
     price_list: Path | None = None,
     given: Overrides | None = None,
     tier_changes: Mapping[str, object] | None = None,
@@ -97,11 +97,7 @@ def read(
 
 
 def tier(
-    root: Path,
-    name: str,
-    changes: Sequence[str],
-    scale: str,
-    mechanisms: Mapping[str, DiskKind] = KINDS,
+    root: Path, name: str, changes: Sequence[str], scale: str, mechanisms: Kinds = KINDS
 ) -> tuple[Tier, int | None]:
     """The tier of a profile (by name or file) or of a catalog row, and the bytes that such a disk
     has (None: unknown). `changes`: `key=value` of the profile's `tier`, with values as in a file.
@@ -145,9 +141,7 @@ def _catalog(texts: tuple[tuple[str, str], ...]) -> tier_catalog.Catalog:
     return tier_catalog.read(dict(texts))
 
 
-def _files(
-    folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake]
-) -> tuple[Path, ...]:
+def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake]) -> list[Path]:
     """The file of each name; a missing one becomes a mistake. UsageError where two are called the
     same: runs are told apart by name, so one file would be measured in the place of both."""
     files: dict[str, Path] = {}
@@ -170,7 +164,7 @@ def _files(
                 "nothing was started",
                 advice="give one of the files another name",
             )
-    return tuple(files.values())
+    return list(files.values())
 
 
 def _find(folder: Path, kind: str, name: str) -> Path:

@@ -1,7 +1,7 @@
-"""A published study's tables, in YAML → the plan and records of a campaign, as if it had run here.
+"""A published study's tables, in YAML (docs/STUDY.md) → the plan and records of a campaign. Pure.
 
-Pure. docs/STUDY.md explains the keys. Nothing is made up: a figure that is not in the tables is
-absent, a tier without figures has no record, and plan and records say that nothing was measured.
+A figure that is not in the tables is absent, a tier without figures has no record, and plan and
+records say that nothing was measured.
 """
 
 from __future__ import annotations

@@ -111,8 +111,7 @@ def _one_total(*rates: float) -> int:
 
 
 def applied(tier: Tier, disk: RecordedDisk) -> Tier:
-    """The tier with the latencies of the recorded disk, and its burst unless it has one: empty at
-    the start, as of a disk that works."""
+    """The tier with the latencies of the recorded disk, and its burst, empty, unless it has one."""
     seen, origin = disk.latency, tier.origin
     epochs = SlowEpochs(**seen.slow_epochs.model_dump()) if seen.slow_epochs else None
     tables = seen.read_quantiles_s, seen.write_quantiles_s

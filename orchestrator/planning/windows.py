@@ -1,12 +1,8 @@
 """Windows of other lengths than the scale says (`--windows`). Pure.
 
-`checkpoints`: whole checkpoint intervals. A database that writes back at intervals does so outside
-of a shorter window, or in a part of it that chance decides. The first interval after a run's begin
-has nothing to write back, so it belongs to the warm-up; then the window holds the work of whole
-intervals, wherever it begins.
-
-`many`: more and shorter windows in the same time. What differs from run to run is then averaged
-over more runs, so more is decided (docs/ERROR-RATES.md); not where a window must hold checkpoints.
+`checkpoints`: whole checkpoint intervals, of which the first after a run's begin has nothing to
+write back and belongs to the warm-up. `many`: more and shorter windows in the same time, so that
+more is decided (docs/ERROR-RATES.md); not where a window must hold checkpoints.
 """
 
 from __future__ import annotations
@@ -27,8 +23,7 @@ _AROUND_S = 10.0  # starting and stopping, which each run takes besides
 def of_whole_intervals(
     workloads: Sequence[Workload], interval_s: float
 ) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
-    """The workloads with windows and warm-ups no shorter than they were, as far as they write; and
-    what must be said about it."""
+    """Workloads that write, with windows and warm-ups no shorter than before; and what to say."""
     fitted = tuple(_fitted(load, interval_s) if load.writes else load for load in workloads)
     longer = [
         f"{load.name} {format_seconds(load.warmup_s)} and {format_seconds(load.measure_s)}"
@@ -42,9 +37,8 @@ def of_whole_intervals(
 def many(
     workloads: Sequence[Workload], repetitions: int
 ) -> tuple[tuple[Workload, ...], Mapping[str, int], tuple[Note, ...]]:
-    """Workloads that only read, with shorter windows, and in how many repetitions each (by name)
-    takes as long as in `repetitions` of the scale's; the others as they are (`stays` says why); and
-    what must be said about the shorter ones."""
+    """Workloads that only read, with shorter windows, the others as they are (`stays` says why); in
+    how many repetitions each takes as long as in `repetitions` of the scale's; and what to say."""
     shorter, wanted, notes = tuple(map(_shorter, workloads)), dict[str, int](), list[Note]()
     for load, before in zip(shorter, workloads, strict=True):
         if load != before:

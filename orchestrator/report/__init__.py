@@ -43,8 +43,7 @@ class ReportPaths:
 
 
 def arrange(campaign: Results, verdict: Verdict) -> Document:
-    """In the order in which a reader needs it: the first screen, then tables, causes,
-    charts, and the conditions they hold under."""
+    """The first screen, then tables, causes, charts, and the conditions they hold under."""
     # Those that draw charts, which a terminal does not need.
     from orchestrator.report.sections import deltas, disk_matrix, latency, over_time
 
@@ -86,9 +85,7 @@ def write(
     campaign: Results, verdict: Verdict, folder: Path, cache: Path | None = None
 ) -> ReportPaths:
     """Writes the report into `folder`, over an older one. OSError if that is not possible.
-
-    `cache`: a folder that keeps what every page has; without it, that is made anew.
-    """
+    `cache`: a folder that keeps what every page has; without it, that is made anew."""
     # Here, because what draws charts takes half a second to import: only a report waits for it.
     from orchestrator.report.rendering import page
 

@@ -25,10 +25,8 @@ StatusWord = Literal[
 
 @dataclass(frozen=True)
 class Cell:
-    """One table cell. `detail` is quieter (an interval, a spread); `tier` asks for its colour.
-
-    `notes` are numbers of footnotes (doubts); `missing` marks a value that should be there.
-    """
+    """One table cell. `detail` is quieter (an interval, a spread); `tier` asks for its colour;
+    `notes` are numbers of footnotes (doubts); `missing` marks a value that should be there."""
 
     text: str
     detail: str = ""
@@ -66,12 +64,10 @@ def table_of(
     remarks: tuple[str, ...] = (),
     titles: Sequence[str] = (),
 ) -> Table:
-    """A table of rows that name their columns: column's title → what stands there.
-
-    A text or a cell among the rows is a heading over those that follow. The columns are `titles`,
-    else those of the first row, which all others have too; those not in `words` are numbers. One
-    that no run measured is left out; where all runs are lost it stays.
-    """
+    """A table of rows that name their columns: column's title → what stands there. A text or a cell
+    among the rows is a heading. The columns are `titles`, else those of the first row, which all
+    others have too; those not in `words` are numbers. One that no run measured is left out; where
+    all runs are lost it stays."""
     every = list(rows)
     named = [row for row in every if isinstance(row, Mapping)]
     titles = list(titles) or list(next(iter(named), {}))
@@ -121,11 +117,8 @@ class Measure:
 @dataclass(frozen=True)
 class Chart:
     """A chart in a file of its own: `charts/<name>.svg`; `title` says what is drawn, with unit.
-
     `remark`: what a reader of this chart must know; said once where charts share it. `live`: the
-    same in Vega-Lite with its data, which the page's script draws in the place of the SVG; None
-    if it stays as it is. `charts.figure` makes both.
-    """
+    same in Vega-Lite, which the page's script draws in the place of the SVG; None: it stays."""
 
     name: str
     title: str
@@ -143,10 +136,8 @@ class Chart:
 
 @dataclass(frozen=True)
 class Charts:
-    """Charts that belong side by side. `tiers` is the legend, in the order of the colours.
-
-    `folded`: if not empty, they are out of sight until a reader opens what is named so.
-    """
+    """Charts that belong side by side. `tiers` is the legend, in the order of the colours;
+    `folded`: if not empty, they are out of sight until a reader opens what is named so."""
 
     rows: tuple[Chart, ...]
     tiers: tuple[str, ...]

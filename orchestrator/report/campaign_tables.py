@@ -110,7 +110,8 @@ def trend(history: Trend) -> Table:
 
 def _level(number: int, level: Level, history: Trend) -> str:
     count = units.counted(level.campaigns, "campaign")
-    text = f"Level {number}: {_quantity(level.mean, history)} over {count} from {level.first} on"
+    mean = units.format_quantity(level.mean, "NOPM" if history.unit == "1/min" else history.unit)
+    text = f"Level {number}: {mean} over {count} from {level.first} on"
     if level.change_pct is None:
         return text
     return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
@@ -125,10 +126,6 @@ def _point(point: Point) -> Row:
         "95 % interval": " to ".join(ends),
         "Code": Cell(point.revision or "not recorded", missing=not point.revision),
     }
-
-
-def _quantity(value: float, history: Trend) -> str:
-    return units.format_quantity(value, "NOPM" if history.unit == "1/min" else history.unit)
 
 
 def _about(history: Trend) -> Iterator[str]:

@@ -1,7 +1,5 @@
-"""A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt.
-
-The report never computes a figure of its own: what is shown comes from `Verdict` and the records.
-"""
+"""A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt. No
+figure is computed here: what is shown comes from `Verdict` and the records."""
 
 from __future__ import annotations
 
@@ -80,16 +78,14 @@ class ReportIndex:
     def is_tpcc_derived(self, workload: str) -> bool:
         """Whether New-Orders were counted, or the data set is TPC-C's."""
         named = self.campaign.plan.workload(workload).dataset.family.startswith("tpcc")
-        cells = self.verdict.cells
-        return named or any(c.workload == workload and c.metric == "nopm" for c in cells)
+        return named or any((of, m) == (workload, "nopm") for _, of, m, _ in self._cells)
 
     def throughput_metric(self, workload: str) -> str:
         return "nopm" if self.is_tpcc_derived(workload) else "throughput_per_s"
 
     def latency_scope(self, workload: str) -> str:
         """New-Order if the workload has it: the transaction the specification reports first."""
-        cells = self.verdict.cells
-        scoped = any(c.workload == workload and c.scope == NEW_ORDER for c in cells)
+        scoped = any((of, s) == (workload, NEW_ORDER) for _, of, _, s in self._cells)
         return NEW_ORDER if scoped else "all"
 
     def _scope(self, workload: str, metric: str) -> str:
@@ -120,11 +116,8 @@ class ReportIndex:
 
     def busiest(self, profile: str, workload: str, metric: str) -> CellSummary | None:
         """The value of the node where it is highest; None if no node has its own."""
-        nodes = (
-            cell
-            for (*names, scope), cell in self._cells.items()
-            if names == [profile, workload, metric] and scope != "all"
-        )
+        names = (profile, workload, metric)
+        nodes = (cell for key, cell in self._cells.items() if key[:3] == names and key[3] != "all")
         return max(nodes, key=lambda cell: cell.mean, default=None)
 
     def has(self, metric: str) -> bool:
@@ -210,10 +203,8 @@ class ReportIndex:
     @cached_property
     def footnotes(self) -> tuple[Footnote, ...]:
         """Doubts of one kind and advice share a number, in order of first appearance."""
-        return tuple(
-            _footnote(number, doubts, self._finished)
-            for number, doubts in enumerate(self._doubts_by_kind.values(), start=1)
-        )
+        numbered = enumerate(self._doubts_by_kind.values(), start=1)
+        return tuple(_footnote(number, doubts, self._finished) for number, doubts in numbered)
 
     @cached_property
     def _finished(self) -> frozenset[int]:
@@ -221,16 +212,12 @@ class ReportIndex:
 
     @cached_property
     def _doubts_by_kind(self) -> Mapping[tuple[str, str], Sequence[Doubt]]:
-        of_runs = (
-            doubt for doubt in self.verdict.doubts if doubt.run is not None
-        )  # others are stamps
+        of_runs = [doubt for doubt in self.verdict.doubts if doubt.run is not None]  # else stamps
         return gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
 
     def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
-        """Numbers of the footnotes that touch any run of these cells.
-
-        A doubt about every finished run is said once, below, and not again at each figure.
-        """
+        """Numbers of the footnotes that touch any run of these cells; not of those about every
+        finished run, which are said once, below."""
         numbers = {run.number for name in profiles for run in self.planned(name, workload)}
         return tuple(
             number

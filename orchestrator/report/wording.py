@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Change, ClusterDecision, Decision, Delta
@@ -18,6 +17,7 @@ METRICS = {
     "latency_avg_s": "average latency",
     "latency_p99_s": "p99 latency",
 }
+moment = units.format_moment
 _TEXTS_SHOWN = 3
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
@@ -106,11 +106,6 @@ def unbroken(text: str) -> str:
     return _BEFORE_UNIT.sub("\u00a0", joined)
 
 
-def moment(time_s: float) -> str:
-    """`2026-11-21 01:20 UTC`."""
-    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
 def ranges(numbers: Iterable[int]) -> str:
     """`1, 2, 3, 7` → `1–3, 7`."""
     spans: list[list[int]] = []
@@ -142,18 +137,17 @@ def spanning(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _span(texts: Sequence[str]) -> str:
+    def size(number: str) -> float:
+        return float(number.replace(",", ""))
+
     columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ends = iter([(min(c, key=_as_float), max(c, key=_as_float)) for c in columns])
+    ends = iter([(min(c, key=size), max(c, key=size)) for c in columns])
 
     def put(_: re.Match[str]) -> str:
         low, high = next(ends)
         return low if low == high else f"{low}–{high}"
 
     return _NUMBER.sub(put, texts[0])
-
-
-def _as_float(number: str) -> float:
-    return float(number.replace(",", ""))
 
 
 def some(sentences: Sequence[str]) -> str:

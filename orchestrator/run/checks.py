@@ -21,8 +21,7 @@ from orchestrator.units import counted, format_bytes
 
 
 def check(plan: Plan, parts: Parts, world: World) -> None:
-    """UsageError or UnavailableError if a tier, a database or a generator cannot do what is
-    planned, or its data have no room."""
+    """UsageError or UnavailableError if a part cannot do what is planned, or data have no room."""
     for _, check_it in every(plan, parts, world):
         check_it()
 

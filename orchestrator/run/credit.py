@@ -118,8 +118,7 @@ def by_gate(buckets: Buckets, gate: Gate, machine: str, device: str) -> dict[str
 
 
 def _of(gate: Gate, machine: str, device: str) -> tuple[Mapping[str, Any], list[GateCheck]]:
-    """The facts and checks of one disk among those of the gate, which are known by their paths, and
-    by their machines where there are several."""
+    """The facts and checks of one disk among those of the gate, which are known by their paths."""
     for path, facts in gate.device.get("disks", {}).items():
         if facts.get("device") == device and facts.get("machine", machine) == machine:
             return facts, [check for check in gate.checks if check.disk.endswith(f"({path})")]

@@ -2,12 +2,10 @@
 
 A snapshot of the disks of all nodes, taken after a clean stop, is one of the data set. So every
 run of a tier starts from the same bytes, and repetitions do not drift as tables grow. Where
-snapshots lie is the tier mechanism's: files of the cache, or directories on a real disk. What is
-known of them is in the cache: a data set is complete when its `dataset.json` is there, which is
-written last, and its snapshots are. A load that failed where its loader can go on leaves
-`loading.json` and snapshots of nodes that were stopped cleanly. While such a loader is at work the
-same file is there, so that a load whose program was killed goes on too, where its disks are left;
-if they are damaged it begins anew.
+snapshots lie is the tier mechanism's: files of the cache, or directories on a real disk. A data set
+is complete when its snapshots are there and its `dataset.json` in the cache, which is written last.
+A load that failed, or whose program was killed, where its loader can go on leaves `loading.json`
+and what its disks have; if that is damaged it begins anew.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
 
 
 def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]) -> None:
-    draft, world, workload = here.draft, here.world, here.workload
+    draft, world, workload, generator = here.draft, here.world, here.workload, here.generator
     # Known before the run, so that a run that fails has it too.
     draft.facts = {
         "tier": dict(disks.facts),
@@ -280,9 +280,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
             window.clock_watched(world.clock, here.run, draft.doubts),
             window.watched(tier, disks.volumes, window_s, world) as (telling, served),
         ):
-            warmup, measure = several.run(
-                here.generator, workload, cluster, clients, here.raw, telling
-            )
+            warmup, measure = several.run(generator, workload, cluster, clients, here.raw, telling)
         here.windows(warmup, measure)
         draft.facts["disks"] = served
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
@@ -291,10 +289,10 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
             draft.facts["burst_credit"] = credit
         draft.facts["database"] = here.database.facts(cluster, world).recorded()
     with here.spending("check"):
-        draft.facts["checked"] = dict(here.generator.verify(workload, cluster, world))
+        draft.facts["checked"] = dict(generator.verify(workload, cluster, world))
     here.begin_phase("read")
     world.platform.guard.beats.renew()  # it may be lost since this machine slept
     recording.measured(here)
     draft.result = several.read(
-        here.generator, workload, clients, here.raw, measure.start_s, measure.end_s
+        generator, workload, clients, here.raw, measure.start_s, measure.end_s
     )

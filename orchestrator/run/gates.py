@@ -174,9 +174,7 @@ class Gates:
             places[machine.name] = replace(place, nodes=(*place.nodes, node))
         return tuple(places.values())
 
-    def _taken(
-        self, tier: Tier, place: GatePlace, thorough: bool = False, drain: bool = False
-    ) -> Gate:
+    def _taken(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
         on = f" on {place.machine.name}" if place.nodes else ""
         question = f"truth gate: is the disk what {tier.title} declares{on}?"
         self._world.progress.step(question, 180 if thorough else 15)

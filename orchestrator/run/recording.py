@@ -1,7 +1,5 @@
 """One run: what its steps share, and what it leaves, whatever happens in it.
 
-That is its record, its tables, logs, what took part in it, and why it failed.
-
 A run's outcome is "interrupted" until it is done. It is saved as that when it is measured, before
 its raw files are read, and as done before anything is taken down: whatever ends this program in
 between, the record tells the truth.
@@ -215,8 +213,7 @@ def _fail(here: RunContext, error: Exception) -> None:
 
 
 def _of_disks(here: RunContext) -> str:
-    """What servers of emulated disks said about this computer's own disk: then that is the cause,
-    whatever the database made of it."""
+    """What servers of emulated disks said about this computer's disk: then that is the cause."""
     for log in sorted(here.raw.glob("disk-*.log")):
         for line in log.read_text().splitlines():
             if line.startswith(_HOST_FAILED):

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from orchestrator.parts import GoesOnMeasuring, Parts, Shared
 from orchestrator.planning.plan import as_used
 from orchestrator.powers import World
 from orchestrator.system import files, store
-from orchestrator.units import counted
+from orchestrator.units import counted, format_moment
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 
@@ -90,7 +89,7 @@ class Resumption:
         number = 1 + sum(note.kind == "interrupted" for note in self.plan.notes)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
-        when = f"the last file is of {_moment(last_s)}; it went on at {_moment(now_s)}"
+        when = f"the last file is of {format_moment(last_s)}; it went on at {format_moment(now_s)}"
         said = "; ".join((f"interruption {number}: {count}, {when}", *self._read(parts)))
         notes = [Note("interrupted", said)]
         for aspect, text in differences.items():
@@ -137,10 +136,8 @@ class Resumption:
         known, new = (group(c.fingerprint.get("images")) for c in (self.before, now))
         others = ", ".join(new.keys() - known.keys())
         unlike = [f"{tag} against {others or 'none'}" for tag in known if tag not in new]
-        both = [tag for tag in known if known[tag] and new.get(tag)]
-        unlike += [
-            f"{tag} {known[tag]} against {new[tag]}" for tag in both if known[tag] != new[tag]
-        ]
+        both = [(tag, was, new[tag]) for tag, was in known.items() if was and new.get(tag)]
+        unlike += [f"{tag} {was} against {here}" for tag, was, here in both if was != here]
         if unlike:
             yield "image", ", ".join(unlike)
         of_machines = list(unlike_machines(self.before, now))
@@ -187,7 +184,3 @@ def _read_afterwards(folder: Path, record: Record, parts: Parts) -> None:
         facts={**record.facts, "generator": result.facts.recorded()},
     )
     store.save_run(folder, read, result.intervals, result.latencies, None)
-
-
-def _moment(time_s: float) -> str:
-    return f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,12 +1,8 @@
 """The runs of a campaign in their order, while its plan may grow by what they find.
 
-A campaign with a fixed number of repetitions is its plan. Others ask, when all planned runs are
-made, for a plan with more of them: `Following` decides, from the campaign's files alone.
-
-Runs that failed are repeated first. With `--until decided` the campaign is then judged as it
-stands. Each workload whose decision is open gets one more repetition on every tier, so that
-repetitions stay whole, until none is open or the most that were asked for are made. What is open is
-said in `decision.py`, the level of each such judgement in `looks.py`.
+When all planned runs are made, `Following` decides from the campaign's files alone if the plan
+grows: by those that failed, and with `--until decided` by one repetition on every tier of each
+workload that is open (`decision.py`; the level of each such judgement: `looks.py`).
 
 One failure costs one run (`Setbacks`). Before the next begins the engine must answer again, and
 leftovers are removed. If three runs in a row fail for the same cause, the campaign ends.
@@ -180,8 +176,8 @@ class Setbacks:
 
 
 def retried(folder: Path) -> Plan | None:
-    """Each run that failed once more behind all others, as often as the plan allows: the same cell,
-    repetition and seed under another number."""
+    """Each run that failed once more behind all others, under another number, as often as the plan
+    allows."""
     campaign = store.load(folder, tables=False)
     plan = campaign.plan
     failed = {data.record.run.number for data in campaign.runs if data.record.outcome == "failed"}

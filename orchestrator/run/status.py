@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 from orchestrator.analysis import results
@@ -21,7 +20,7 @@ from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
 from orchestrator.system import store
 from orchestrator.system.clock import from_stamp
-from orchestrator.units import counted, format_quantity, format_seconds, listed
+from orchestrator.units import counted, format_moment, format_quantity, format_seconds, listed
 
 _SHOWN = (("throughput_per_s", "{}/s"), ("nopm", "{} NOPM"), ("latency_p99_s", "p99 {}"))
 SILENT_S = 900.0
@@ -64,8 +63,7 @@ def standing(campaign: Results, now_s: float) -> Iterator[str]:
     elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, began_s, now_s)
     said = [f"{format_seconds(elapsed_s)} so far"]
     if left_s is not None:
-        until = datetime.fromtimestamp(now_s + left_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
-        said.append(f"about {format_seconds(left_s)} left, until {until}")
+        said.append(f"about {format_seconds(left_s)} left, until {format_moment(now_s + left_s)}")
     share = elapsed_s / max(costs.most_s(plan), 1.0)
     sums = costs.total(costs.rented(plan))  # empty where nothing with a known price is rented
     if amounts := [f"{total * share:,.2f} {currency}" for currency, total in sums.items()]:

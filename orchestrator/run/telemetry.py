@@ -1,9 +1,8 @@
 """The sampler reads every collector once a second, on its own thread, and never fails a run.
 
-Before each tick all machines of the nodes are asked at once for what they have. If a collector or a
-machine fails, the reason and the number of misses are kept; the run goes on. Ticks are due at fixed
-instants: a late one is not followed by a burst. A hundred nodes leave ten million samples an hour,
-so memory holds only those of the last minute, and files the others.
+Before each tick all machines are asked at once. If a collector or a machine fails, the reason and
+the number of misses are kept. Ticks are due at fixed instants: a late one is not followed by a
+burst. A hundred nodes leave ten million samples an hour, of which memory holds the last minute's.
 """
 
 from __future__ import annotations

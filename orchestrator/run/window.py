@@ -2,8 +2,7 @@
 the window, the burst credit with which the window begins, and whether the clock was set meanwhile.
 
 A load generator says when its window begins (`World.window_begins`) while it works, so a thread
-waits for that moment. Reading or setting takes some 0.1 s, of all disks at once; the moment at
-which it was done is recorded.
+waits for that moment. Reading or setting takes some 0.1 s; when it was done is recorded.
 """
 
 from __future__ import annotations

@@ -49,18 +49,16 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
     of_rows: dict[str, Components] = {}
     for full, product in _OF_SIZES.items():
         for size in catalog.types[full].sizes or {}:
-            disk = meters.get((product, f"{size} LRS Disk", "1/Month"))
-            if disk:
+            if disk := meters.get((product, f"{size} LRS Disk", "1/Month")):
                 name = f"{provider_of(full)}/{size}"
                 of_rows[name] = {"per_disk": disk[0.0], **_operations(full, product, size, meters)}
     for full, (product, sku) in _PROVISIONED.items():
         parts = {
             "per_gib": meters.get((product, f"{sku} Provisioned Capacity", "1 GiB/Hour")),
             "per_iops": meters.get((product, f"{sku} Provisioned IOPS", "1/Hour")),
-            "per_throughput": meters.get(
-                (product, f"{sku} Provisioned Throughput (MBps)", "1/Hour")
-            ),
         }
+        throughput = f"{sku} Provisioned Throughput (MBps)"
+        parts["per_throughput"] = meters.get((product, throughput, "1/Hour"))
         if all(parts.values()):
             of_rows[full] = _provisioned(parts)
     return of_rows

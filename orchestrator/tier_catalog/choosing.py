@@ -7,7 +7,7 @@ bucket would measure the credit. The disk's list price comes along where every c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
@@ -17,9 +17,9 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.keys import tier_keys
-from orchestrator.keys.schema import KINDS, AnyTierYaml, Percentage, PercentText
+from orchestrator.keys.schema import KINDS, AnyTierYaml, Kinds, Percentage, PercentText
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
-from orchestrator.tier import Burst, ClassWanted, DiskKind, Latencies, Limits, Origin, Price, Tier
+from orchestrator.tier import Burst, ClassWanted, Latencies, Limits, Origin, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, storage_classes
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
@@ -103,15 +103,14 @@ def choose(
     name: str,
     title: str = "",
     where: str = "tier",
-    mechanisms: Mapping[str, DiskKind] = KINDS,
+    mechanisms: Kinds = KINDS,
 ) -> Chosen:
     """`tier`: what the profile `name` has under its key `where`. Raises UsageError with every
     mistake: an unknown row or key, a parameter missing, beyond the type's rules or not settable."""
     given = {"type": tier} if isinstance(tier, str) else tier
     asked = validate(Reference, where, given, mechanisms)
-    full, kind, size_name = catalog.find(
-        asked.type, where if given is not tier else f"{where}.type"
-    )
+    place = f"{where}.type" if given is tier else where
+    full, kind, size_name = catalog.find(asked.type, place)
     size_bytes = asked.size_bytes
     if size_name is None and kind.sizes and size_bytes is not None:
         size_name = limits_of.next_size(kind, size_bytes)
@@ -286,9 +285,8 @@ def _notes(
 ) -> Iterator[str]:
     if kind.latency:
         yield f"Documented latency: {kind.latency.documented}."
-    if asked.enforcement.kind == "emulated" and not (
-        asked.read_latency_s and asked.write_latency_s
-    ):
+    stated = asked.read_latency_s and asked.write_latency_s
+    if asked.enforcement.kind == "emulated" and not stated:
         yield "The latency emulated is our assumption."
     if limits.write_iops and limits.write_iops != limits.iops:
         yield f"Reads {limits.iops or 0:,} and writes {limits.write_iops:,} IOPS; one total here."

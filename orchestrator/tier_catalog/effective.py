@@ -123,9 +123,7 @@ def _caps(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
     return caps.limits(disks) if caps else Limits()
 
 
-def _burst(
-    base: Cap, disks: Burst | None, vm: Burst | None, rate: Literal["iops", "bytes_per_s"]
-) -> Cap:
+def _burst(base: Cap, disks: Burst | None, vm: Burst | None, rate: str) -> Cap:
     """The lower of both peaks, held until the first bucket that it drains is empty."""
     disk_peak, vm_peak = (getattr(burst, rate) if burst else None for burst in (disks, vm))
     disk_value, vm_value = disk_peak or base.disks, vm_peak or base.vm

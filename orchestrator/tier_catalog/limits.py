@@ -72,11 +72,8 @@ def gp2(rule: Gp2Rule, gib: int, unit_bytes: int) -> Limits:
         bytes_per_s = rule.small_bytes_per_s if small else rule.large_bytes_per_s
     if iops >= rule.burst_iops:
         return Limits(iops, bytes_per_s)
-    burst = Burst(
-        rule.burst_iops,
-        rule.large_bytes_per_s if between else None,
-        rule.bucket_ios / (rule.burst_iops - iops),
-    )
+    peak = rule.large_bytes_per_s if between else None
+    burst = Burst(rule.burst_iops, peak, rule.bucket_ios / (rule.burst_iops - iops))
     return Limits(iops, bytes_per_s, burst=burst)
 
 

@@ -3,9 +3,7 @@
 monthly = per disk + GiB × price + steps above the free IOPS + steps above the free throughput
         + operations / 10,000 × price
 
-A price list is a file of prices that holds instead of the catalog's own, row by row. It says once
-what currency, region, day and source its prices are of; a row may say otherwise. Its rows have the
-components of the catalog's `prices` (docs/CATALOG.md). Pure.
+A price list is a file of prices that holds instead of the catalog's own, row by row. Pure.
 """
 
 from __future__ import annotations

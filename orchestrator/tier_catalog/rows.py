@@ -234,7 +234,6 @@ class DiskType(Strict):
 
     title: Text
     volume_type: Text | None = None
-    media: Literal["ssd", "hdd", "nvme"]
     source: Cited
     latency: Latency | None
     emulated_latency: EmulatedLatency | None
@@ -294,7 +293,6 @@ class VmSize(Strict):
     source: Cited
     vcpus: Positive | None = None
     max_disks: Positive | None = None
-    network_mbit_per_s: Positive | None = None
     uncached: Caps | None = None
     by_type: Mapping[str, Caps] = {}
     cached: CachedCaps | None = None

@@ -30,6 +30,7 @@ from orchestrator.planning import project_files
 from orchestrator.powers import Network, World
 from orchestrator.system import sql, store
 from tests import ROOT
+from tests.campaign_tables import sampled_in
 from tests.documented import documented_commands
 from tests.fakes import FakePlatform, fake_world
 from tests.integration import servers
@@ -152,9 +153,9 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
         assert data.record.outcome == "done", data.record.failure
         assert facts["stand_in"] is facts["existing"] is True
         assert (facts["flavour"], facts["replication_factor"]) == ("yugabytedb", 3)
-        assert {"wal_sync_seconds_total", "sql_statements_total"} <= set(data.samples["metric"])
+        assert {"wal_sync_seconds_total", "sql_statements_total"} <= set(sampled_in(data)["metric"])
         # Every node took a share of the connections.
-        rows = data.samples[data.samples["metric"] == "sql_statements_total"]
+        rows = sampled_in(data)[sampled_in(data)["metric"] == "sql_statements_total"]
         grown = rows.groupby("node")["value"].agg(lambda values: values.max() - values.min())
         assert set(grown.index) == {"node-1", "node-2", "node-3"}
         assert (grown > 0).all(), grown

@@ -23,6 +23,7 @@ from orchestrator.powers import ContainerSpec
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
+from tests.campaign_tables import sampled_in
 from tests.contract import Containers
 from tests.fakes import fake_world
 from tests.integration.conftest import Program, tierbench
@@ -212,7 +213,7 @@ def test_a_load_on_another_machine_to_a_report(
     (run,) = store.load(tmp_path / "results/latest").runs
     assert run.record.outcome == "done", run.record.failure
     assert (tmp_path / "results/latest/report.html").is_file()
-    assert {"host", "node-1"} <= set(run.samples["node"])
+    assert {"host", "node-1"} <= set(sampled_in(run)["node"])
     assert not list((tmp_path / "cache").rglob("*.img")), "disks are on the other machine"
     code, text = tierbench("clean", "--yes", **environment)
     assert code == 0 and (tier == "none" or "/var/lib/tierbench/datasets/" in text), text

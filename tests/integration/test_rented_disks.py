@@ -26,6 +26,7 @@ from orchestrator.system import store
 from orchestrator.tier import NodeDisks
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
+from tests.campaign_tables import sampled_in
 from tests.integration.conftest import HERE, measured, tierbench
 from tests.integration.mount_points import made, mounted_at, sh
 from tests.tiers import changed
@@ -129,7 +130,7 @@ def test_three_nodes_on_rented_disks(rented: dict[str, str], tmp_path: Path, wor
     assert len(devices) == 6 and None not in devices
     assert record.facts["database"]["wal_devices"] == {n: nodes[n].wal_device for n in NODES}
     for metric in ("disk_written_bytes_total", "wal_disk_written_bytes_total"):
-        rows = run.samples[run.samples["metric"] == metric]
+        rows = sampled_in(run)[sampled_in(run)["metric"] == metric]
         grown = rows.groupby("node")["value"].agg(lambda values: values.max() - values.min())
         assert set(grown.index) == set(NODES)
         if metric.startswith("wal"):  # every commit is in the logs of a majority

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.system import store
+from tests.campaign_tables import sampled_in
 from tests.integration.conftest import tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -38,7 +39,7 @@ def test_three_nodes_of_postgresql_to_a_report(tmp_path: Path) -> None:
         assert database["replicas"] == database["replicas_in_sync"] == 2
         throughput = {m.metric: m.value for m in record.measurements if m.scope == "all"}
         assert throughput["throughput_per_s"] > 0
-        written = data.samples[data.samples["metric"] == "disk_written_bytes_total"]
+        written = sampled_in(data)[sampled_in(data)["metric"] == "disk_written_bytes_total"]
         grown = written.groupby("node")["value"].agg(lambda values: values.max() - values.min())
         assert set(grown.index) == NODES
         if record.run.workload != "point-select":

@@ -25,6 +25,7 @@ from orchestrator.powers import ContainerSpec
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
+from tests.campaign_tables import sampled_in
 from tests.integration.conftest import tierbench
 from tests.integration.engines import PORT, RemoteEngine, remote_engines
 from tests.integration.mount_points import made, mounted_at
@@ -213,7 +214,7 @@ def test_a_cluster_on_three_machines_to_a_report(
     assert run.record.outcome == "done", run.record.failure
     assert (tmp_path / "results/latest/report.html").is_file()
     nodes = {"node-1", "node-2", "node-3", "host-vm1", "host-vm2", "host-vm3"}
-    assert nodes <= set(run.samples["node"])
+    assert nodes <= set(sampled_in(run)["node"])
     if "mounted" in tier:
         found = run.record.facts["tier"]
         assert list(found["disks"]) == [f"vm{n}:{disks}/p15-{n}" for n in (1, 2, 3)]

@@ -29,6 +29,7 @@ from orchestrator.run import experiment
 from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
+from tests.campaign_tables import sampled_in
 from tests.fakes import QuietProgress
 from tests.integration.standin_nodes import NETWORK, TABLE, ask, spec, up, volumes
 from tests.tiers import a_tier
@@ -212,5 +213,5 @@ def test_the_main_job_runs_and_its_result_is_marked(
     assert record.facts["database"]["stand_in"] is True
     throughput = {m.metric: m.value for m in record.measurements if m.scope == "all"}
     assert throughput["throughput_per_s"] > 0
-    sampled = set(load(folder).runs[0].samples["metric"])
+    sampled = set(sampled_in(load(folder).runs[0])["metric"])
     assert {"wal_sync_seconds_total", "sql_statements_total"} <= sampled

@@ -25,6 +25,7 @@ from orchestrator.platforms.kubernetes import space
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import CACHE, ROOT, standin_image
+from tests.campaign_tables import sampled_in
 from tests.cluster import provisioner
 from tests.cluster.cluster import Cluster
 from tests.kubernetes.conftest import ours
@@ -134,8 +135,8 @@ def test_three_nodes_carry_workloads_from_two_clients(
         assert set(record.facts["generator"]["clients"]) == {"client-1", "client-2"}
         measured = {(m.metric, m.scope): m.value for m in record.measurements}
         assert measured["throughput_per_s", "all"] > 0
-        assert data.samples is not None
-        seen = data.samples.groupby("node")["metric"].unique()
+        assert sampled_in(data) is not None
+        seen = sampled_in(data).groupby("node")["metric"].unique()
         for node in databases:
             assert {"cpu_seconds_total", "disk_writes_total"} <= set(seen[node.name])
     assert (tmp_path / "latest" / "report.html").stat().st_size > 100_000
@@ -159,8 +160,8 @@ def test_three_nodes_of_the_stand_in_find_each_other_by_name(
     databases = [node for node in data.record.nodes if node.role == "database"]
     assert tuple(node.name for node in databases) == NODES
     assert len({node.machine for node in databases}) == 3
-    assert data.samples is not None
-    assert {"sql_statements_total", "wal_sync_seconds_total"} <= set(data.samples["metric"])
+    assert sampled_in(data) is not None
+    assert {"sql_statements_total", "wal_sync_seconds_total"} <= set(sampled_in(data)["metric"])
     report = (tmp_path / "results" / "latest" / "report.md").read_text()
     assert "stand-in" in report
 

@@ -44,6 +44,7 @@ from orchestrator.tier import Burst, DiskKind, Tier
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 from tests.apps import an_app, with_parts
+from tests.campaign_tables import sampled_in
 from tests.documented import examples
 from tests.fake_parts import fake_parts
 from tests.fakes import Log, fake_world
@@ -126,7 +127,7 @@ def test_a_load_generator(tmp_path: Path) -> None:
 
 def test_a_collector(tmp_path: Path) -> None:
     (run,) = carried_out(a_dry_plan(), tmp_path, shipped(collectors=[ThrowawayCollector()])).runs
-    assert "throwaway" in set(run.samples["metric"])
+    assert "throwaway" in set(sampled_in(run)["metric"])
 
 
 def test_a_tier_mechanism(tmp_path: Path) -> None:
@@ -269,7 +270,7 @@ def test_the_documented_collector_is_sampled(tmp_path: Path) -> None:
     made = replace(fake_parts(log), collectors=(member("A collector")(),))
     campaign = carry_out(tmp_path, made, fake_world(log, tmp_path / "cache"))
     done(campaign)
-    samples = campaign.runs[0].samples
+    samples = sampled_in(campaign.runs[0])
     assert set(samples["metric"]) == {"up"}
     assert {"node-1", "client"} <= set(samples["node"])
 

@@ -44,12 +44,10 @@ class Filters:
         """A broken folder passes unless it is too old: what is in it cannot be known."""
         if self.since_s is not None and (entry.began_s is None or entry.began_s < self.since_s):
             return False
-        asked = (
-            (self.profile, entry.profiles),
-            (self.workload, entry.workloads),
-            (self.database, entry.databases),
-        )
-        return bool(entry.fault) or all(name in (None, *every) for name, every in asked)
+        asked = self.profile, self.workload, self.database
+        has = entry.profiles, entry.workloads, entry.databases
+        named = zip(asked, has, strict=True)
+        return bool(entry.fault) or all(name in (None, *every) for name, every in named)
 
 
 def entry(

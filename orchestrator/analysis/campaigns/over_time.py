@@ -1,11 +1,8 @@
 """Stored campaigns over time: what changed from A to B, and one profile × workload over all. Pure.
 
-Two campaigns: by the rule of a campaign's own comparisons (docs/METHOD.md), inconclusive where more
-than the time differs. But they were not measured in turns, so what differs between days is in every
-change. How much that is, earlier campaigns say; without enough of them nothing is proven.
-
-A trend: the mean of a campaign is one observation, since its repetitions share the machine of that
-day and say nothing about the spread between days.
+Two campaigns were not measured in turns, so what differs between days is in every change: how much
+that is, earlier campaigns say. In a trend the mean of a campaign is one observation, since its
+repetitions share the machine of that day (docs/METHOD.md).
 """
 
 from __future__ import annotations
@@ -118,12 +115,11 @@ def _measured(campaign: Results) -> tuple[tuple[str, str], ...]:
 
 
 def _apart(before: Results, after: Results) -> Iterator[str]:
-    begins = [results.began_s(campaign) for campaign in (before, after)]
     if before.name == after.name:
         yield "this is one campaign, compared with itself"
         return
-    far = ""
-    if begins[0] is not None and begins[1] is not None:
+    begins, far = [s for c in (before, after) if (s := results.began_s(c)) is not None], ""
+    if len(begins) == 2:
         apart_s = abs(begins[1] - begins[0])
         days = f"{apart_s / _DAY_S:.0f} days"
         far = f" ({days if apart_s >= 2 * _DAY_S else format_seconds(apart_s)} apart)"

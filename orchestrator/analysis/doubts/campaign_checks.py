@@ -6,7 +6,7 @@ Advice is for the campaign at hand: what was already done is not advised again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import dropwhile, pairwise
 
@@ -14,7 +14,7 @@ from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import DoubtKind, NoteKind
-from orchestrator.model import Doubt, Profile
+from orchestrator.model import Doubt
 from orchestrator.planning import latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind, Gate
 from orchestrator.tier_catalog import prices
@@ -24,9 +24,9 @@ GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
 _RATE_PCT, _LATENCY_PCT = 5.0, 15.0  # what a gate allows, so a later one may differ by as much
 _JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
+_RATES = ("iops_read", "iops_write", "iops_mixed", "bandwidth_read", "bandwidth_write")
 _ALLOWED_PCT = {
-    **dict.fromkeys(("iops_read", "iops_write", "iops_mixed"), _RATE_PCT),
-    **dict.fromkeys(("bandwidth_read", "bandwidth_write"), _RATE_PCT),
+    **dict.fromkeys(_RATES, _RATE_PCT),
     **dict.fromkeys(("latency_read", "latency_write"), _LATENCY_PCT),
 }
 
@@ -88,33 +88,26 @@ def single_repetition(campaign: Results) -> Iterator[Doubt]:
 def missing_cells(campaign: Results) -> Iterator[Doubt]:
     for cell in results.cells(campaign):
         if cell.missing:
-            left_out = "and is left out of every comparison"
+            why = "why its runs were excluded" if cell.excluded else "its run's failure"
+            what, advice = f"has {cell.without_figures}", f"see {why}, then run the campaign again"
             if campaign.published:
                 what, advice = f"was {campaign.absent}", "what it would have shown is not known"
-            else:
-                what = f"has {cell.without_figures}"
-                why = "why its runs were excluded" if cell.excluded else "its run's failure"
-                advice = f"see {why}, then run the campaign again"
-            yield Doubt("missing cell", f"{cell.title} {what} {left_out}", advice)
+            text = f"{cell.title} {what} and is left out of every comparison"
+            yield Doubt("missing cell", text, advice)
 
 
 def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     profiles = campaign.plan.tiers
-    by_kind = gathered((profile.tier.disk.kind, profile.name) for profile in profiles)
-    for disk, names in by_kind.items():
+    by_kind = gathered((profile.tier.disk.kind, profile) for profile in profiles)
+    for disk, of_kind in by_kind.items():
         if disk in _NOT_THE_REAL_DISK:
             kind, text, advice = _NOT_THE_REAL_DISK[disk]
-            latency = _latency_words(profiles) if disk == "emulated" else ""
-            yield Doubt(kind, text.format(", ".join(names)) + latency, advice)
+            tails = gathered((latency_quantiles.described(p.tier), p.name) for p in of_kind)
+            said = [f"; latency of {', '.join(of)}: {tail}" for tail, of in tails.items() if tail]
+            names = ", ".join(profile.name for profile in of_kind)
+            yield Doubt(kind, text.format(names) + "".join(said), advice)
     if unlike := notes.unlike_disks(profiles):
         yield Doubt("unlike disks", unlike, "give all profiles the same `enforcement`")
-
-
-def _latency_words(profiles: Iterable[Profile]) -> str:
-    """Whether emulated latencies have a tail: `; latency of premium, ultra: constant …`."""
-    names_of = gathered((latency_quantiles.described(p.tier), p.name) for p in profiles)
-    names_of.pop("", None)
-    return "".join(f"; latency of {', '.join(names)}: {w}" for w, names in names_of.items())
 
 
 def vm_caps(campaign: Results) -> Iterator[Doubt]:
@@ -171,12 +164,12 @@ def said_beforehand(campaign: Results) -> Iterator[Doubt]:
 
 
 def unlike_runs(campaign: Results) -> Iterator[Doubt]:
-    for workload in campaign.plan.workloads:
-        cells = [cell for cell in results.cells(campaign) if cell.workload is workload]
-        if unlike := comparability.among([run for cell in cells for run in cell.finished]):
+    of_loads = ((c.workload.name, run) for c in results.cells(campaign) for run in c.finished)
+    for workload, runs in gathered(of_loads).items():
+        if unlike := comparability.among(runs):
             yield Doubt(
                 "unlike runs",
-                f"runs of {workload.name} differ in more than the tier, so they are not compared: "
+                f"runs of {workload} differ in more than the tier, so they are not compared: "
                 f"{'; '.join(unlike)}",
                 "make the profiles equal in everything but `tier`, and run them in one campaign",
             )
@@ -191,9 +184,6 @@ def not_compared(campaign: Results) -> Iterator[Doubt]:
             f"told it: {'; '.join(unknown)}",
             "declare the same `node_exporters`, `masters` and `tservers` for each of them",
         )
-
-
-# ------------------------------------------------------------------ the noise floor
 
 
 def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:

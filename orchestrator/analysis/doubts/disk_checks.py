@@ -1,5 +1,4 @@
-"""Doubts about the disks of a finished run: limits that were not verified, counters of
-emulated disks that disagree with the run, nodes on one disk. Pure."""
+"""Doubts about the disks of a finished run. Pure."""
 
 from __future__ import annotations
 
@@ -51,8 +50,7 @@ def bursting(run: RunData, _: Values) -> Reasons:
 
 
 def _above_its_limit(run: RunData) -> Reasons:
-    """Where no counter was sampled, so that only a mean tells: nothing but credit or a cache lets a
-    disk do more than its tier for a whole run."""
+    """By the mean of the whole run, where no counter was sampled."""
     limit = run.record.profile.tier.limits.iops
     if limit is None or not run.telemetry.empty:
         return
@@ -230,8 +228,7 @@ def shared_blocks(run: RunData, _: Values) -> Reasons:
 
 
 def copied_volume(run: RunData, _: Values) -> Reasons:
-    """Documented by AWS (a block is fetched when it is first read) and by Azure (disks are slower
-    until their background copy is complete)."""
+    """Documented by AWS (a block is fetched when first read) and Azure (a background copy)."""
     if (way := _restored(run).get("way")) in ("snapshot", "claim"):
         yield (
             f"the volumes were copies of a {way}: all data were read once before, but a cloud may "

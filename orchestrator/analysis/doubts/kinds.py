@@ -1,7 +1,4 @@
-"""Every kind of doubt: what finds it in a run, and what it does to a decision. Pure.
-
-A check yields its sentences, each with advice.
-"""
+"""Every kind of doubt: what finds it in a run, and what it does to a decision. Pure."""
 
 from __future__ import annotations
 

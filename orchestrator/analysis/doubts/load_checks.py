@@ -1,6 +1,4 @@
-"""Doubts about a load: its clients were the limit, the database did not keep up with its pace, the
-window does not hold the writes that the database puts off, or what it left was not checked. Pure.
-"""
+"""Doubts about the load of a finished run: its clients, its pace, its window, its data. Pure."""
 
 from __future__ import annotations
 
@@ -90,9 +88,8 @@ def overloaded(run: RunData, _: Values) -> Reasons:
 
 def _behind(record: Record) -> Iterator[str]:
     """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
-    else; else what the queue grew by in the window, although all of it was begun before the end;
-    else that terminals waited for a connection, which is not in latency and so must be small for
-    latency to tell what users would see."""
+    else; else what the queue grew by, although all of it was begun before the end; else that
+    terminals waited for a connection, which users would wait for too and latency does not hold."""
     grown = "latency is mostly the wait in a queue that grew"
     if record.workload.thinks:
         grown = "the terminals' wait for a connection, which is not in latency, grew"
@@ -155,7 +152,11 @@ def few_checkpoints(run: RunData, values: Values) -> Reasons:
     if not writes or not every or writes < WRITING_SHARE * every:
         return
     window = format_seconds(run.record.workload.measure_s)
-    checkpoints, flushes = _checkpoints(run), _flushes(run)
+    times, span = results.database(run.record).checkpoints_s, results.measured_window(run.record)
+    checkpoints = None  # completed in the window, if the database says when
+    if times is not None and span is not None:
+        checkpoints = sum(span[0] <= time_s <= span[1] for time_s in times)
+    flushes = _flushes(run)
     if flushes is not None and checkpoints is None:
         if flushes < AT_LEAST:
             seen = "only once" if flushes else "at no time"
@@ -176,27 +177,15 @@ def _too_short(run: RunData, checkpoints: int | None, window: str) -> str:
     if checkpoints is not None:
         done = "only one checkpoint was" if checkpoints else "no checkpoint was"
         return f"{done} completed in the window of {window}" if checkpoints < AT_LEAST else ""
-    interval_s = _interval_s(run)
-    if interval_s is None or run.record.workload.measure_s >= AT_LEAST * interval_s:
+    setting = (results.database(run.record).settings or {}).get("checkpoint_timeout")
+    try:
+        interval_s = 0.0 if setting is None else parse_seconds(setting)
+    except ValueError:
+        return ""
+    if run.record.workload.measure_s >= AT_LEAST * interval_s:
         return ""
     interval = format_seconds(interval_s)
     return f"{window} are less than {AT_LEAST} checkpoint intervals of {interval}"
-
-
-def _checkpoints(run: RunData) -> int | None:
-    """Those completed in the window; None if the database did not say when."""
-    times, window = results.database(run.record).checkpoints_s, results.measured_window(run.record)
-    if times is None or window is None:
-        return None
-    return sum(window[0] <= time_s <= window[1] for time_s in times)
-
-
-def _interval_s(run: RunData) -> float | None:
-    interval = (results.database(run.record).settings or {}).get("checkpoint_timeout")
-    try:
-        return None if interval is None else parse_seconds(interval)
-    except ValueError:
-        return None
 
 
 def _flushes(run: RunData) -> int | None:

@@ -1,7 +1,4 @@
-"""Doubts about a single finished run: one small function for each kind, listed in `kinds`. Pure.
-
-A check yields the text and the advice of each doubt.
-"""
+"""Doubts about a single finished run: one small function for each kind, listed in `kinds`. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The validity rule: which doubts exclude a run from every figure, delta and decision. Pure.
 
-Only doubts that make a figure wrong, whatever it is; what makes it noisy, or belongs to the load,
-widens intervals instead. None depends on how large a figure is, since excluding by size would be
-choosing the result. docs/METHOD.md lists the rule, and why other doubts do not exclude.
+Only doubts that make a figure wrong, whatever it is (docs/METHOD.md, which says why no others do).
 """
 
 from __future__ import annotations

@@ -7,24 +7,13 @@ table: start_s (Unix; when it was started, or was due in an open loop or with th
     latency_s (to its end, retries and queueing included), queue_s, type (category), outcome
     (0 committed, 1 rolled back on purpose, 2 failed), retries, sqlstate ("" if none).
 
-A transaction belongs to the window in which it *ended*. Throughput and latency count what
-committed or was rolled back on purpose; failed ones are counted apart and never as throughput.
-New-Orders (NOPM) are counted from commits alone.
-
-`at_a_rate`: work comes at a pace of its own (open loop). Then latency is that of what was due in
-the window, whenever it ended: otherwise a stall at its end would be in no figure. What never began
-ranks as long as it had been due; where as many have not begun as lie above a percentile, it is not
-known and left out.
-
-Percentiles of all TPC-C-derived types together leave Delivery out: it is the 4 % whose transactions
-do tenfold work, so the p99 of all would be little but Delivery's upper quartile. In the
-specification it is answered before it is done.
+`at_a_rate`: work comes at a pace of its own (open loop), and latency is that of what was due in the
+window: otherwise a stall at its end would be in no figure. `pooled`: terminals with think time
+share connections; then `queue_s` is a terminal's wait for a free one, a measurement of its own, and
+latency is without it.
 
 A long run has more transactions than memory holds: `Window` and `Seconds` are given its tables one
 after the other, and keep only what their figures need. Percentiles are exact all the same.
-
-`pooled`: terminals with think time share connections. Then `queue_s` is a terminal's wait for a
-free one: it is a measurement of its own, and latency is without it.
 """
 
 from __future__ import annotations
@@ -125,6 +114,7 @@ class Window:
         return together(self._latency_s[name] for name in self._ranked(scope))
 
     def _ranked(self, scope: str) -> list[str]:
+        """Of all types together without Delivery: the 4 % with tenfold work would be the p99."""
         types = [name for name in self._latency_s if scope in ("all", name)]
         return [name for name in types if name != DELIVERY or NEW_ORDER not in types]
 
@@ -175,16 +165,6 @@ def due(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
     return table[(table["start_s"] >= start_s) & (table["start_s"] < end_s)]
 
 
-def _in_percentiles(types: pd.Series) -> np.ndarray:
-    """Which transactions the percentiles of all types together are of."""
-    if NEW_ORDER not in types.cat.categories:
-        return np.full(len(types), True)
-    return (types != DELIVERY).to_numpy()
-
-
-# ------------------------------------------------------------------ second by second
-
-
 def intervals(
     table: pd.DataFrame, phases: Mapping[str, tuple[float, float]], pooled: bool = False
 ) -> pd.DataFrame:
@@ -223,7 +203,8 @@ class Seconds:
         new["ended_s"] = start_s + latency_s
         new["latency_s"] = latency_s - (table["queue_s"].to_numpy() if self._pooled else 0.0)
         new["failed"] = table["outcome"].to_numpy() == FAILED
-        new["ranked"] = _in_percentiles(table["type"])
+        is_tpcc = NEW_ORDER in table["type"].cat.categories
+        new["ranked"] = (table["type"] != DELIVERY).to_numpy() if is_tpcc else True
         self._open = np.concatenate([self._open, new])
 
     def intervals(self) -> pd.DataFrame:

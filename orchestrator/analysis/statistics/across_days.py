@@ -4,13 +4,8 @@ its level. Pure; what is drawn is seeded, so the same series, the same answer.
 Values of one campaign's tiers stand in blocks (`stats.ratio_of_means`); those of two campaigns do
 not, because no repetition of the one was made beside one of the other.
 
-Levels: E-divisive means, the method of Matteson and James (2014), "A Nonparametric Approach for
-Multiple Change Point Analysis of Multivariate Data", as R's `ecp` carries it out and as Daly et al.
-(2020) use it for performance tests: bisection at the largest energy distance, tested by
-permutation, until the first split that chance explains. Hunter (Fleming et al. 2023) tests by
-Student's t instead, because it has long series and wants no random draw; a series of campaigns is
-short, the draw is seeded, and permutation assumes no distribution. Error rates:
-docs/ERROR-RATES.md, `make bench NAME=history`.
+Levels: E-divisive means (Matteson and James 2014), as R's `ecp` carries it out: bisection at the
+largest energy distance, tested by permutation, until the first split that chance explains.
 """
 
 from __future__ import annotations

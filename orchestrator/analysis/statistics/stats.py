@@ -46,26 +46,18 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
     return Summary(int(data.size), mean, median, mean - half, mean + half)
 
 
-# ------------------------------------------------------------------ percentiles
-
-
 def rank(count: int, percent: float) -> int:
-    """The place of the percentile among `count` values in order, counted from 1. ValueError without
-    values or outside 0 < percent ≤ 100."""
+    """Its place among `count` values in order, from 1. ValueError if 0, or outside 0 < p ≤ 100."""
     if count == 0 or not 0 < percent <= 100:
         raise ValueError(f"no {percent}th percentile of {count} values")
     return max(1, math.ceil(count * (percent / 100)))  # as NumPy multiplies
 
 
 def percentile_min_count(percent: float) -> int:
-    """Observations a percentile needs: ten beyond it. 200 for p95, 1,000 for p99, 10,000 for p99.9.
-    ValueError outside 0 ≤ percent < 100."""
+    """Observations it needs, ten beyond it: 1,000 for p99. ValueError outside 0 ≤ percent < 100."""
     if not 0 <= percent < 100:
         raise ValueError(f"a percentile below 100 is expected, got {percent}")
     return math.ceil(round(MIN_BEYOND / (1 - percent / 100), 6))
-
-
-# ------------------------------------------------------------------ ratios
 
 
 @dataclass(frozen=True)
@@ -97,8 +89,7 @@ class Ratio:
         return ratio_by_t(math.log(self.ratio), self.error, self.freedom, confidence)
 
     def chance_beyond(self, bound: float) -> float:
-        """One-sided p-value of the hypothesis that it is `bound` or more; 1 minus it is that of
-        `bound` or less; 1 without an interval."""
+        """One-sided p-value of the hypothesis that it is `bound` or more; 1 without an interval."""
         if self.error is None:
             return 1.0
         return float(special.stdtr(self.freedom, math.log(self.ratio / bound) / self.error))
@@ -178,8 +169,7 @@ def share_below(values: Sequence[float], limit: float, confidence: float = CONFI
 
 def chance_of_share_above(values: Sequence[float], limit: float) -> float | None:
     """One-sided p-value of the hypothesis that the arithmetic mean of shares, which may be zero, is
-    `limit` or more; None below two values. As little spread as `NOISE_FLOOR` × `limit` is chance.
-    """
+    `limit` or more; None below two values. No less spread than `NOISE_FLOOR` × `limit` is taken."""
     if len(values) < 2:
         return None
     data = np.asarray(values, dtype=float)
@@ -236,9 +226,6 @@ def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) ->
     return next(held, alpha / count)
 
 
-# ------------------------------------------------------------------ how many repetitions
-
-
 def repetitions_to_reach(
     baseline: Sequence[float],
     contender: Sequence[float],
@@ -254,9 +241,6 @@ def repetitions_to_reach(
         if t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n) <= half_width:
             return n
     return None
-
-
-# ------------------------------------------------------------------ steadiness within a run
 
 
 @dataclass(frozen=True)

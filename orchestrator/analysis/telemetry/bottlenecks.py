@@ -1,7 +1,5 @@
-"""What limited each cell: one bottleneck on its busiest node, with the values of every resource.
-
-Pure. The cause is that of `causes`, unless one node's disk is slower than those of its peers.
-"""
+"""What limited each cell: one bottleneck on its busiest node, with the values of every resource, by
+`causes`, unless one node's disk is slower than those of its peers. Pure."""
 
 from __future__ import annotations
 
@@ -71,9 +69,7 @@ def _beside_peers(name: str, own: Values, peers: list[Values]) -> str:
         return ""
     await_s, usual_s = own["disk_await_s"], median(awaits)
     iops, usual = own.get("disk_iops", 0.0), median(v.get("disk_iops", 0.0) for v in peers)
-    slower = await_s >= SLOWER * usual_s and await_s >= OVER_IDLE * own.get(
-        "idle_disk_latency_s", 0.0
-    )
+    slower = await_s >= max(SLOWER * usual_s, OVER_IDLE * own.get("idle_disk_latency_s", 0.0))
     busy = own.get("disk_busy_pct", 0.0) >= BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
     if not (slower and busy and iops <= MORE * usual):
         return ""

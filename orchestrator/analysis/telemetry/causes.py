@@ -1,11 +1,8 @@
 """The cause that a node's values carry: the rules, and their sentences. Pure.
 
-Thresholds: docs/METHOD.md. First whether the machine or the load generator was the limit (then the
-tier is not what was measured), then burst credit, the tier's caps, the node's CPU, and the time
-that single I/Os take. Nothing, or two that cannot be told apart, is `unattributed`. Memory pressure
-comes last: reading back what memory could not hold is pressure too, and that is the disk's reads.
-So memory is the cause only if tasks wait for it far longer than the disk works; beside a cause at
-the disk it is mentioned. All this is correlation: the proof is to raise the cap.
+Order and thresholds: docs/METHOD.md. Memory pressure comes last: reading back what memory could not
+hold is pressure too, and that is the disk's reads. So memory is the cause only if tasks wait for it
+far longer than the disk works; beside a cause at the disk it is mentioned.
 """
 
 from __future__ import annotations

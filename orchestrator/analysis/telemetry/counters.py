@@ -62,8 +62,7 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
 
 
 def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame | None:
-    """Of one node: time_s, step_s and a column for each of the counters, where all of them are
-    known; None if that is nowhere."""
+    """Of one node: time_s, step_s, a column for each counter, where all are known; else None."""
     own = rates.loc[rates["node"] == node, ["time_s", "step_s", "metric", "value"]]
     series = {name: own[own["metric"] == name].set_index("time_s") for name in metrics}
     values = {name: table["value"] for name, table in series.items()}
@@ -122,15 +121,6 @@ class Samples:
 
     def __init__(self, parts: Callable[[], Iterable[pd.DataFrame]]) -> None:
         self.parts = parts
-
-    @staticmethod
-    def held(table: pd.DataFrame) -> Samples:
-        """Those of a table in memory."""
-        return Samples(lambda: (table,))
-
-    def whole(self) -> pd.DataFrame:
-        """All of them, which a small run has in one table."""
-        return joined(self.parts())
 
     def by_nodes(self) -> Iterator[pd.DataFrame]:
         """All of them, in tables that have all of some nodes each; none if there are none. They are

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,32 +32,20 @@ QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 BINDING = 1.25
 
 
-@dataclass(frozen=True)
-class CreditReading:
-    """Burst credit in % of a full bucket, as an emulated disk's server told it; None without it."""
-
-    time_s: float
-    iops_pct: float | None
-    bytes_pct: float | None
-
-
-def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> CreditReading | None:
-    """At the begin or the end of the window, if the server was read then."""
-    at = group(record.facts, "disks", f"disk-{node}", side)
-    if not at:
-        return None
-    return CreditReading(at["time_s"], at.get("iops_credit_pct"), at.get("bytes_credit_pct"))
+# What an emulated disk's server told at one moment (`time_s`) of the burst credit of each kind, in
+# % of a full bucket; absent where the tier has none.
+_CREDITS = ("iops_credit_pct", "bytes_credit_pct")
 
 
 def demand(
-    tier: Tier, rates: pd.DataFrame, node: str, begin: CreditReading | None = None, which: str = ""
+    tier: Tier, rates: pd.DataFrame, node: str, begin: Mapping[str, Any] = {}, which: str = ""
 ) -> pd.DataFrame | None:
     """The node's disk second by second, of all its `rates`; None if it was not sampled.
     time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
     it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
-    sums of a second this is a lower bound. `begin`: the credit at one moment; from there on it is
-    followed anew. `which`: "wal_" for the disk of its WAL."""
+    sums of a second this is a lower bound. `begin`: `_CREDITS` at one moment; from there on they
+    are followed anew. `which`: "wal_" for the disk of its WAL."""
     counted = (counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES)
     metrics = reads, writes, read_bytes, written_bytes = [f"{which}{name}" for name in counted]
     wide = counters.wide(rates, node, metrics)
@@ -67,10 +55,10 @@ def demand(
     iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)
     columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
     disk = pd.DataFrame(columns, dtype=float)
-    since = int(np.searchsorted(disk["time_s"], begin.time_s, side="right")) if begin else 0
+    since = int(np.searchsorted(disk["time_s"], begin.get("time_s", 0.0), side="right"))
     burst = tier.limits.burst
     iops_top, bytes_top = (burst.iops, burst.bytes_per_s) if burst else (None, None)
-    iops_pct, bytes_pct = (begin.iops_pct, begin.bytes_pct) if begin else (None, None)
+    iops_pct, bytes_pct = map(begin.get, _CREDITS)
     step_s, credits = wide["step_s"].to_numpy(dtype=float), []
     for rate, name, base, top, known_pct in (
         ("iops", "iops_cap", tier.limits.iops, iops_top, iops_pct),
@@ -86,20 +74,18 @@ def demand(
     return disk
 
 
+_Known = tuple[int, float | None]  # a second's number, and the credit in % with which it begins
+
+
 def _cap(
-    tier: Tier,
-    rate: Array,
-    step_s: Array,
-    base: int | None,
-    top: int | None,
-    known: tuple[int, float | None],
+    tier: Tier, rate: Array, step_s: Array, base: int | None, top: int | None, known: _Known
 ) -> tuple[Array | None, Array | None]:
     """The cap in force each second, and the credit left after it in % of a full bucket. A bucket of
     (top − base) × duration drains by what is used above the base rate and fills by what is left of
     it. With less credit than some seconds of the peak take, the cap is the base and what the credit
-    adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md), so the
-    base holds. `known`: from that second on the credit was what the disk's own server said. No
-    provider tells how full a real disk's bucket is: above its base it has credit, of some size."""
+    adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md). `known`:
+    by the disk's own server. No provider tells how full a real disk's bucket is: above its base it
+    has credit, of some size."""
     if base is None:
         return None, None
     burst = tier.limits.burst
@@ -129,7 +115,8 @@ def against_caps(
     yield from wal_against_caps(tier.wal, rates, node, window)
     if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
         return  # the sum of several disks, and each has the tier's limits to itself
-    begin, end = (served_credit(record, node.name, side) for side in ("begin", "end"))
+    served = group(record.facts, "disks", f"disk-{node.name}")
+    begin, end = group(served, "begin"), group(served, "end")
     disk = _within(window, demand(tier, rates, node.name, begin))
     if disk.empty:
         return
@@ -137,7 +124,7 @@ def against_caps(
         yield f"{name}_of_cap_pct", 100 * float(np.median(share))
         yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
     if "credit_pct" in disk:
-        said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
+        said = [pct for pct in map(end.get, _CREDITS) if pct is not None]
         yield "burst_credit_left_pct", min(said, default=float(disk["credit_pct"].iloc[-1]))
         yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
     if "credit_pct" in disk or (tier.limits.burst and tier.disk.is_real):

@@ -1,7 +1,5 @@
-"""Use of each resource while a run was measured: values by name, no judgement. Pure.
-
-Only here do samples become values; metrics, bottlenecks and doubts all read these. A value that was
-not sampled is absent, never 0. Rates are from the first to the last sample of the window.
+"""Use of each resource while a run was measured: values by name, no judgement. Pure. A value that
+was not sampled is absent, never 0; rates are from the first to the last sample of the window.
 """
 
 from __future__ import annotations
@@ -182,9 +180,7 @@ def telemetry(
     machine, for nodes that do not say theirs."""
     on_machines = machines.Machines(nodes, growth, cpus)
     database = [node for node in nodes if node.role == "database"]
-    values = {
-        node.name: _node(node, growth, machines.cores(nodes, node, cpus)) for node in database
-    }
+    values = {n.name: _node(n, growth, machines.cores(nodes, n, cpus)) for n in database}
     server = {node.name: growth.of(node.name, OF_SERVER) for node in database}
     return (
         *(
@@ -217,8 +213,7 @@ def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[s
 def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
     """I/O of the disks that hold only WAL: of each node's, and of all together, each disk once.
     They are in no sum of the data disks, because the tier's limits are those of the data disks; one
-    that is also the data disk of some node is not in theirs. What the log's disk limits is seen
-    from its syncs (`wal_disk_bound`)."""
+    that is also the data disk of some node is not in theirs."""
     with_one = [node for node in database if node.wal_device]
     grown = {node.name: growth.of(node.name, _OF_WAL_DISK) for node in with_one}
     for name, values in grown.items():
@@ -265,11 +260,8 @@ def idle_latency_s(
 
 
 def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> float | None:
-    checks = [
-        check
-        for check in (gate.checks if gate else ())
-        if check.quantity == quantity and check.measured > 0
-    ]
+    every = gate.checks if gate else ()
+    checks = [check for check in every if check.quantity == quantity and check.measured > 0]
     own = [check for check in checks if node in check.nodes]
     return next((check.measured for check in own or checks), None)
 

@@ -1,19 +1,15 @@
-"""What all charts share: colours, look, and how a drawing becomes a block of the report.
+"""What all charts share: colours, look, and how a drawing becomes a block of the report: a static
+SVG, and the same drawing with what makes it live for the page's script (`figure`).
 
-`figure` is the way to add one: a Vega-Lite drawing and its data become a static SVG (drawn by
-vl-convert: no browser, no network) for Markdown, print and readers without scripts, and the same
-drawing with what makes it live for the page's script.
-
-A tier has one colour in all charts and tables. The colours are those of Okabe and Ito (Color
-Universal Design, 2008), chosen to stay apart for every common kind of colour blindness; yellow,
-unreadable on white, gives way to grey.
+A tier has one colour everywhere, of those of Okabe and Ito (Color Universal Design, 2008), which
+stay apart for every common kind of colour blindness; grey takes the place of their yellow.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -49,9 +45,14 @@ def tooltips(**titles: str) -> list[alt.Tooltip]:
     ]
 
 
-def panel_header() -> alt.Header:
-    """The name of a panel above its upper left corner."""
-    return alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")
+def panels(
+    layers: alt.LayerChart, field: str, values: Iterable[str], height: float | alt.Step
+) -> alt.FacetChart:
+    """A panel for each value of the field, in the order of `values`, each below the one before and
+    with its name above its upper left corner."""
+    header = alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")
+    row = alt.Row(f"{field}:N", sort=list(dict.fromkeys(values)), header=header)
+    return layers.properties(width=WIDTH - 30, height=height).facet(row=row, spacing=8)
 
 
 def figure(

@@ -1,7 +1,5 @@
-"""Runs over time, for charts: tidy frames of seconds since measuring began, tier, run and value.
-
-Long runs, and those of charts with many lines, are thinned by averaging over bins of equal width;
-the width is told to the reader.
+"""Runs over time, for charts: tidy frames of seconds since measuring began, tier, run and value,
+thinned by averaging over bins of equal width, which the reader is told.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""A judged campaign in the formats of other programs: a function and one line here for each.
-
-Every member is a pure function from a campaign and its verdict to text. Figures keep their base
-units and all their digits.
-"""
+"""A judged campaign in the formats of other programs: a pure function and one line here for each.
+Figures keep their base units and all their digits."""
 
 from __future__ import annotations
 

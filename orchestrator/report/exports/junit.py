@@ -1,9 +1,6 @@
-"""JUnit XML as Jenkins and other CI servers read it: a suite for each workload.
-
-Its properties are what every figure must be read with; its test cases are the runs, the comparisons
-and the decision. A run that failed is an error, a comparison with the verdict `worse` a failure,
-and what is inconclusive is skipped with its reason. Elements and attributes are those of Jenkins'
-schema (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
+"""JUnit XML as Jenkins and other CI servers read it: a suite for each workload, its runs,
+comparisons and decision as test cases. Elements and attributes are those of Jenkins' schema
+(https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
 """
 
 from __future__ import annotations
@@ -101,17 +98,12 @@ def _xml(words: str) -> str:
 
 
 def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterator[_Case]:
-    for run in every:
-        if run.run.workload == workload:
-            yield _run(index, run)
-    for delta in index.verdict.deltas:
-        if delta.workload == workload:
-            yield _comparison(delta)
+    verdict = index.verdict
+    yield from (_run(index, run) for run in every if run.run.workload == workload)
+    yield from (_comparison(delta) for delta in verdict.deltas if delta.workload == workload)
     # The loads of a sweep have one decision, which stands with the last of them.
     last = {load_points.subject(load): load.name for load in index.workloads}
-    for decision in index.verdict.decisions:
-        if last.get(decision.workload) == workload:
-            yield _decision(decision)
+    yield from (_decision(d) for d in verdict.decisions if last.get(d.workload) == workload)
 
 
 def _run(index: ReportIndex, run: RunFigures) -> _Case:
@@ -138,12 +130,12 @@ _OF_WORD: dict[str, _Outcome] = {
 
 def _comparison(delta: Delta) -> _Case:
     scope = "" if delta.scope == "all" else f"{delta.scope}: "
-    title = METRICS[delta.metric].title
     span = wording.interval(delta) or "no interval"
     change = f"{units.format_change(delta.change_pct)} ({span})"
     if delta.overloaded:
         change = f"not compared, as {units.listed(delta.overloaded)} served too little"
     said = f"{delta.verdict}: {change}; {delta.reason}"
+    title = METRICS[delta.metric].title
     name = f"{delta.contender} against {delta.baseline}, {scope}{title}"
     return _Case("comparisons", name, _OF_WORD[delta.verdict], delta.verdict, said)
 
@@ -151,5 +143,4 @@ def _comparison(delta: Delta) -> _Case:
 def _decision(decision: Decision) -> _Case:
     if decision.tier is None:
         return _Case("decision", "which tier", "skipped", "no decision", decision.reason)
-    said = f"{decision.tier}: {decision.reason}"
-    return _Case("decision", "which tier", "passed", "", said)
+    return _Case("decision", "which tier", "passed", "", f"{decision.tier}: {decision.reason}")

@@ -1,14 +1,13 @@
 """OpenMetrics 1.0 text: figures of runs, changes with their intervals, verdicts, decisions.
 
 Specification: https://github.com/prometheus/OpenMetrics (names end in their base unit, shares are
-ratios). Every sample carries the time at which its run, or the last of all, ended: the figures are
-of then, not of when they are read. Only runs that enter results have figures; outcomes are there of
-all.
+ratios). Every sample carries the time at which its run, or the last of all, ended. Only runs that
+enter results have figures; outcomes are there of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import get_args
 
@@ -36,8 +35,7 @@ _OUTCOMES = (*get_args(Outcome), MISSING)
 
 
 def text(campaign: Results, verdict: Verdict) -> str:
-    """Metric families in the order of METRICS, then outcomes, changes, verdicts, decisions and
-    the doubts about the whole campaign."""
+    """The whole text, ending in its end mark; figures are in the order of METRICS."""
     every = tuple(runs(campaign))
     last_s = max((s for run in every if (s := run.ended_s) is not None), default=None)
     families = (
@@ -92,14 +90,10 @@ def _outcomes(campaign: Results, every: tuple[RunFigures, ...], last_s: float | 
 
 
 def _add_states(
-    family: Metric,
-    labels: dict[str, str],
-    states: tuple[str, ...],
-    current: str,
-    time_s: float | None,
+    family: Metric, labels: dict[str, str], states: Iterable[str], now: str, time_s: float | None
 ) -> None:
     for state in states:
-        value = float(state == current)
+        value = float(state == now)
         family.add_sample(family.name, {**labels, family.name: state}, value, time_s)
 
 

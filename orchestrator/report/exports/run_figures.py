@@ -41,15 +41,11 @@ def runs(campaign: Results) -> Iterator[RunFigures]:
     for run in campaign.plan.runs:
         data = left.get(run.number)
         outcome = data.record.outcome if data else MISSING
-        figures = _figures(data, cpus) if data and outcome == "done" else ()
-        yield RunFigures(run, outcome, run.number not in used, figures, data)
-
-
-def _figures(data: RunData, cpus: float | None) -> tuple[Measurement, ...]:
-    stored = data.record.measurements
-    known = {(figure.metric, figure.scope) for figure in stored}
-    sampled = resources.telemetry_of(data, cpus)
-    return (*stored, *(figure for figure in sampled if (figure.metric, figure.scope) not in known))
+        figures: dict[tuple[str, str], Measurement] = {}
+        if data and outcome == "done":
+            for figure in (*data.record.measurements, *resources.telemetry_of(data, cpus)):
+                figures.setdefault((figure.metric, figure.scope), figure)
+        yield RunFigures(run, outcome, run.number not in used, tuple(figures.values()), data)
 
 
 _OF_RUN = ("run", "profile", "disk", "workload", "repetition", "outcome", "excluded")

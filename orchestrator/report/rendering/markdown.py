@@ -1,5 +1,4 @@
-"""Draws a Document as Markdown (GitHub's kind, for its tables): text and links to charts; and a
-section alone, as Markdown or as plain text."""
+"""Draws a Document as Markdown (GitHub's kind, for its tables), or a section of it alone."""
 
 from __future__ import annotations
 
@@ -51,7 +50,5 @@ def _raised(numbers: tuple[int, ...]) -> str:
 
 def _plain(text: str) -> str:
     """Text with Markdown's own signs escaped, except in `code`, and line breaks closed up."""
-    pieces = _CODE.split(_BREAKS.sub(" ", text))
-    return "".join(
-        piece if _CODE.fullmatch(piece) else _SPECIAL.sub(r"\\\1", piece) for piece in pieces
-    )
+    parts = _CODE.split(_BREAKS.sub(" ", text))
+    return "".join(part if _CODE.fullmatch(part) else _SPECIAL.sub(r"\\\1", part) for part in parts)

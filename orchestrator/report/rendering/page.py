@@ -24,8 +24,7 @@ from orchestrator.report.rendering import filled, markdown, text_of
 
 
 def draw(document: Document, cache: Path | None = None) -> str:
-    """The whole page. All text is escaped; the charts are our own SVG and stand as they are.
-    `cache`: as of `scripts_of`."""
+    """The whole page. All text is escaped, but for our own SVG. `cache`: as of `scripts_of`."""
     return filled(
         "page.html.jinja",
         {"inline_svg": _inline, "text": _text, "markdown": markdown.section},
@@ -59,16 +58,13 @@ _LOOK = {**charts.LOOK, "background": "transparent"}  # that of the page, light 
 
 
 def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
-    """drawings: JSON. code: the scripts. policy: what the page may do, for its
-    Content-Security-Policy.
-
-    Without Vega and its code if the document has no chart that can be drawn anew. `cache`: a folder
-    that keeps Vega's code for the next page.
-    """
+    """drawings: JSON. code: the scripts, without Vega if no chart can be drawn anew. policy: what
+    the page may do. `cache`: a folder that keeps Vega's code for the next page."""
     drawn = {chart.name: _packed(chart.live) for chart in charts_of(document) if chart.live}
     drawing = (_vega(cache), text_of("page.js")) if drawn else ()
     code = [_closed(text) for text in (*drawing, text_of("copy.js"))]
-    sums = " ".join(f"'sha256-{_sum(text)}'" for text in code)
+    digests = (hashlib.sha256(text.encode()).digest() for text in code)
+    sums = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     policy = (
         f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -104,10 +100,6 @@ def _closed(code: str) -> str:
     return code
 
 
-def _sum(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
 def _inside(content: Mapping[str, Any]) -> Markup:
     """JSON in which no text can end its element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -129,10 +121,8 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             words = {word: place for place, word in enumerate(dict.fromkeys(values))}
             columns[name] = {"words": list(words), "at": [words[value] for value in values]}
         else:
-            columns[name] = [_short(value) for value in values]
+            # 12.0 as 12
+            columns[name] = [
+                int(v) if isinstance(v, float) and v.is_integer() else v for v in values
+            ]
     return columns
-
-
-def _short(value: Any) -> Any:
-    """12.0 as 12."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -32,8 +32,7 @@ def stamps(stamps: tuple[Stamp, ...]) -> Text:
     """The labels alone, for the top."""
     line = Text()
     for stamp in stamps:
-        line.append(f" {stamp.label} ", style="black on yellow")
-        line.append(" ")
+        line.append(f" {stamp.label} ", style="black on yellow").append(" ")
     return line
 
 
@@ -80,8 +79,7 @@ class TableView:
 
 
 def fit(widths: list[int], words: list[bool], most: int) -> list[int]:
-    """`widths` made to add up to `most`, taken from the widest column of words; none of these
-    becomes narrower than a word."""
+    """`widths` cut to add up to `most`: the widest column of words first, to a word at least."""
     fitted = list(widths)
     while sum(fitted) > most:
         wide = [n for n, width in enumerate(fitted) if words[n] and width > NARROWEST]

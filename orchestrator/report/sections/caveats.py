@@ -1,5 +1,4 @@
-"""Stamps that belong to every figure: doubts about the campaign, notes of the plan, scale, and
-what is known of a cluster that others run."""
+"""Stamps that belong to every figure: doubts about the campaign, notes of the plan, and others."""
 
 from __future__ import annotations
 
@@ -37,27 +36,30 @@ _LABELS: dict[DoubtKind, str] = {
 }
 
 
+_STAND_IN = Stamp(
+    "Stand-in, not a real cluster",
+    "A stand-in that speaks the database's language, for tests of this program, served these runs. "
+    "The figures say nothing about any database or disk.",
+    "",
+)
+_SMALL = (
+    "Less data and shorter runs than the published study: good for how the tiers compare under "
+    "these conditions, not for sizing."
+)
+
+
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
-    notes = tuple(_notes(index))
+    notes, scale = tuple(_notes(index)), index.campaign.small_scale
+    stand_in = any(results.database(run.record).stand_in for run in index.campaign.runs)
     return (
         *(stamp for stamp in notes if stamp.label in _FIRST),
-        *_stand_in(index),
+        *([_STAND_IN] if stand_in else ()),
         *existing_clusters(index),
         *_doubts(index),
         *(stamp for stamp in notes if stamp.label not in _FIRST),
         *_nodes(index),
-        *_scale(index),
+        *([Stamp(f"Scale “{scale}”", _SMALL, "")] if scale else ()),
     )
-
-
-def _stand_in(index: ReportIndex) -> Iterator[Stamp]:
-    """Comes first: figures of a program that only plays the database."""
-    if any(results.database(run.record).stand_in for run in index.campaign.runs):
-        text = (
-            "A stand-in that speaks the database's language, for tests of this program, served "
-            "these runs. The figures say nothing about any database or disk."
-        )
-        yield Stamp("Stand-in, not a real cluster", text, "")
 
 
 def _doubts(index: ReportIndex) -> Iterator[Stamp]:
@@ -80,8 +82,7 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
             continue
         if note.kind in doubted or (note.kind in _NODES and "fewer nodes" in doubted):
             continue
-        label = _NOTE_LABELS.get(note.kind, "Not as asked")
-        yield Stamp(label, _shared(index, [str(note)]), "")
+        yield Stamp(_NOTE_LABELS.get(note.kind, "Not as asked"), _shared(index, [str(note)]), "")
 
 
 def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
@@ -91,12 +92,8 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
         name, colon, rest = text.partition(": ")
         known = bool(colon) and name in index.tiers
         tiers_of.setdefault(rest if known else text, []).extend([name] * known)
-    return some(
-        [
-            closed(f"{listed(tiers)}: {text}") if tiers else index.opening(text)
-            for text, tiers in tiers_of.items()
-        ]
-    )
+    said = {text: f"{listed(tiers)}: {text}" for text, tiers in tiers_of.items() if tiers}
+    return some([closed(said[text]) if text in said else index.opening(text) for text in tiers_of])
 
 
 def _nodes(index: ReportIndex) -> Iterator[Stamp]:
@@ -110,15 +107,6 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
         if any(profile.cluster.database == "existing" for profile in index.profiles):
             nodes, alone = f"{nodes}, as declared", ""  # what else is behind it was not seen
         yield Stamp(nodes, f"The published study has {STUDY_NODES}.{alone}", "")
-
-
-def _scale(index: ReportIndex) -> Iterator[Stamp]:
-    if scale := index.campaign.small_scale:
-        text = (
-            "Less data and shorter runs than the published study: good for how the tiers compare "
-            "under these conditions, not for sizing."
-        )
-        yield Stamp(f"Scale “{scale}”", text, "")
 
 
 _VERIFIED = ("verify-full", "verify-ca")
@@ -144,7 +132,7 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
 
 def _known(profile: Profile, record: Record) -> str:
     read, declared, unknown = ["release"], list[str](), list[str]()
-    facts, tier, size = results.database(record), profile.tier, profile.cluster.node
+    facts, limits = results.database(record), profile.tier.limits
     nodes = [node for node in record.nodes if node.role == "database"]
     sources = {name for node in nodes for name in node.sources}
     if facts.durability:
@@ -154,13 +142,9 @@ def _known(profile: Profile, record: Record) -> str:
     (read if "replication_factor" in facts.more else declared).append("number of copies")
     if any(node.cpus for node in nodes):
         read.append("processors and memory of the nodes")
-    elif size is not None:
-        declared.append("size of the nodes")
     else:
-        unknown.append("size of the nodes")
-    (declared if tier.limits.iops or tier.limits.bytes_per_s else unknown).append(
-        "limits of the disks"
-    )
+        (declared if profile.cluster.node else unknown).append("size of the nodes")
+    (declared if limits.iops or limits.bytes_per_s else unknown).append("limits of the disks")
     for name, what in (
         (NODE_EXPORTER, "CPU, memory and network of the nodes"),
         (DISK_DEVICE, "load of the disks"),

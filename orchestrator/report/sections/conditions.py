@@ -69,9 +69,11 @@ def _size(size_bytes: float | None) -> Cell:
 def environment(index: ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
     machine = list(_pairs(index.campaign.fingerprint))
+    several = any(profile.cluster.clients > 1 for profile in index.profiles)
+    clusters = [_cluster_row(profile, several) for profile in index.profiles]
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
-        Part("Clusters", (_clusters(index),)),
+        Part("Clusters", (table_of(clusters, ("Tier", "Database", "Settings")),)),
         Part("Workloads", (*_overrides(index), _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
     )
@@ -105,12 +107,6 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(str(item) for item in value)
     return str(value)
-
-
-def _clusters(index: ReportIndex) -> Table:
-    several = any(profile.cluster.clients > 1 for profile in index.profiles)
-    rows = [_cluster_row(profile, several) for profile in index.profiles]
-    return table_of(rows, ("Tier", "Database", "Settings"))
 
 
 def _cluster_row(profile: Profile, several: bool) -> dict[str, Cell | str]:
@@ -170,9 +166,7 @@ def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
         why = "others ran it" if index.campaign.published else "no run was finished"
         return (Paragraph(f"Nothing: {why}."),)
     names = dict.fromkeys(name for facts in known.values() for name in facts)
-    shared = {
-        name: _shared({tier: facts.get(name) for tier, facts in known.items()}) for name in names
-    }
+    shared = {name: _shared({t: facts.get(name) for t, facts in known.items()}) for name in names}
     return (_facts(shared.items()),)
 
 

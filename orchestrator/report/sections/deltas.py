@@ -47,8 +47,7 @@ def section(index: ReportIndex) -> Section:
 
 
 def _table(index: ReportIndex, metrics: Mapping[str, str]) -> Table:
-    """Tiers down, workloads across. `metrics`: metric → its word; an empty metric is the
-    workload's own one of throughput."""
+    """Tiers down, workloads across. `metrics`: metric → its word; "": the rate of the workload."""
     loads = [workload.name for workload in index.workloads]
     rows = [
         {"Tier": Cell(contender, detail=word, tier=contender)}
@@ -87,8 +86,7 @@ def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
 
 
 def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
-    """Each change as a dot with its interval, for a glance at which tiers differ; none if there is
-    nothing to compare."""
+    """Each change as a dot with its interval; none if there is nothing to compare."""
     drawn = tuple(_drawn(index))
     if not drawn:
         return ()
@@ -119,13 +117,13 @@ def _drawn(index: ReportIndex) -> Iterator[Chart]:
         if deltas:
             rows = [_change_row(delta) for delta in deltas]
             told = f"Change of {title.lower()} by tier"
-            spec = _spec(index, rows, title, better)
+            spec = _chart(index, rows, title, better).to_dict()
             yield charts.figure(f"changes-{name}", told, spec, {"changes": rows})
 
 
-def _spec(
+def _chart(
     index: ReportIndex, rows: Sequence[Mapping[str, Any]], title: str, better: str
-) -> dict[str, Any]:
+) -> alt.FacetChart:
     """A dot per contender and workload with its interval; within the margin is shaded."""
     margin_pct = index.campaign.plan.margin_pct
     scale = alt.Scale(domain=_domain(rows, margin_pct), nice=False)
@@ -143,15 +141,10 @@ def _spec(
         base.mark_rule(strokeWidth=2, clip=True).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
         base.mark_point(size=55, filled=True, opacity=1).encode(x=x),
     )
-    workloads = list(dict.fromkeys(row["workload"] for row in rows))
-    chart = (
-        alt.layer(*layers, data=alt.NamedData("changes"))
-        .properties(width=charts.WIDTH - 30, height=alt.Step(18))
-        .facet(row=alt.Row("workload:N", sort=workloads, header=charts.panel_header()), spacing=8)
-        .properties(title=alt.Title(title, subtitle=better))
-    )
-    spec: dict[str, Any] = chart.to_dict()
-    return spec
+    layered = alt.layer(*layers, data=alt.NamedData("changes"))
+    workloads = [row["workload"] for row in rows]
+    panels = charts.panels(layered, "workload", workloads, alt.Step(18))
+    return panels.properties(title=alt.Title(title, subtitle=better))
 
 
 def _change_row(delta: Delta) -> dict[str, Any]:

@@ -1,8 +1,4 @@
-"""The raw disk matrix in the report: ceilings found, latency against depth, every cell.
-
-Values are the verdict's means over repetitions; ceilings and laws are computed from these anew by
-`planning/disk_matrix.py`.
-"""
+"""The raw disk matrix, of the verdict's means: ceilings, latency against depth, every cell."""
 
 from __future__ import annotations
 
@@ -41,6 +37,7 @@ _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
 _PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
 _ON_PALE, _ON_DEEP = "#222222", "#ffffff"
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
+_MAPS = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
 _HEATS = (
     Measure("iops", "iops", "IOPS", "I/Os per second"),
     Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
@@ -71,12 +68,13 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
         ]
     shown = {**known, **begun}
     for tier, rows in shown.items():
-        every, title = _every_cell(workload, shown, tier), f"Every cell of {tier}"
+        blocks, title = list[Block](), f"Every cell of {tier}"
         if tier in begun:
-            count = f"{len(rows)} of {units.counted(len(cells), 'cell')}"
-            so_far = Paragraph(f"No run of {tier} was measured to its end: {count} so far.")
-            every, title = (so_far, *every), f"Cells of {tier} so far"
-        parts.append(Part(title, every))
+            title, count = f"Cells of {tier} so far", units.counted(len(cells), "cell")
+            text = f"No run of {tier} was measured to its end: {len(rows)} of {count} so far."
+            blocks.append(Paragraph(text))
+        maps = tuple(_heat_map(shown, heat, tier, workload.name) for heat in _HEATS)
+        parts.append(Part(title, (*blocks, Charts(maps, (tier,), _MAPS), _table(rows))))
     if not shown:
         parts = [Part("", (Paragraph("No run of this workload left figures."),))]
     title = f"{workload.name}: {workload.title}"
@@ -108,9 +106,6 @@ def _about(workload: Workload, cells: Matrix) -> Paragraph:
         f"{units.format_seconds(workload.warmup_s)} of warm-up. In the tables of all workloads, "
         "its throughput is the IOPS ceiling and its latency that of one small random I/O alone."
     )
-
-
-# ------------------------------------------------------------------ ceilings
 
 
 _CEILINGS = (
@@ -163,9 +158,6 @@ def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell
 def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
     """`random reads of 4 KiB`."""
     return f"{_in_words(pattern, read_pct)} of {disk_matrix.block_name(int(block_bytes))}"
-
-
-# ------------------------------------------------------------------ latency against depth
 
 
 def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[Block]:
@@ -223,9 +215,6 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
     return charts.figure(f"{workload}-depth", title, chart.to_dict(), {"points": points})
 
 
-# ------------------------------------------------------------------ blocks
-
-
 def _steps(measured: ByTier) -> Table | Paragraph:
     rows: list[dict[str, Cell | str]] = [
         {
@@ -245,15 +234,6 @@ def _steps(measured: ByTier) -> Table | Paragraph:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")
     remark = "Median latencies, and their median over the loads that saturate the disk with both."
     return table_of(rows, ("Tier",), (remark,))
-
-
-# ------------------------------------------------------------------ every cell
-
-
-def _every_cell(workload: Workload, measured: ByTier, tier: str) -> tuple[Block, ...]:
-    maps = tuple(_heat_map(measured, heat, tier, workload.name) for heat in _HEATS)
-    caption = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
-    return Charts(maps, (tier,), caption), _table(measured[tier])
 
 
 _LATENCIES = {"latency_avg_s": "Mean", **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")}}
@@ -285,14 +265,12 @@ def _seconds(value_s: float) -> str:
 
 def _in_words(pattern: str, read_pct: float) -> str:
     """What a cell does: `random reads`, `sequential I/O, 30 % reads`."""
-    read_pct = int(read_pct)
-    mix = {100: "reads", 0: "writes"}.get(read_pct, f"I/O, {read_pct} % reads")
+    mix = {100: "reads", 0: "writes"}.get(int(read_pct), f"I/O, {read_pct:.0f} % reads")
     return f"{pattern} {mix}"
 
 
 def _heat_map(measured: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
-    """A panel for each pattern and read share: block down, in flight across. Colours mean the same
-    for all tiers."""
+    """A panel for each pattern and read share. Colours mean the same for all tiers."""
     values = pd.concat(measured.values())[heat.metric] * heat.factor
     low, high = float(values.min()), float(values.max())
     cells = [_heat_cell(row, heat) for _, row in measured[tier].iterrows()]

@@ -1,5 +1,4 @@
-"""The tiers as declared, as found, as fio measured them before they were used, and what they
-cost."""
+"""The tiers as declared, as found, as fio measured them before use, and what they cost."""
 
 from __future__ import annotations
 
@@ -32,11 +31,8 @@ _HELD_BY: dict[DiskKind, str] = {
 def section(index: ReportIndex) -> Section:
     declared = Part("Declared, per disk", (_declared(index),))
     sources = Part("Sources and prices", (_sources(index),))
-    return Section(
-        "disks",
-        "The disk tiers",
-        (declared, *_as_found(index), _gates(index), *_overhead_parts(index), sources),
-    )
+    measured = (*_as_found(index), _gates(index), *_overhead_parts(index))
+    return Section("disks", "The disk tiers", (declared, *measured, sources))
 
 
 def _declared(index: ReportIndex) -> Table:
@@ -82,12 +78,6 @@ def _runs(index: ReportIndex, profile: str) -> Iterator[RunData]:
     return (run for run in index.campaign.runs if run.record.run.profile == profile)
 
 
-def _gate(index: ReportIndex, profile: str) -> Gate | None:
-    """The last gate taken for a profile; one that failed is shown before any that passed."""
-    gates = [gate for run in _runs(index, profile) if (gate := run.record.gate) is not None]
-    return max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
-
-
 _PROVES_LITTLE_PCT = 30.0
 _GATE_COLUMNS = ("Limit", "Declared", "Measured", "Off by", "Allowed", "Verdict")
 _GATE_WORDS = ("Limit", "Verdict")
@@ -97,9 +87,12 @@ def _gates(index: ReportIndex) -> Part:
     title = "Truth gate: fio on each tier's disk before it was used"
     rows: list[Row] = []
     for profile in index.profiles:
-        gate = _gate(index, profile.name)
+        runs = list(_runs(index, profile.name))
+        gates = [gate for run in runs if (gate := run.record.gate) is not None]
+        # The last, but one that failed before any that passed.
+        gate = max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
         if gate and gate.checks:
-            began_s, _ = span_s(_runs(index, profile.name)) or (gate.taken_s, 0.0)
+            began_s, _ = span_s(runs) or (gate.taken_s, 0.0)
             rows.extend(_gate_rows(profile.name, gate, max(0.0, began_s - gate.taken_s)))
             continue
         untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
@@ -169,9 +162,6 @@ def _sources(index: ReportIndex) -> Items:
     return Items(tuple(rows))
 
 
-# ------------------------------------------------------------------ overheads
-
-
 _OVERHEAD_TEXT = (
     "The latency of an emulated disk is shortened by what loop device and FUSE cost, measured when "
     "the device starts. In the windows: how much longer requests took for the kernel than for the "
@@ -214,9 +204,6 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell 
 def _range(values: Sequence[float]) -> str:
     ends = (min(values), max(values)) if values else ()
     return " to ".join(dict.fromkeys(units.format_number(round(end, 1)) for end in ends))
-
-
-# ------------------------------------------------------------------ real disks as found
 
 
 def _as_found(index: ReportIndex) -> tuple[Part, ...]:

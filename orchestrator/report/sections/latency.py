@@ -67,14 +67,14 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
     x = alt.X(
         "nines:Q", title="percentile of transactions, %", axis=axis, scale=alt.Scale(nice=False)
     )
-    low, *_, high = ticks = _ticks(curves.values())
+    low, *_, high = labelled = ticks = _ticks(curves.values())
+    if len(ticks) > _MOST_LABELS:  # powers of ten alone
+        labelled = [tick for tick in ticks if math.log10(tick).is_integer()]
     y = alt.Y(
         "value:Q",
         title="latency, ms (log scale)",
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(
-            values=_labelled(ticks), format=",~r", labelOverlap=False, tickCount=len(ticks)
-        ),
+        axis=alt.Axis(values=labelled, format=",~r", labelOverlap=False, tickCount=len(ticks)),
     )
     line = alt.Chart(alt.NamedData("curves")).mark_line(strokeWidth=1.4, clip=True)
     lines = line.encode(x=x, y=y, color=charts.colour(tiers))
@@ -106,12 +106,6 @@ def _ticks(curves: Iterable[Distribution]) -> list[float]:
     return [mark for mark in marks if first <= mark <= last]
 
 
-def _labelled(ticks: Sequence[float]) -> list[float]:
-    """All of them as long as there is room, else powers of ten."""
-    powers = [tick for tick in ticks if math.log10(tick).is_integer()]
-    return list(ticks) if len(ticks) <= _MOST_LABELS else powers
-
-
 def _percent(nines: str) -> str:
     """An expression: 2 → `99`, 3 → `99.9`, with as many digits as tell it from its neighbours."""
     share = f"100 - 100 * pow(10, -{nines})"
@@ -132,12 +126,9 @@ def _counts(what: str, curves: Mapping[str, Distribution]) -> str:
 
 @dataclass(frozen=True)
 class Distribution:
-    """Latency by percentile of `transactions` from `runs` runs together.
-
-    nines: −log10(1 − p/100), the axis on which 90, 99 and 99.9 % stand equally far apart.
-    latency_s: of the same place. The last has ten transactions beyond it, so that the
-    curve ends where single transactions would draw it.
-    """
+    """Latency by percentile of `transactions` from `runs` runs together. nines: −log10(1 − p/100),
+    the axis on which 90, 99 and 99.9 % stand equally far apart; the last place has ten transactions
+    beyond it, since single ones would draw the rest. latency_s: of the same places."""
 
     runs: int
     transactions: int
@@ -146,10 +137,8 @@ class Distribution:
 
 
 def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distribution]:
-    """Scope → the distribution of the measured windows of all runs together.
-
-    Without those of which too little was kept: a curve needs two points, hence 20 transactions.
-    """
+    """Scope → the distribution of the measured windows of all runs together, without those of which
+    too little was kept: a curve needs two points, hence 20 transactions."""
     windows: list[Window] = []
     for run in runs:
         if (window := measured_window(run.record)) is not None:
@@ -158,9 +147,7 @@ def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distrib
             for table in run.transactions():
                 windows[-1].add_latencies(table)
     drawn = {scope: _distribution([window.ranked(scope) for window in windows]) for scope in scopes}
-    return {
-        scope: distribution for scope, distribution in drawn.items() if distribution is not None
-    }
+    return {scope: curve for scope, curve in drawn.items() if curve is not None}
 
 
 def _distribution(pieces: Sequence[Counted]) -> Distribution | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
@@ -85,8 +84,7 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
 
 
 def _disk_columns(index: ReportIndex) -> _Columns:
-    """Of all disks together, and of the busiest if there are several; published ones may be of a
-    single disk alone."""
+    """Of all disks together, and of the busiest; published ones may be of a single disk alone."""
     iops, rate = "disk_iops", "disk_bytes_per_s"
     every, bandwidth = {"Disk IOPS": (iops, False)}, {"Disk bandwidth": (rate, False)}
     if index.campaign.published:
@@ -108,9 +106,6 @@ def _tier_row(index: ReportIndex, tier: str, workload: str, columns: _Columns) -
     return {"Tier": Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier)), **values}
 
 
-# ------------------------------------------------------------------ types of transactions
-
-
 _OF_TYPE = {
     "transactions": "Transactions",
     "throughput_per_s": "Transactions/s",
@@ -126,10 +121,8 @@ _TYPE_REMARK = "Transactions, retries, rollbacks on purpose and failures are cou
 
 
 def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
-    """One table, types down and their tiers below each; none if all transactions are of one type.
-
-    A column says whether the SLO is met, if a clause of it is about one type.
-    """
+    """One table, types down and their tiers below each; none if all transactions are of one type. A
+    column says whether the SLO is met, if a clause of it is about one type."""
     types = index.transaction_types(workload)
     if not types:
         return ()
@@ -145,10 +138,8 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
 
 
 def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
-    """Tier and type → each clause of the SLO about that type, and whether it was proven to be met.
-
-    As the decision found it; what it did not judge is open.
-    """
+    """Tier and type → each clause of the SLO about that type, and whether it was proven to be met,
+    by the decision; what that did not judge is open."""
     words = {
         (offer.tier, result.objective): result.word
         for decision in index.verdict.decisions
@@ -183,8 +174,7 @@ _LEVELS = (_DEFAULT_LEVEL, "repeatable read", "serializable")
 
 
 def failures(index: ReportIndex) -> tuple[Section, ...]:
-    """Retries, failures, errors by SQLSTATE, and isolation levels; empty where no transactions
-    were run or counted here."""
+    """Empty where no transactions were run or counted here."""
     loads = [load for load in index.workloads if load.database is None]
     if index.campaign.published or not loads:
         return ()
@@ -231,17 +221,10 @@ def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
 
 def _errors(index: ReportIndex) -> Table | Paragraph:
     rows: list[Mapping[str, Cell | str]] = [
-        {
-            "Workload": load.name,
-            "Tier": Cell(tier, tier=tier),
-            "Class": errors.name,
-            "Tried again": f"{errors.retried:,}",
-            "Given up": f"{errors.failed:,}",
-            "SQLSTATE": ", ".join(f"{state} ({n:,})" for state, n in errors.states.items()),
-        }
+        {"Workload": load.name, "Tier": Cell(tier, tier=tier), **of_class}
         for load in index.workloads
         for tier in index.tiers
-        for errors in by_class(index.finished(tier, load.name))
+        for of_class in by_class(index.finished(tier, load.name))
     ]
     if not rows:
         return Paragraph("No load generator counted one.")
@@ -266,18 +249,8 @@ _CLASSES = {
 }
 
 
-@dataclass(frozen=True)
-class Aborts:
-    """Of one class, in all given runs together. `states`: each SQLSTATE with its count."""
-
-    name: str
-    retried: int
-    failed: int
-    states: Mapping[str, int]
-
-
-def by_class(runs: Iterable[RunData]) -> tuple[Aborts, ...]:
-    """Most frequent first. Whole runs, warm-up included, because they are counted like that."""
+def by_class(runs: Iterable[RunData]) -> Iterator[dict[str, str]]:
+    """Cells of a row for each class, most frequent first, of whole runs, as they are counted."""
     by_state: dict[str, Counter[tuple[str, str]]] = {}
     for run in runs:
         errors = results.generator(run.record).more.get("errors")
@@ -285,14 +258,14 @@ def by_class(runs: Iterable[RunData]) -> tuple[Aborts, ...]:
             if isinstance(error, Mapping) and isinstance(count := error.get("count", 0), int):
                 state = str(error.get("sqlstate") or "")
                 by_state.setdefault(state[:2], Counter())[str(error.get("kind")), state] += count
-    every = [_aborts(key, counts) for key, counts in by_state.items()]
-    return tuple(sorted(every, key=lambda aborts: -(aborts.retried + aborts.failed)))
-
-
-def _aborts(key: str, counts: Mapping[tuple[str, str], int]) -> Aborts:
-    kinds, states = Counter[str](), Counter[str]()
-    for (kind, state), count in counts.items():
-        kinds[kind] += count
-        states[state or "none given"] += count
-    name = f"{key} {_CLASSES[key]}" if key in _CLASSES else key or "no SQLSTATE"
-    return Aborts(name, kinds["retried"], kinds["failed"], states)
+    for key, counts in sorted(by_state.items(), key=lambda of_class: -of_class[1].total()):
+        kinds, states = Counter[str](), Counter[str]()
+        for (kind, state), count in counts.items():
+            kinds[kind] += count
+            states[state or "none given"] += count
+        yield {
+            "Class": f"{key} {_CLASSES[key]}" if key in _CLASSES else key or "no SQLSTATE",
+            "Tried again": f"{kinds['retried']:,}",
+            "Given up": f"{kinds['failed']:,}",
+            "SQLSTATE": ", ".join(f"{state} ({n:,})" for state, n in states.items()),
+        }

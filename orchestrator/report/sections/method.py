@@ -12,7 +12,7 @@ from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
 from orchestrator.planning import slo
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, Table, table_of
+from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
 from orchestrator.report.report_index import ReportIndex
 
 _DISCLAIMER = (
@@ -36,7 +36,9 @@ def section(index: ReportIndex) -> Section:
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
     parts.append(Part("To do it again", _again(index.campaign)))
-    parts.append(Part("Runs and their raw files", (_runs(index), _files(index))))
+    words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
+    runs = table_of([_run_row(index, run) for run in index.campaign.plan.runs], words)
+    parts.append(Part("Runs and their raw files", (runs, _files(index))))
     return Section("method", "Method, and how to reproduce", tuple(parts))
 
 
@@ -123,11 +125,6 @@ def analyze(campaign: Results) -> str:
     return f"tierbench analyze .{f' --slo {shlex.quote(objectives)}' if objectives else ''}"
 
 
-def _runs(index: ReportIndex) -> Table:
-    words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
-    return table_of([_run_row(index, run) for run in index.campaign.plan.runs], words)
-
-
 def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.runs.get(run.number)
     window = data.record.phase("measure") if data is not None else None
@@ -148,13 +145,11 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
 def _files(index: ReportIndex) -> Items:
     """What a run's folder holds, as far as any run of this campaign left it."""
     runs = index.campaign.runs
-    rows = [Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json")]
+    files = {"record.json": "every figure of the run, its phases, facts and doubts"}
     if not all(run.intervals.empty for run in runs):
-        rows.append(Paragraph("throughput and latency, second by second", lead="intervals.csv"))
+        files["intervals.csv"] = "throughput and latency, second by second"
     if not all(run.telemetry.empty for run in runs):
-        counters = "CPU, memory and disk counters as read, once a second"
-        rows.append(Paragraph(counters, lead="samples.parquet"))
+        files["samples.parquet"] = "CPU, memory and disk counters as read, once a second"
     if not index.campaign.published:
-        untouched = "untouched output, exact commands, logs, settings as applied"
-        rows.append(Paragraph(untouched, lead="raw/"))
-    return Items(tuple(rows))
+        files["raw/"] = "untouched output, exact commands, logs, settings as applied"
+    return Items(tuple(Paragraph(what, lead=file) for file, what in files.items()))

@@ -38,6 +38,7 @@ _NODE_HEIGHT = 56
 _SECONDS = "seconds since measuring began"
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Layers = alt.LayerChart | alt.FacetChart
+_Caps = Mapping[float, str]  # declared limit → its label
 
 
 def section(index: ReportIndex) -> Section:
@@ -71,7 +72,7 @@ def _drawn(index: ReportIndex, workload: str) -> Iterator[Chart]:
     for measure, means in drawn:
         if means.table.empty:
             continue
-        limits: Mapping[float, str] = {}
+        limits: _Caps = {}
         remark = ""
         if measure in _DISKS:
             limits = caps(tiers, measure.metric, means.highest)
@@ -101,9 +102,6 @@ def _node_charts(index: ReportIndex, workload: str) -> Iterator[Block]:
         yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
 
 
-# ------------------------------------------------------------------ one line per run
-
-
 def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> dict[float, str]:
     """Declared limit → its label, which names every tier that declares it. Only limits that a tier
     came near to: one far above all lines would only flatten them."""
@@ -115,15 +113,10 @@ def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -
         if (value := getattr(held, limit, None)) is not None
         and value <= _CAP_IN_VIEW * highest.get(name, 0.0)
     )
-    return {
-        value: f"cap of {_few(words)}: {units.format_quantity(value, unit)}"
-        for value, words in names.items()
+    words = {  # two names fit beside a line
+        value: ", ".join(of) if len(of) <= 2 else f"{len(of)} tiers" for value, of in names.items()
     }
-
-
-def _few(names: Sequence[str]) -> str:
-    """Two names fit beside a line; more are counted."""
-    return ", ".join(names) if len(names) <= 2 else f"{len(names)} tiers"
+    return {v: f"cap of {whose}: {units.format_quantity(v, unit)}" for v, whose in words.items()}
 
 
 def over_time(
@@ -131,11 +124,10 @@ def over_time(
     measure: Measure,
     series: Series,
     tiers: Sequence[str],
-    limits: Mapping[float, str],
+    limits: _Caps,
     remark: str = "",
 ) -> Chart:
-    """One thin line per run in its tier's colour; if the series tells mean from busiest, the
-    busiest is dashed."""
+    """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told."""
     both = "of" in series.table and BUSIEST in set(series.table["of"])
     few = len(series.table) < _FEW_POINTS
     spec = dict(_over_time_spec(tuple(tiers), measure.unit, bool(limits), few, both))
@@ -150,16 +142,13 @@ def over_time(
             for tier in drawn
             for of in dict.fromkeys(series.table["of"])
         }
-    reading = charts.readings(
-        "runs", "seconds", lines, measure.unit, _SECOND, more=[charts.zoom("x")]
-    )
+    zoom = [charts.zoom("x")]
+    reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
     tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
 
 
-def _tables(
-    series: Series, measure: Measure, limits: Mapping[float, str]
-) -> dict[str, list[dict[Any, Any]]]:
+def _tables(series: Series, measure: Measure, limits: _Caps) -> dict[str, list[dict[Any, Any]]]:
     table = series.table.assign(value=series.table["value"] * measure.factor)
     start_s = min(float(table["seconds"].min()), 0.0)
     return {
@@ -220,15 +209,8 @@ def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Ch
     return text
 
 
-# ------------------------------------------------------------------ node by node
-
-
 def by_node(
-    workload: str,
-    measure: Measure,
-    series: Series,
-    tiers: Sequence[str],
-    limits: Mapping[float, str],
+    workload: str, measure: Measure, series: Series, tiers: Sequence[str], limits: _Caps
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
     # Without data of their own: each panel has its part of the facet's.
@@ -238,13 +220,9 @@ def by_node(
     if limits:
         rule = alt.Chart(alt.NamedData("caps")).mark_rule(strokeDash=[5, 4], color=charts.INK)
         layers.append(rule.encode(y="cap:Q"))
-    nodes = list(dict.fromkeys(series.table["node"]))
-    chart = (
-        alt.layer(*layers, data=alt.NamedData("runs"))
-        .properties(width=charts.WIDTH - 30, height=_NODE_HEIGHT)
-        .facet(row=alt.Row("node:N", sort=nodes, header=charts.panel_header()), spacing=8)
-        .properties(title=f"{measure.title}, node by node")
-    )
+    layered = alt.layer(*layers, data=alt.NamedData("runs"))
+    panels = charts.panels(layered, "node", series.table["node"], _NODE_HEIGHT)
+    chart = panels.properties(title=f"{measure.title}, node by node")
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
     each = {tier: charts.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
     reading = charts.readings("runs", "seconds", each, measure.unit, _SECOND, panel="node")

@@ -46,16 +46,18 @@ def bottlenecks(index: ReportIndex) -> Section:
         rows.append(workload.name)
         for tier in index.tiers:
             bottleneck = known.get((workload.name, tier))
-            head = {"Tier": Cell(tier, tier=tier)}
+            head = Cell(tier, tier=tier)
             if bottleneck is None:
                 done = index.finished(tier, workload.name)
                 why = "could not be told" if done else "missing: no finished run"
                 cause = Cell(why, missing=True)
             else:
-                head = {"Tier": Cell(tier, detail=bottleneck.node or "no node", tier=tier)}
-                cause = Cell(_cause(bottleneck.verdict), detail=bottleneck.text)
+                head = Cell(tier, detail=bottleneck.node or "no node", tier=tier)
+                words = bottleneck.cause.replace("_", " ")  # `IOPS cap`
+                words = words.replace("iops", "IOPS").replace("cpu", "CPU")
+                cause = Cell(words, detail=bottleneck.text)
             values = {_EVIDENCE[key][0]: _evidence(bottleneck, key) for key in _EVIDENCE}
-            rows.append({**head, "Limited by": cause, **values})
+            rows.append({"Tier": head, "Limited by": cause, **values})
     remark = _PUBLISHED_REMARK if index.campaign.published else _BUSIEST_REMARK
     table = table_of(rows, ("Tier", "Limited by"), (remark,))
     return Section("limits", "What limited each run", (Part("", (table,)),))
@@ -70,11 +72,6 @@ def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
     idle_s = bottleneck.evidence.get("idle_disk_latency_s") if key == "disk_await_s" else None
     idle = f"idle {units.format_seconds(idle_s)}" if idle_s else ""
     return Cell(units.format_quantity(value, _EVIDENCE[key][1]), detail=idle)
-
-
-def _cause(verdict: str) -> str:
-    """`iops_cap` → `IOPS cap`."""
-    return verdict.replace("_", " ").replace("iops", "IOPS").replace("cpu", "CPU")
 
 
 _OF_NODE = {

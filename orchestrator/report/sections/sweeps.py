@@ -108,8 +108,7 @@ _AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
 
 
 def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
-    """Throughput and latency against load, a line for each tier; those of which there are
-    figures."""
+    """Throughput and latency against load, each if there are figures of it."""
     tails = index.has_p99(
         (tier, workload)
         for tier in index.tiers
@@ -127,11 +126,8 @@ def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[s
             cell = index.cell(tier, workload, shown.metric)
             latency = shown.metric.startswith("latency")
             if cell is not None and not (latency and index.overloaded(tier, workload)):
-                figures = zip(
-                    ("value", "low", "high"), (cell.mean, *wording.ends(cell)), strict=True
-                )
-                ends = {name: figure * shown.factor for name, figure in figures}
-                yield {"tier": tier, "load": value, **ends}
+                mean, low, high = (of * shown.factor for of in (cell.mean, *wording.ends(cell)))
+                yield {"tier": tier, "load": value, "value": mean, "low": low, "high": high}
 
 
 def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
@@ -144,10 +140,8 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
     if not points:
         return None
     of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
-    whose = sweep.workload
-    if of_new_order and shown.metric.startswith("latency"):
-        whose = f"New-Order, {sweep.workload}"
-    what = f"{shown.title} of {whose}"
+    whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
+    what = f"{shown.title} of {whose}{sweep.workload}"
     load = "threads" if sweep.axis == "threads" else "transactions/s asked for"
     wide = sweep.values[-1] >= _WIDE * sweep.values[0]
     scale = alt.Scale(type="log", base=2, nice=False) if wide else alt.Scale(zero=False)

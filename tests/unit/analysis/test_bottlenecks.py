@@ -13,9 +13,8 @@ from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offe
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes, counters, disk_demand, resources
 from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.tier import Tier
-from tests.campaign_tables import Shape
+from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier
 from tests.tiers import changed
 
@@ -235,13 +234,13 @@ def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
     campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=1)
     assert bottlenecks.bottlenecks(campaign)[0].cause != "slow_node"
     (run,) = campaign.runs
-    samples = run.sampled.whole()
+    samples = sampled_in(run)
     waited = samples["metric"].isin(["disk_read_seconds_total", "disk_write_seconds_total"])
     samples.loc[waited & (samples["node"] == "node-3"), "value"] *= 40.0
     busy = (samples["metric"] == "disk_busy_seconds_total") & (samples["node"] == "node-3")
     started = samples.loc[busy, "time_s"] - samples["time_s"].min()
     samples.loc[busy, "value"] = started
-    slow = RunData(run.record, run.intervals, Samples.held(samples))
+    slow = RunData(run.record, run.intervals, held(samples))
     (found,) = bottlenecks.bottlenecks(replace(campaign, runs=(slow,)))
     assert (found.cause, found.node) == ("slow_node", "node-3")
 
@@ -340,10 +339,10 @@ def test_evidence_of_a_run_at_its_cap() -> None:
 
 def test_the_busiest_node_is_judged() -> None:
     run = only(Shape(1500.0, 1095.0, 3.0, 0.016, 40.0), nodes=3)
-    quiet = run.samples.copy()
+    quiet = sampled_in(run).copy()
     disk = quiet["metric"].str.startswith("disk_") & quiet["node"].isin(["node-1", "node-3"])
     quiet.loc[disk, "value"] = 0.0
-    found = bottlenecks.bottleneck([replace(run, sampled=Samples.held(quiet))], 32.0)
+    found = bottlenecks.bottleneck([replace(run, sampled=held(quiet))], 32.0)
     assert found is not None
     assert (found.node, found.cause) == ("node-2", "iops_cap")
 
@@ -363,7 +362,7 @@ def test_medians_over_repetitions() -> None:
 def test_large_ios_count_as_several() -> None:
     """1 MiB on a tier that counts 256 KiB each: 300 I/Os a second are 1,200 of its 1,100."""
     run = only(Shape(100.0, 300.0, 0.0, 0.02, 20.0, bytes_per_io=2**20), nodes=1)
-    found = disk_demand.demand(run.record.profile.tier, counters.rates(run.samples), "node-1")
+    found = disk_demand.demand(run.record.profile.tier, counters.rates(sampled_in(run)), "node-1")
     assert found is not None
     assert float(np.median(found["iops"])) == pytest.approx(1_200, rel=0.02)
 

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
 from orchestrator.tier import Burst
-from tests.campaign_tables import GIB, Shape
+from tests.campaign_tables import GIB, Shape, held, sampled_in
 from tests.campaigns import START_S, build_gate, build_tier
 from tests.doubted import facts, figures, kinds, small, the
 from tests.tiers import changed
@@ -75,13 +74,14 @@ def test_checkpoints_that_were_seen_tell_more_than_the_interval(
 def test_flushes_of_memory_tables_in_the_window(flushed: list[float], text: str) -> None:
     campaign = small("insert", repetitions=1)
     (run,) = campaign.runs
-    times = run.samples.loc[run.samples["phase"] == "measure", "time_s"].unique()[: len(flushed)]
+    table = sampled_in(run)
+    times = table.loc[table["phase"] == "measure", "time_s"].unique()[: len(flushed)]
     rows = pd.DataFrame({"time_s": times, "value": np.cumsum(flushed)})
     rows = rows.assign(
         node="node-1", metric="flush_written_bytes_total", unit="bytes", phase="measure"
     )
-    samples = pd.concat([run.samples, rows], ignore_index=True)
-    campaign = replace(campaign, runs=(replace(run, sampled=Samples.held(samples)),))
+    samples = pd.concat([table, rows], ignore_index=True)
+    campaign = replace(campaign, runs=(replace(run, sampled=held(samples)),))
     if text:
         assert f"flushed {text}" in the("few checkpoints", campaign).text
     assert ("few checkpoints" in kinds(campaign)) is bool(text)
@@ -129,12 +129,10 @@ def test_each_client_is_named_where_several_are_the_limit() -> None:
     (client,) = (node for node in first.record.nodes if node.role == "client")
     others = tuple(node for node in first.record.nodes if node is not client)
     two = tuple(replace(client, name=name) for name in ("client-1", "client-2"))
-    own = first.samples[first.samples["node"] == client.name]
-    rest = first.samples[first.samples["node"] != client.name]
+    own = sampled_in(first)[sampled_in(first)["node"] == client.name]
+    rest = sampled_in(first)[sampled_in(first)["node"] != client.name]
     samples = pd.concat([rest, *(own.assign(node=one.name) for one in two)])
-    run = replace(
-        first, record=replace(first.record, nodes=(*others, *two)), sampled=Samples.held(samples)
-    )
+    run = replace(first, record=replace(first.record, nodes=(*others, *two)), sampled=held(samples))
     found = the("client busy", replace(campaign, runs=(run, *campaign.runs[1:])))
     assert found.run == 1
     assert "90 % of the machine's CPU (client-1 45 %, client-2 45 %)" in found.text
@@ -178,8 +176,8 @@ def test_clients_that_measured_together_for_a_part_of_the_window() -> None:
 def test_telemetry_gaps() -> None:
     campaign = small(repetitions=2)
     first = campaign.runs[0]
-    table = first.samples[first.samples["metric"] != "cpu_busy_seconds_total"]
-    runs = (replace(first, sampled=Samples.held(table)), *campaign.runs[1:])
+    table = sampled_in(first)[sampled_in(first)["metric"] != "cpu_busy_seconds_total"]
+    runs = (replace(first, sampled=held(table)), *campaign.runs[1:])
     found = the("telemetry gaps", replace(campaign, runs=runs))
     assert (found.run, found.text) == (1, "not sampled over the measured window: host_cpu_pct")
 

@@ -12,10 +12,9 @@ import pytest
 from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.telemetry import counters, resources
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node, Objective
-from tests.campaign_tables import empty_samples, growth_of
+from tests.campaign_tables import empty_samples, growth_of, held, sampled_in
 from tests.campaigns import build_campaign
 
 Rows = list[tuple[float, str, str, float]]
@@ -218,11 +217,11 @@ def test_no_samples_no_telemetry() -> None:
 def test_only_the_measured_window_counts() -> None:
     campaign = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, nodes=1)
     run = campaign.runs[0]
-    table, window = run.samples, run.record.phase("measure")
+    table, window = sampled_in(run), run.record.phase("measure")
     assert window is not None
     loud = table.assign(value=table["value"].where(table["time_s"] >= window.start_s, 0.0))
     before = figures(resources.telemetry_of(run, 32.0))
-    assert before == figures(resources.telemetry_of(replace(run, sampled=Samples.held(loud)), 32.0))
+    assert before == figures(resources.telemetry_of(replace(run, sampled=held(loud)), 32.0))
     assert before["cpu_pct", "all"] == pytest.approx(90.0, rel=0.01)
 
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.report.charts import series
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.system import parquet, store
+from tests.campaign_tables import held, sampled_in
 from tests.campaigns import build_campaign, stored
 
 BURST = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], repetitions=2)
@@ -23,7 +23,7 @@ def in_files(campaign: Results, folder: Path, rows: int) -> Results:
     """The campaign as it is read back, with its samples in row groups of so many rows."""
     kept = stored(campaign, folder)
     for run in campaign.runs:
-        table = run.samples.sort_values("time_s", kind="stable", ignore_index=True)
+        table = sampled_in(run).sort_values("time_s", kind="stable", ignore_index=True)
         parts = (table.iloc[begin : begin + rows] for begin in range(0, len(table), rows))
         out = store.run_folder(kept, run.record.run)
         parquet.write(out / "samples.parquet", parts)
@@ -53,14 +53,14 @@ def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(tmp_path: Path
     tables = list(run.sampled.by_nodes())
     nodes = [set(table["node"].unique()) for table in tables]
     assert len(nodes) > 1 and sum(map(len, nodes)) == len(set().union(*nodes))
-    assert sum(map(len, tables)) == len(run.samples) == len(BURST.runs[0].samples)
+    assert sum(map(len, tables)) == len(sampled_in(run)) == len(sampled_in(BURST.runs[0]))
 
 
 def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
     run = BURST.runs[0]
     before = run.telemetry.growth
-    table = run.samples.assign(value=2 * run.samples["value"])
-    after = replace(run, sampled=Samples.held(table)).telemetry.growth
+    table = sampled_in(run).assign(value=2 * sampled_in(run)["value"])
+    after = replace(run, sampled=held(table)).telemetry.growth
     assert before is not None and after is not None
     per_s = before.per_s("node-1", "disk_reads_total")
     assert per_s and after.per_s("node-1", "disk_reads_total") == pytest.approx(2 * per_s)
@@ -68,5 +68,5 @@ def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
 
 def test_a_run_that_left_none(tmp_path: Path) -> None:
     (run, *_) = store.load(stored(BURST, tmp_path)).runs
-    assert run.samples.empty and run.telemetry.empty and run.telemetry.growth is None
+    assert sampled_in(run).empty and run.telemetry.empty and run.telemetry.growth is None
     assert run.telemetry.against_caps == {} and run.telemetry.by_second.empty

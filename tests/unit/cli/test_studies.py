@@ -30,6 +30,7 @@ from orchestrator.report.rendering import markdown
 from orchestrator.system import store
 from tests import ROOT, golden
 from tests.apps import an_app
+from tests.campaign_tables import sampled_in
 
 FILE = ROOT / studies.REFERENCE
 TEXT = FILE.read_text()
@@ -153,7 +154,7 @@ def test_nothing_is_made_up(imported: Imported) -> None:
         record = run.record
         assert (record.outcome, record.phases, record.nodes, record.gate) == ("done", (), (), None)
         assert record.facts["published"]["figures"] == STATEMENT
-        assert run.samples.empty and run.intervals.empty
+        assert sampled_in(run).empty and run.intervals.empty
     assert {cell.ci_low for cell in imported.verdict.cells} == {None}
     assert {delta.ci_low_pct for delta in imported.verdict.deltas} == {None}
     assert {delta.verdict for delta in imported.verdict.deltas} == {"inconclusive"}

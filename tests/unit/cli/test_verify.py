@@ -21,6 +21,7 @@ from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.system import parquet, store
+from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign
 
 TYPES = ["new_order", "payment", "delivery"]
@@ -57,7 +58,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (raw / f"latency-{thread}.bin").write_bytes(b"".join(rows))
         read = Sysbench().read(run.record.workload, raw, *window)
         record = replace(run.record, measurements=read.measurements)
-        store.save_run(raw.parent, record, read.intervals, read.latencies, [run.sampled.whole()])
+        store.save_run(raw.parent, record, read.intervals, read.latencies, [sampled_in(run)])
     store.save_verdict(folder, judge(store.load(folder)))
     return folder
 

@@ -16,13 +16,13 @@ from orchestrator.analysis import comparability, results
 from orchestrator.analysis.doubts.kinds import find, of_run
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, NodeSize, Profile, Record, Sample
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats
 from orchestrator.tier import Gate
 from orchestrator.tiers import tier_mechanisms
+from tests.campaign_tables import held
 from tests.campaigns import build_campaign, with_tier
 from tests.tiers import changed
 
@@ -243,7 +243,7 @@ def with_disks(devices: str, log_bytes: float, wal_device: str | None = None) ->
         for prefix in (("", "wal_") if wal_device else ("",))
     ]
     table = pd.DataFrame([vars(row) | {"phase": "measure"} for row in rows])
-    return replace(run, record=record, sampled=Samples.held(table))
+    return replace(run, record=record, sampled=held(table))
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,6 @@ def test_latency_is_linear_beyond_saturation() -> None:
     assert law.scope == "random-read100-4KiB"
     assert (law.saturated_from, law.points) == (8, 3)  # 500 × 12.5 ms = 6.25 in flight
     assert law.slope_s == pytest.approx(1 / 500)
-    assert law.intercept_s == pytest.approx(0, abs=1e-9)
     assert law.off_pct == pytest.approx(0, abs=1e-6)
     assert law.alone_s == pytest.approx(0.0125)
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
 from orchestrator.keys import strict_yaml
@@ -22,7 +21,7 @@ from orchestrator.planning import project_files, published_study
 from orchestrator.planning.profiles import read_profile, read_workload
 from tests import ROOT
 from tests.apps import an_app, tierbench
-from tests.campaign_tables import empty_intervals, empty_samples
+from tests.campaign_tables import empty_intervals, empty_samples, held
 from tests.plans import CLUSTER, profile_text
 from tests.refused_profiles import NINES, NO_MACHINE
 
@@ -252,8 +251,6 @@ def test_a_study_with_one_odd_value(at: int, odd: str) -> None:
     except UsageError as error:
         assert error.mistakes
         return
-    runs = tuple(
-        RunData(one, empty_intervals(), Samples.held(empty_samples())) for one in study.records
-    )
+    runs = tuple(RunData(one, empty_intervals(), held(empty_samples())) for one in study.records)
     verdict = judge(Results("x", study.plan, {}, runs))
     assert len(verdict.missing) == len(study.plan.runs) - len(runs)

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Objective, Record
 from orchestrator.report.blocks import Chart, Charts, Measure
@@ -20,6 +19,7 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import decisions, latency, over_time
 from orchestrator.tier import Burst
 from tests import report_verdicts
+from tests.campaign_tables import held, sampled_in
 from tests.campaigns import START_S, build_campaign, build_tier
 from tests.tiers import changed
 
@@ -64,9 +64,10 @@ def test_long_runs_are_thinned_to_means() -> None:
 def test_disk_series_is_the_busiest_nodes() -> None:
     index = one_run("premium", nodes=2, measure_s=20.0)
     run = index.campaign.runs[0]
-    busy = run.samples["node"].eq("node-2") & run.samples["metric"].str.startswith("disk_")
-    samples = run.samples.assign(value=run.samples["value"].where(~busy, run.samples["value"] * 3))
-    changed = replace(index.campaign, runs=(replace(run, sampled=Samples.held(samples)),))
+    table = sampled_in(run)
+    busy = table["node"].eq("node-2") & table["metric"].str.startswith("disk_")
+    samples = table.assign(value=table["value"].where(~busy, table["value"] * 3))
+    changed = replace(index.campaign, runs=(replace(run, sampled=held(samples)),))
     iops = series.of_disk(replace(index, campaign=changed), "insert", "disk_iops")
     # 20 reads and 690 writes a second, tripled on node-2
     assert iops.table["value"].mean() == pytest.approx(3 * 710, rel=0.02)
@@ -130,10 +131,10 @@ def _with_cpu(index: ReportIndex, **factors: float) -> ReportIndex:
     """The campaign with the counters of some nodes scaled: `node_2=0.5`."""
     run = index.campaign.runs[0]
     names = {name.replace("_", "-"): factor for name, factor in factors.items()}
-    scale = run.samples["node"].map(names).fillna(1.0)
-    scaled = run.samples.assign(value=run.samples["value"] * scale)
+    scale = sampled_in(run)["node"].map(names).fillna(1.0)
+    scaled = sampled_in(run).assign(value=sampled_in(run)["value"] * scale)
     return replace(
-        index, campaign=replace(index.campaign, runs=(replace(run, sampled=Samples.held(scaled)),))
+        index, campaign=replace(index.campaign, runs=(replace(run, sampled=held(scaled)),))
     )
 
 
@@ -154,8 +155,8 @@ def test_cpu_of_a_single_node_is_one_line() -> None:
 def test_a_mean_needs_every_node() -> None:
     index = one_run("ultra", measure_s=20.0)
     run = index.campaign.runs[0]
-    samples = run.samples[run.samples["node"] != "node-2"]
-    lacking = replace(index.campaign, runs=(replace(run, sampled=Samples.held(samples)),))
+    samples = sampled_in(run)[sampled_in(run)["node"] != "node-2"]
+    lacking = replace(index.campaign, runs=(replace(run, sampled=held(samples)),))
     assert set(series.of_cpu(replace(index, campaign=lacking), "insert").table["of"]) == {
         series.BUSIEST
     }

@@ -9,7 +9,6 @@ import pytest
 
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources as telemetry
-from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
@@ -17,7 +16,7 @@ from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import resources
 from orchestrator.yugabyte import counters
-from tests.campaign_tables import growth_of
+from tests.campaign_tables import growth_of, held, sampled_in
 from tests.campaigns import build_campaign
 
 MB = 1e6
@@ -93,8 +92,8 @@ def sampled(campaign: Results) -> Results:
     def more(run: RunData) -> RunData:
         phase = run.record.phase("measure")
         assert phase is not None
-        both = pd.concat([run.samples, samples(phase.start_s, phase.end_s)])
-        return replace(run, sampled=Samples.held(both))
+        both = pd.concat([sampled_in(run), samples(phase.start_s, phase.end_s)])
+        return replace(run, sampled=held(both))
 
     return replace(campaign, runs=tuple(map(more, campaign.runs)))
 

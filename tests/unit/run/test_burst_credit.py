@@ -12,13 +12,14 @@ import pytest
 from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts import disk_checks
 from orchestrator.analysis.telemetry import counters, disk_demand, resources
-from orchestrator.analysis.telemetry.disk_demand import CreditReading, demand
+from orchestrator.analysis.telemetry.disk_demand import demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node, Sample
 from orchestrator.run import credit
 from orchestrator.run.credit import Bucket, BurstCredit, Seen
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
+from tests.campaign_tables import sampled_in
 from tests.campaigns import START_S, build_campaign, build_tier
 from tests.fakes import fake_world
 from tests.tiers import a_tier, changed
@@ -208,7 +209,9 @@ def test_credit_that_is_not_known_is_doubted() -> None:
 @pytest.mark.parametrize("kind", ["mounted", "existing"])
 def test_a_real_disk_may_be_at_its_peak_whatever_is_declared_of_its_start(kind: str) -> None:
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
-    mine = demand(changed(P15, enforcement=kind, iops=10), counters.rates(run.samples), "node-1")
+    mine = demand(
+        changed(P15, enforcement=kind, iops=10), counters.rates(sampled_in(run)), "node-1"
+    )
     assert mine is not None
     assert set(mine["iops_cap"]) == {3_500.0} and "credit_pct" not in mine
 
@@ -217,7 +220,8 @@ def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> Non
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
     tier = changed(P15, enforcement="emulated", burst=Burst(10**6, None, 1e6, 100.0))
     at_s = run.record.phases[1].start_s
-    mine = demand(tier, counters.rates(run.samples), "node-1", CreditReading(at_s, 50.0, None))
+    begin = {"time_s": at_s, "iops_credit_pct": 50.0}
+    mine = demand(tier, counters.rates(sampled_in(run)), "node-1", begin)
     assert mine is not None
     before = mine["time_s"] <= at_s
     assert mine["credit_pct"][before].to_numpy() == pytest.approx(100, abs=0.1)

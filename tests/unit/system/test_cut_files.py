@@ -23,6 +23,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Note
 from orchestrator.system import store, stored_campaigns
 from orchestrator.tier_catalog import prices as prices_of
+from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign, stored
 from tests.catalog import CATALOG
 
@@ -53,7 +54,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             .astype({"type": "category", "sqlstate": "category"})
         )
         run = store.run_folder(folder, one.record.run)
-        store.save_run(run, one.record, one.intervals, [transactions], [one.samples])
+        store.save_run(run, one.record, one.intervals, [transactions], [sampled_in(one)])
     store.save_gates(folder, [one.record.gate for one in made.runs if one.record.gate])
     store.save_verdict(folder, judge(made))
     return folder

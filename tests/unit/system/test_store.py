@@ -14,6 +14,7 @@ from orchestrator.model import Doubt, Phase, Record
 from orchestrator.system import at_once, store
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Gate, GateCheck
+from tests.campaign_tables import sampled_in
 from tests.plans import a_plan
 
 NOW_S = 1_795_226_530.123
@@ -53,7 +54,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert (campaign.plan, campaign.fingerprint) == (plan, {"host": "h"})
     (run,) = campaign.runs
     assert run.record == record
-    assert run.samples["value"].tolist() == [1.5]
+    assert sampled_in(run)["value"].tolist() == [1.5]
 
 
 def test_the_time_of_an_interval_keeps_its_milliseconds(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from tests.catalog import CATALOG, GIB, MB, MIB, TIB
 _ROW = """
   some:
     title: Some disk
-    media: ssd
     source: a
     latency: null
     emulated_latency: {read: 1ms, write: 1ms}
@@ -39,7 +38,7 @@ def test_a_small_catalog_is_read() -> None:
     ("old", "new", "what"),
     [
         ("iops: 100", "iops: 100, ipos: 5", "x: types.some.sizes.X1.ipos: unknown key"),
-        ("    media: ssd\n", "", "x: types.some.media: this key is missing"),
+        ("    io_unit: 256KiB\n", "", "x: types.some.io_unit: this key is missing"),
         ("iops: 100", "iops: 0", "x: types.some.sizes.X1.iops:"),
         ("10MB/s", "10", "x: types.some.sizes.X1.throughput: expected a rate"),
         ("source: a", "source: b", "x: types.some.source: unknown source; `sources` has a"),
@@ -59,9 +58,9 @@ def test_a_mistake_in_a_file_is_named_with_its_path(old: str, new: str, what: st
 
 def test_all_mistakes_of_all_files_at_once() -> None:
     refusals = reading_mistakes(
-        x=_GOOD.replace("iops: 100", "iops: none, size: 2").replace("media: ssd", "media: paper"),
+        x=_GOOD.replace("iops: 100", "iops: none, size: 2").replace("256KiB", "paper"),
         y="- not a mapping",
-        z=_GOOD.replace("media: ssd", "media: tape"),
+        z=_GOOD.replace("256KiB", "tape"),
     )
     assert [mistake.split(":")[0] for mistake in refusals] == ["x", "y", "z"]
     assert "size' stands twice" in refusals[0]
