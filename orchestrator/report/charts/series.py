@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ POINTS_PER_LINE, LEAST_PER_LINE = 150, 50
 POINTS = 6000  # of all lines of a chart, as long as each has the least
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
-_Piece = tuple[tuple[tuple[str, str], ...], pd.DataFrame]  # labels of a line; seconds, value
+_RATES = ["line", "tier", "run", "seconds", "node", "phase"]
 MEAN, BUSIEST = "mean of nodes", "busiest node"
 
 
@@ -39,103 +40,106 @@ class Series:
         return {str(tier): float(value) for tier, value in highest.items()}
 
 
-def of_interval(index: ReportIndex, workload: str, column: str) -> Series:
-    """A column of intervals.csv for every run of a workload that left one."""
-    pieces = []
-    for tier, data, start_s in _runs(index, workload):
-        rows = data.intervals[data.intervals["phase"].isin(_COUNTED)].set_index("time_s")
-        pieces.append(_piece(rows[column], start_s, tier, data.record.run.slug))
-    return _thinned(pieces)
+@dataclass(frozen=True)
+class Runs:
+    """The measured runs of a workload, of all tiers, in the order in which they are drawn."""
+
+    index: ReportIndex
+    workload: str
+
+    def of_interval(self, column: str) -> Series:
+        """A column of intervals.csv for every run that left one."""
+        return _thinned(self._intervals.rename(columns={column: "value"}), ["tier", "run"])
+
+    def of_disk(self, metric: str) -> Series:
+        """Reads and writes together, per second, of the busiest database node's disk in each."""
+        return _thinned(_of_busiest(self._rates(metric)), ["tier", "run"])
+
+    def of_cpu(self) -> Series:
+        """CPU of the database nodes in each run, in % of what a node may use: their mean whenever
+        all of them were read, and the node that is busiest while measured, if there are several."""
+        rates = self._rates("cpu_pct")
+        nodes = pd.Series({line: _nodes(data) for line, (_, data, _) in enumerate(self._runs)})
+        each = rates.groupby(["line", "tier", "run", "seconds"], sort=False, observed=True)["value"]
+        means = each.agg(["mean", "count"]).reset_index().rename(columns={"mean": "value"})
+        means = means[means["count"] == means["line"].map(nodes)].assign(of=MEAN)
+        several = rates[rates["line"].map(nodes) > 1]
+        busiest = _of_busiest(several).assign(of=BUSIEST)
+        both = [means.assign(line=2 * means["line"]), busiest.assign(line=2 * busiest["line"] + 1)]
+        return _thinned(pd.concat(both, ignore_index=True), ["tier", "run", "of"])
+
+    def of_nodes(self, metric: str) -> Series:
+        """CPU, IOPS or bandwidth of each database node, the mean of a tier's runs."""
+        rates = self._rates(metric)
+        lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
+        return _thinned(rates.assign(line=lines, run=rates["tier"]), ["tier", "run", "node"])
+
+    @cached_property
+    def _runs(self) -> list[tuple[str, RunData, float]]:
+        return [
+            (tier, data, measure.start_s)
+            for tier in self.index.tiers
+            for data in self.index.finished(tier, self.workload)
+            if (measure := data.record.phase("measure")) is not None
+        ]
+
+    @cached_property
+    def _intervals(self) -> pd.DataFrame:
+        table = self._joined([data.intervals for _, data, _ in self._runs])
+        return table[table["phase"].isin(_COUNTED)]
+
+    @cached_property
+    def _by_second(self) -> pd.DataFrame:
+        """CPU in % of each node's limit, where that is known."""
+        tables, of_machine = [], results.machine_cpus(self.index.campaign)
+        for _, data, _ in self._runs:
+            table = data.telemetry.by_second
+            limits = machines.cpu_limits(data.record.nodes, of_machine)
+            scale = table["node"].map({node: 100 / limit for node, limit in limits.items()})
+            tables.append(table.assign(cpu_pct=table["cpus"] * scale.astype(float)))
+        return self._joined(tables)
+
+    def _joined(self, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        """With line (a run's number), tier, run and seconds since its measuring began."""
+        told = [
+            table.assign(
+                line=line, tier=tier, run=data.record.run.slug, seconds=table["time_s"] - at_s
+            )
+            for line, ((tier, data, at_s), table) in enumerate(zip(self._runs, tables, strict=True))
+        ]
+        empty = pd.DataFrame(columns=["time_s", "phase", "node", "line", "tier", "run", "seconds"])
+        return pd.concat(told, ignore_index=True) if told else empty
+
+    def _rates(self, metric: str) -> pd.DataFrame:
+        """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""
+        table = self._by_second.reindex(columns=[*_RATES, metric])
+        return table.rename(columns={metric: "value"}).dropna(subset=["value"])
 
 
-def of_disk(index: ReportIndex, workload: str, metric: str) -> Series:
-    """Reads and writes together, per second, of the busiest database node's disk in each run."""
-    pieces = []
-    for tier, data, start_s in _runs(index, workload):
-        busiest = _busiest(_node_rates(index, data, metric))
-        pieces.append(_piece(busiest, start_s, tier, data.record.run.slug))
-    return _thinned(pieces)
+def _nodes(data: RunData) -> int:
+    return sum(node.role == "database" for node in data.record.nodes)
 
 
-def of_cpu(index: ReportIndex, workload: str) -> Series:
-    """CPU of the database nodes in each run, in % of what a node may use: their mean whenever all
-    of them were read, and the node that is busiest while measured, if there are several."""
-    pieces = []
-    for tier, data, start_s in _runs(index, workload):
-        rates = _node_rates(index, data, "cpu_pct")
-        nodes = sum(node.role == "database" for node in data.record.nodes)
-        by_time = rates.groupby("time_s")["value"].agg(["mean", "count"])
-        mean = by_time["mean"][by_time["count"] == nodes]
-        pieces.append(_piece(mean, start_s, tier, data.record.run.slug, of=MEAN))
-        if nodes > 1:
-            pieces.append(_piece(_busiest(rates), start_s, tier, data.record.run.slug, of=BUSIEST))
-    return _thinned(pieces)
-
-
-def of_nodes(index: ReportIndex, workload: str, metric: str) -> Series:
-    """CPU, IOPS or bandwidth of each database node, the mean of a tier's runs."""
-    pieces = []
-    for tier, data, start_s in _runs(index, workload):
-        rates = _node_rates(index, data, metric)
-        for node, rate in rates.groupby("node", sort=False, observed=True):
-            values = rate.set_index("time_s")["value"]
-            pieces.append(_piece(values, start_s, tier, tier, node=str(node)))
-    return _thinned(pieces)
-
-
-def _runs(index: ReportIndex, workload: str) -> list[tuple[str, RunData, float]]:
-    return [
-        (tier, data, measure.start_s)
-        for tier in index.tiers
-        for data in index.finished(tier, workload)
-        if (measure := data.record.phase("measure")) is not None
-    ]
-
-
-def _piece(values: pd.Series, start_s: float, tier: str, run: str, **more: str) -> _Piece:
-    """`values` by Unix time."""
-    known = values.dropna()
-    seconds = known.index.to_numpy(dtype=float) - start_s
-    points = pd.DataFrame({"seconds": seconds, "value": known.to_numpy(dtype=float)})
-    return (("tier", tier), ("run", run), *more.items()), points
-
-
-def _thinned(pieces: Sequence[_Piece]) -> Series:
+def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
     """Each value belongs to the time after its own; a point stands in the middle of its bin."""
-    full = [(line, points) for line, points in pieces if len(points)]
-    if not full:
+    if points.empty or points["value"].isna().all():
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
-    lines = list(dict.fromkeys(line for line, _ in full))
-    numbers = {line: number for number, line in enumerate(lines)}
-    numbered = [points.assign(line=numbers[line]) for line, points in full]
-    table = pd.concat(numbered, ignore_index=True)
+    table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
     span_s = table["seconds"].max() - table["seconds"].min()
-    most = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines)))
-    bin_s = max(1, math.ceil(span_s / most))
+    lines = table.drop_duplicates("line").set_index("line")[list(labels)]
+    bin_s = max(
+        1, math.ceil(span_s / min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines))))
+    )
     table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
     means = table.groupby(["line", "seconds"], sort=False)["value"].mean().reset_index()
-    labels = pd.DataFrame([dict(lines[number]) for number in means.pop("line")])
-    return Series(labels.join(means), bin_s)
+    return Series(lines.loc[means.pop("line")].reset_index(drop=True).join(means), bin_s)
 
 
-def _node_rates(index: ReportIndex, data: RunData, metric: str) -> pd.DataFrame:
-    """time_s (begin of each step), node, value and phase, of every database node; CPU of those
-    whose limit is known, in % of it."""
-    column = "cpus" if metric == "cpu_pct" else metric
-    table = data.telemetry.by_second[["time_s", "node", "phase", column]].dropna()
-    rates = table.rename(columns={column: "value"})
-    if metric == "cpu_pct":
-        limits = machines.cpu_limits(data.record.nodes, results.machine_cpus(index.campaign))
-        rates = rates[rates["node"].isin(list(limits))]
-        scale = rates["node"].map({node: 100 / limit for node, limit in limits.items()})
-        rates = rates.assign(value=rates["value"] * scale.astype(float))
-    return rates
-
-
-def _busiest(rates: pd.DataFrame) -> pd.Series:
-    """The values by time of the node where they are highest while measured."""
+def _of_busiest(rates: pd.DataFrame) -> pd.DataFrame:
+    """Of each line the values of the node where they are highest while measured."""
     measuring = rates[rates["phase"] == "measure"]
     if measuring.empty:
-        return pd.Series(dtype=float)
-    busiest = measuring.groupby("node", observed=True)["value"].mean().idxmax()
-    return rates[rates["node"] == busiest].set_index("time_s")["value"]
+        return measuring
+    means = measuring.groupby(["line", "node"], observed=True)["value"].mean()
+    busiest = means.groupby("line").idxmax().str[1]
+    return rates[rates["node"].astype(str) == rates["line"].map(busiest.astype(str))]

@@ -52,23 +52,24 @@ def section(index: ReportIndex) -> Section:
 
 
 def _workload_part(index: ReportIndex, workload: str) -> Part:
-    drawn = tuple(_drawn(index, workload))
+    runs = series.Runs(index, workload)
+    drawn = tuple(_drawn(index, runs))
     if not drawn:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
-    bin_s = series.of_interval(index, workload, "throughput_per_s").bin_s
+    bin_s = runs.of_interval("throughput_per_s").bin_s
     points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
     remark = max((chart.remark for chart in drawn), key=len)  # that of the caps holds the other
     caption = f"One line per run, {points}; the shaded warm-up is not counted. {remark}".rstrip()
     block = Charts(drawn, index.tiers_with_figures, caption)
-    return Part(workload, (block, *_node_charts(index, workload)))
+    return Part(workload, (block, *_node_charts(index, runs)))
 
 
-def _drawn(index: ReportIndex, workload: str) -> Iterator[Chart]:
+def _drawn(index: ReportIndex, runs: series.Runs) -> Iterator[Chart]:
     tiers = {profile.name: profile.tier for profile in index.profiles}
-    drawn = [(m, series.of_interval(index, workload, m.metric)) for m in _INTERVALS]
-    drawn += [(m, series.of_disk(index, workload, m.metric)) for m in _DISKS]
-    drawn.append((_CPU, series.of_cpu(index, workload)))
+    drawn = [(m, runs.of_interval(m.metric)) for m in _INTERVALS]
+    drawn += [(m, runs.of_disk(m.metric)) for m in _DISKS]
+    drawn.append((_CPU, runs.of_cpu()))
     for measure, means in drawn:
         if means.table.empty:
             continue
@@ -77,24 +78,24 @@ def _drawn(index: ReportIndex, workload: str) -> Iterator[Chart]:
         if measure in _DISKS:
             limits = caps(tiers, measure.metric, means.highest)
             remark = f"{_BUSIEST} {_CAPS}" if limits else _BUSIEST
-        yield over_time(workload, measure, means, index.tiers, limits, remark)
+        yield over_time(runs.workload, measure, means, index.tiers, limits, remark)
 
 
-def _node_charts(index: ReportIndex, workload: str) -> Iterator[Block]:
+def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
     """Folded, and only where a cluster has more than one node: else all is drawn already."""
     nodes = [
         sum(node.role == "database" for node in data.record.nodes)
         for tier in index.tiers
-        for data in index.finished(tier, workload)
+        for data in index.finished(tier, runs.workload)
     ]
     tiers = {profile.name: profile.tier for profile in index.profiles}
     drawn = []
     bin_s = 1
     for measure in (_CPU, *_DISKS) if max(nodes, default=0) > 1 else ():
-        rates = series.of_nodes(index, workload, measure.metric)
+        rates = runs.of_nodes(measure.metric)
         if len(rates.table) and rates.table["node"].nunique() > 1:
             limits = caps(tiers, measure.metric, rates.highest)
-            drawn.append(by_node(workload, measure, rates, index.tiers, limits))
+            drawn.append(by_node(runs.workload, measure, rates, index.tiers, limits))
             bin_s = rates.bin_s
     if drawn:
         points = "second by second" if bin_s == 1 else f"over {bin_s} s"

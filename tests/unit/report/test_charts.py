@@ -33,7 +33,7 @@ def one_run(tier: str, **more: Any) -> ReportIndex:
 
 def test_seconds_count_from_the_start_of_measuring() -> None:
     index = one_run("ultra", warmup_s=5.0, measure_s=20.0)
-    rates = series.of_interval(index, "insert", "throughput_per_s")
+    rates = series.Runs(index, "insert").of_interval("throughput_per_s")
     assert rates.bin_s == 1
     assert rates.table["seconds"].tolist() == [second + 0.5 for second in range(-5, 20)]
     intervals = index.campaign.runs[0].intervals
@@ -47,13 +47,13 @@ def test_a_column_without_any_value_has_no_series() -> None:
     intervals = campaign.runs[0].intervals.assign(latency_p50_s=float("nan"))
     changed = replace(campaign, runs=(replace(campaign.runs[0], intervals=intervals),))
     index = ReportIndex(changed, report_verdicts.verdict())
-    assert series.of_interval(index, "insert", "latency_p50_s").table.empty
-    assert len(series.of_interval(index, "insert", "latency_p99_s").table)
+    assert series.Runs(index, "insert").of_interval("latency_p50_s").table.empty
+    assert len(series.Runs(index, "insert").of_interval("latency_p99_s").table)
 
 
 def test_long_runs_are_thinned_to_means() -> None:
     index = one_run("ultra", warmup_s=20.0, measure_s=400.0)
-    thinned = series.of_interval(index, "insert", "throughput_per_s")
+    thinned = series.Runs(index, "insert").of_interval("throughput_per_s")
     assert thinned.bin_s == 3
     rates = index.campaign.runs[0].intervals.set_index("time_s")["throughput_per_s"]
     start_s = START_S + 20.0
@@ -68,14 +68,14 @@ def test_disk_series_is_the_busiest_nodes() -> None:
     busy = table["node"].eq("node-2") & table["metric"].str.startswith("disk_")
     samples = table.assign(value=table["value"].where(~busy, table["value"] * 3))
     changed = replace(index.campaign, runs=(replace(run, sampled=held(samples)),))
-    iops = series.of_disk(replace(index, campaign=changed), "insert", "disk_iops")
+    iops = series.Runs(replace(index, campaign=changed), "insert").of_disk("disk_iops")
     # 20 reads and 690 writes a second, tripled on node-2
     assert iops.table["value"].mean() == pytest.approx(3 * 710, rel=0.02)
     assert iops.highest == {"premium": iops.table["value"].max()}
 
 
 def test_a_run_without_samples_has_no_disk_series() -> None:
-    assert series.of_disk(one_run("premium", frames=False), "insert", "disk_iops").table.empty
+    assert series.Runs(one_run("premium", frames=False), "insert").of_disk("disk_iops").table.empty
 
 
 def test_caps_stand_where_their_tier_came_near() -> None:
@@ -140,14 +140,14 @@ def _with_cpu(index: ReportIndex, **factors: float) -> ReportIndex:
 
 def test_cpu_is_the_mean_of_the_nodes_and_the_busiest() -> None:
     index = _with_cpu(one_run("ultra", measure_s=20.0), node_2=0.5, node_3=0.6)
-    means = series.of_cpu(index, "insert").table.groupby("of")["value"].mean()
+    means = series.Runs(index, "insert").of_cpu().table.groupby("of")["value"].mean()
     # 92 % of the first node, half and six tenths of that on the others
     assert means[series.BUSIEST] == pytest.approx(92.0, rel=0.02)
     assert means[series.MEAN] == pytest.approx(92.0 * 2.1 / 3, rel=0.02)
 
 
 def test_cpu_of_a_single_node_is_one_line() -> None:
-    cpu = series.of_cpu(one_run("ultra", nodes=1, measure_s=20.0), "insert")
+    cpu = series.Runs(one_run("ultra", nodes=1, measure_s=20.0), "insert").of_cpu()
     assert set(cpu.table["of"]) == {series.MEAN}
     assert cpu.table["value"].mean() == pytest.approx(92.0, rel=0.02)
 
@@ -157,14 +157,14 @@ def test_a_mean_needs_every_node() -> None:
     run = index.campaign.runs[0]
     samples = sampled_in(run)[sampled_in(run)["node"] != "node-2"]
     lacking = replace(index.campaign, runs=(replace(run, sampled=held(samples)),))
-    assert set(series.of_cpu(replace(index, campaign=lacking), "insert").table["of"]) == {
+    assert set(series.Runs(replace(index, campaign=lacking), "insert").of_cpu().table["of"]) == {
         series.BUSIEST
     }
 
 
 def test_each_node_has_a_panel_with_its_own_values() -> None:
     index = _with_cpu(one_run("ultra", measure_s=20.0), node_2=0.5)
-    iops = series.of_nodes(index, "insert", "disk_iops")
+    iops = series.Runs(index, "insert").of_nodes("disk_iops")
     means = iops.table.groupby("node")["value"].mean()
     assert means.to_dict() == {
         "node-1": pytest.approx(725.0, rel=0.02),
@@ -182,9 +182,9 @@ def test_a_node_without_a_known_limit_has_no_cpu_in_percent() -> None:
     nodes = tuple(replace(node, cpus=None) for node in run.record.nodes)
     unlimited = replace(run, record=replace(run.record, nodes=nodes))
     campaign = replace(index.campaign, runs=(unlimited,), fingerprint={})
-    assert series.of_cpu(replace(index, campaign=campaign), "insert").table.empty
+    assert series.Runs(replace(index, campaign=campaign), "insert").of_cpu().table.empty
     known = replace(campaign, fingerprint={"host": {"cpus": 16}})
-    cpu = series.of_cpu(replace(index, campaign=known), "insert").table["value"]
+    cpu = series.Runs(replace(index, campaign=known), "insert").of_cpu().table["value"]
     assert cpu.mean() == pytest.approx(92.0 / 2, rel=0.02)  # 8 of 16 cores
 
 
