@@ -41,9 +41,10 @@ def test_figures_do_not_depend_on_how_samples_are_read(tmp_path: Path, at_once: 
     assert found.cells == expected.cells
     assert found.bottlenecks == expected.bottlenecks
     assert found.doubts == expected.doubts
-    for drawn in (series.of_nodes, series.of_disk):
-        one = drawn(ReportIndex(BURST, expected), "insert", "disk_iops").table
-        two = drawn(ReportIndex(campaign, found), "insert", "disk_iops").table
+    whole = series.Runs(ReportIndex(BURST, expected), "insert")
+    by_parts = series.Runs(ReportIndex(campaign, found), "insert")
+    for drawn in (series.Runs.of_nodes, series.Runs.of_disk):
+        one, two = (drawn(runs, "disk_iops").table for runs in (whole, by_parts))
         pd.testing.assert_frame_equal(one, two, check_exact=True)
 
 
