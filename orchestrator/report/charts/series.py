@@ -126,7 +126,7 @@ def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
     table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
     span_s = table["seconds"].max() - table["seconds"].min()
-    lines = table.drop_duplicates("line").set_index("line")[list(labels)]
+    lines = table.drop_duplicates("line").set_index("line")[list(labels)].astype(str)
     bin_s = max(
         1, math.ceil(span_s / min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines))))
     )
