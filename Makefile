@@ -97,13 +97,13 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
 	@$(TIERBENCH) setup $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call given_of,PLATFORM)
 
-demo dry-demo: PROFILES = premium ultra
+demo dry-demo: PROFILES = premium premium-v2 ultra
 demo dry-demo: SCALE = smoke
 demo: NODES = 1
 demo: REPEATS = 2
 demo: UNTIL = decided
-demo: MAX_REPEATS = 6
-demo: setup ## compare two tiers on this machine in minutes and write a report
+demo: MAX_REPEATS = 3
+demo: setup ## compare three tiers on this machine in minutes and write a report
 	@$(COMPARED)
 
 dry-demo: $(VENV)/.ready ## the same in seconds and without Docker: every figure is made up

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -212,3 +213,17 @@ def test_two_campaigns_at_once_are_refused(tmp_path: Path) -> None:
     program.end()
     assert code == 69, text
     assert "another campaign is running" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_second_ctrl_c_at_any_moment_of_teardown(tmp_path: Path, seed: int) -> None:
+    """It gives up logs and files, and no removal; on a quiet machine a teardown takes 2 s."""
+    program = Program.start(*run_arguments(tmp_path))
+    program.until("measuring")
+    program.process.send_signal(signal.SIGINT)
+    time.sleep(random.Random(seed).uniform(0.02, 3.0))
+    program.process.send_signal(signal.SIGINT)  # to one that has ended it says nothing
+    began_s = time.monotonic()
+    assert program.end() == 130, program.text
+    assert time.monotonic() - began_s < 300
