@@ -117,11 +117,8 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
         parts.append(terminal.stamps(labels))
     parts += [Text(), terminal.answers(summary.answers(index), 1 + len(index.contenders)), Text()]
     parts.append(terminal.TableView(summary.verdict_table(index)))
-    below = [
-        (decision.workload, decisions.table(index, decision))
-        for decision in verdict.decisions
-        if decision.offers
-    ]
+    offered = [decision for decision in verdict.decisions if decision.offers]
+    below = [(decision.workload, decisions.table(index, decision)) for decision in offered]
     below += [(sweep.workload, sweeps.overview(sweep)) for sweep in verdict.sweeps]
     for workload, table in below:
         parts += [Text(), Text(workload, style="bold"), terminal.TableView(table)]

@@ -136,14 +136,11 @@ def since(buckets: Buckets, before: Seen, now: Seen) -> dict[str, Bucket]:
 
 def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
     """As a run's facts keep it."""
-    return {
-        name: {
-            "state": b.state,
-            "least_pct": round(b.least_pct, 1),
-            "most_pct": round(b.most_pct, 1),
-        }
-        for name, b in buckets.items()
-    }
+    facts: dict[str, dict[str, float | str]] = {}
+    for name, bucket in buckets.items():
+        least_pct, most_pct = round(bucket.least_pct, 1), round(bucket.most_pct, 1)
+        facts[name] = {"state": bucket.state, "least_pct": least_pct, "most_pct": most_pct}
+    return facts
 
 
 @dataclass

@@ -182,11 +182,8 @@ def retried(folder: Path) -> Plan | None:
     plan = campaign.plan
     failed = {data.record.run.number for data in campaign.runs if data.record.outcome == "failed"}
     attempts = gathered((replace(run, number=0), run) for run in plan.runs)
-    again = [
-        tries[-1]
-        for tries in attempts.values()
-        if tries[-1].number in failed and len(tries) <= plan.retry_failed
-    ]
+    left = [tries[-1] for tries in attempts.values() if len(tries) <= plan.retry_failed]
+    again = [run for run in left if run.number in failed]
     return replace(plan, runs=numbered((*plan.runs, *again))) if again else None
 
 

@@ -23,6 +23,7 @@ SHADE = "#808080"
 INK, QUIET = "#444444", "#666666"
 _GRID = "#dddddd"
 _DIGITS = 6  # significant ones of every number drawn
+Layers = alt.LayerChart | alt.FacetChart  # as altair types those of a chart
 
 
 def colours(tiers: Sequence[str]) -> dict[str, str]:
@@ -46,7 +47,7 @@ def tooltips(**titles: str) -> list[alt.Tooltip]:
 
 
 def panels(
-    layers: alt.LayerChart, field: str, values: Iterable[str], height: float | alt.Step
+    layers: Layers, field: str, values: Iterable[str], height: float | alt.Step
 ) -> alt.FacetChart:
     """A panel for each value of the field, in the order of `values`, each below the one before and
     with its name above its upper left corner."""

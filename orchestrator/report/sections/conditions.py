@@ -52,18 +52,12 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
         ratio = f"{data / cached:.1f}"
         fits = data <= cached
         follows = Cell("fits in the cache: reads need no disk" if fits else "exceeds the cache")
-    return {
-        "Data set": _size(data),
-        "Cache": _size(cached),
-        "Data : cache": Cell(ratio),
-        "What follows": follows,
+    lost = Cell("missing", missing=True)
+    sizes = {
+        title: lost if size_bytes is None else Cell(units.format_bytes(size_bytes))
+        for title, size_bytes in (("Data set", data), ("Cache", cached))
     }
-
-
-def _size(size_bytes: float | None) -> Cell:
-    if size_bytes is None:
-        return Cell("missing", missing=True)
-    return Cell(units.format_bytes(size_bytes))
+    return {**sizes, "Data : cache": Cell(ratio), "What follows": follows}
 
 
 def environment(index: ReportIndex) -> Section:

@@ -73,15 +73,11 @@ def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
     if not reasons:
         return ()
     every = {f"{delta.contender}, {delta.workload}" for delta in index.verdict.deltas}
-    rows = [
-        {
-            "Comparison": "all"
-            if cells.keys() == every
-            else "; ".join(f"{cell} ({', '.join(metrics)})" for cell, metrics in cells.items()),
-            "Reason": sentence(reason),
-        }
-        for reason, cells in reasons.items()
-    ]
+    rows = []
+    for reason, cells in reasons.items():
+        named = "; ".join(f"{cell} ({', '.join(metrics)})" for cell, metrics in cells.items())
+        which = "all" if cells.keys() == every else named
+        rows.append({"Comparison": which, "Reason": sentence(reason)})
     return (Part("Why inconclusive", (table_of(rows, ("Comparison", "Reason")),)),)
 
 

@@ -37,7 +37,6 @@ _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
 _NODE_HEIGHT = 56
 _SECONDS = "seconds since measuring began"
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
-_Layers = alt.LayerChart | alt.FacetChart
 _Caps = Mapping[float, str]  # declared limit → its label
 
 
@@ -187,14 +186,14 @@ def _lines(
     return line.encode(x=x, y=y, color=charts.colour(tiers, legend), detail="run:N")
 
 
-def _warm_up_shade() -> _Layers:
+def _warm_up_shade() -> charts.Layers:
     base = alt.Chart(alt.NamedData("warm_up")).encode(x="from:Q")
     shade = base.mark_rect(color=charts.SHADE, opacity=0.14, clip=True).encode(x2="to:Q")
     word = _words(base, "left", charts.QUIET)
     return alt.layer(shade, word.encode(x=alt.value(0), y=alt.value(0), text="text:N"))
 
 
-def _cap_layers() -> _Layers:
+def _cap_layers() -> charts.Layers:
     """Above the lines and in ink, since a run at its cap hides anything of its own colour."""
     base = alt.Chart(alt.NamedData("caps")).encode(y="cap:Q")
     rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, color=charts.INK)
