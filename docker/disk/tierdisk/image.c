@@ -7,10 +7,10 @@
  *
  * Below a sparse image may be another one of its size, which is only read: then a page is the
  * image's own once it was written, and that of the one below until then. So a disk starts from
- * loaded data without a copy of them, whose write-back would have to be waited for. Own pages lie in
- * the image in the order in which they were first written, not in that of the disk: scattered over a
- * sparse file they would be tens of thousands of extents, which some hosts discard one by one when
- * the file is removed.
+ * loaded data without a copy of them, whose write-back would have to be waited for. Own pages lie
+ * in the image in the order in which they were first written, not in that of the disk: scattered
+ * over a sparse file they would be tens of thousands of extents, which some hosts discard one by
+ * one when the file is removed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -113,8 +113,8 @@ static size_t rest_of_page(off_t offset, size_t size)
     return rest < size ? rest : size;
 }
 
-/* Finds where the bytes are: as many pieces as neighbouring pages do not follow each other there, at
- * most one for each page that is touched. Returns their number. */
+/* Finds where the bytes are: a piece for each run of pages that follow each other there, at most
+ * one for each page that is touched. Returns their number. */
 size_t find_pieces(struct iovec *pieces, size_t size, off_t offset)
 {
     size_t count = 0;
@@ -139,7 +139,8 @@ static void give_place(off_t page)
         places[page] = ++places_given;
 }
 
-/* Makes a page that is only partly written the image's own, with the bytes below. Needs the lock. */
+/* Makes a page that is only partly written the image's own, with the bytes below. Needs the lock
+ * of places. */
 static void take_over(off_t page)
 {
     if (atomic_load(&own[page]))
@@ -172,8 +173,8 @@ static void mark_own(off_t offset, off_t size)
             atomic_store_explicit(&own[page], true, memory_order_release);
 }
 
-/* Finds where in the image the bytes are to be changed, whose pages have places. Returns how many of
- * them follow each other there. */
+/* Finds where in the image the bytes are to be changed, whose pages have places. Returns how many
+ * of them follow each other there. */
 static size_t find_stretch(off_t *place, off_t offset, size_t size)
 {
     *place = below ? place_of(offset) : offset;
