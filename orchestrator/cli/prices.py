@@ -40,9 +40,10 @@ def update(
     currency: Annotated[str, Option(help="Three letters, such as USD.")] = "USD",
     file: Annotated[Path | None, Option(help="The file; default: in profiles/prices.")] = None,
 ) -> None:
-    """Asks a provider for its list prices of disks and writes a list that profiles then use.
+    """Asks a provider for its list prices and writes a list that profiles then use.
 
-    AWS answers with a file of hundreds of megabytes for a region. Google Cloud has no such
+    Of disks, and on Azure of the virtual machines of the catalog. AWS answers with a file of
+    hundreds of megabytes for a region. Google Cloud has no such
     service that answers without an account.
     """
     from orchestrator.planning import project_files
@@ -59,7 +60,7 @@ def update(
     components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
     if not components:
         raise UnavailableError(
-            f"the price service knows no disk of {region} in {currency}",
+            f"the price service knows no disk or machine of {region} in {currency}",
             advice=f"name the region as {provider} does, such as {service.REGION}",
         )
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
@@ -78,7 +79,7 @@ def _azure(
 ) -> Components:
     from orchestrator.tier_catalog import azure_prices
 
-    questions = azure_prices.questions(region, currency)
+    questions = azure_prices.questions(region, currency, rows)
     items = [item for asked in questions for item in pages(asked, url, get)]
     try:
         return azure_prices.components(items, rows)

@@ -21,12 +21,12 @@ from orchestrator.keys.schema import (
     WorkloadYaml,
 )
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
-from orchestrator.model import Dataset, Profile, Workload
+from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
 from orchestrator.planning import machines, node_disks, recorded_disk, slo
 from orchestrator.planning.overrides import Overrides
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.tier import ClassVolumes, OthersDisks, RealDisks, Tier
-from orchestrator.tier_catalog import Catalog, Chosen
+from orchestrator.tier_catalog import Catalog, Chosen, prices
 
 NO_CATALOG = Catalog({}, {})
 ANY_SCALE = ""  # the first that the cluster has: its machines and its tier are the same at each
@@ -94,7 +94,20 @@ def read_profile(
     tier = tier if shared else node_disks.of_each(tier)
     tier = _claimed(tier, read.cluster, scale)
     placing = machines.placing(where, read, tier.disk.kind)
-    return Profile(name, read.question, tier, read.cluster.build(scale), read.platform, placing)
+    cluster = _priced(read.cluster.build(scale), tier, catalog)
+    return Profile(name, read.question, tier, cluster, read.platform, placing)
+
+
+def _priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
+    """With the list price of its virtual machines, unless it says one: of the disk's region."""
+    if cluster.vm is None or cluster.vm_price is not None:
+        return cluster
+    of_vm, region = catalog.vm(cluster.vm).prices, tier.price.region if tier.price else None
+    row = prices.pick(of_vm, region)
+    amount = prices.monthly(row) if row else None
+    if row is None or amount is None:
+        return cluster
+    return replace(cluster, vm_price=prices.stated(row, amount))
 
 
 def _whole(

@@ -2,7 +2,8 @@
 
 Pure; documented by Microsoft as "Azure Retail Prices REST API": no account is needed, an answer has
 `Items` and, where there is more, `NextPageLink`. A meter is taken only by its exact name and unit:
-`P15 LRS Disk Mount`, for one, is the fee for sharing a disk. Hourly meters count 730 h a month.
+`P15 LRS Disk Mount`, for one, is the fee for sharing a disk, `D8s v5 Spot` that of a machine which
+may be taken away. Hourly meters count 730 h a month.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
+from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
 
 URL = "https://prices.azure.com/api/retail/prices"
 REGION = "eastus"
 SOURCE = f"Azure Retail Prices API ({URL})"
-HOURS_PER_MONTH = 730
 _OF_SIZES = {
     "azure/premium": "Premium SSD Managed Disks",
     "azure/standard-ssd": "Standard SSD Managed Disks",
@@ -31,16 +32,21 @@ Item = Mapping[str, Any]
 Components = dict[str, Any]
 
 
-def questions(region: str, currency: str) -> Iterator[dict[str, str]]:
-    """The parameters of one request for each kind of disk."""
-    for product in (*_OF_SIZES.values(), *(product for product, _ in _PROVISIONED.values())):
-        yield {
-            "currencyCode": f"'{currency}'",
-            "$filter": (
-                f"serviceName eq 'Storage' and armRegionName eq '{region}' "
-                f"and productName eq '{product}' and priceType eq 'Consumption'"
-            ),
-        }
+def questions(region: str, currency: str, catalog: Catalog) -> Iterator[dict[str, str]]:
+    """The parameters of one request for each kind of disk, and for each virtual machine."""
+    disks = (*_OF_SIZES.values(), *(product for product, _ in _PROVISIONED.values()))
+    wanted = [f"serviceName eq 'Storage' and productName eq '{product}'" for product in disks]
+    wanted += [
+        f"serviceName eq 'Virtual Machines' and armSkuName eq '{name}'" for name in _vms(catalog)
+    ]
+    for what in wanted:
+        where = f"{what} and armRegionName eq '{region}' and priceType eq 'Consumption'"
+        yield {"currencyCode": f"'{currency}'", "$filter": where}
+
+
+def _vms(catalog: Catalog) -> Iterator[str]:
+    names = (name.split("/") for name in catalog.vms)
+    yield from (size for provider, size in names if provider == "azure")
 
 
 def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]:
@@ -61,6 +67,17 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
         parts["per_throughput"] = meters.get((product, throughput, "1/Hour"))
         if all(parts.values()):
             of_rows[full] = _provisioned(parts)
+    for size in _vms(catalog):
+        meter = size.removeprefix("Standard_").replace("_", " ")
+        of_linux = [
+            steps
+            for (product, name, unit), steps in meters.items()
+            if (name, unit) == (meter, "1 Hour")
+            and product.startswith("Virtual Machines ")
+            and not product.endswith(" Windows")
+        ]
+        if len(of_linux) == 1:
+            of_rows[f"azure/{size}"] = {"per_hour": of_linux[0][0.0]}
     return of_rows
 
 

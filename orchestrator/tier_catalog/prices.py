@@ -1,7 +1,7 @@
 """What a disk costs a month at list price: the sum of its components, or None where one is unknown.
 
 monthly = per disk + GiB × price + steps above the free IOPS + steps above the free throughput
-        + operations / 10,000 × price
+        + operations / 10,000 × price; of a virtual machine 730 h × price
 
 A price list is a file of prices that holds instead of the catalog's own, row by row. Pure.
 """
@@ -15,11 +15,20 @@ from datetime import date
 from typing import Any
 
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, validate, written
+from orchestrator.keys.strict_yaml import (
+    Strict,
+    collecting,
+    parse,
+    raise_all,
+    refused,
+    validate,
+    written,
+)
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
 
+HOURS_PER_MONTH = 730
 UNPLACED = ("", "not stated")  # regions that name none
 _CITED = "this list"
 
@@ -37,6 +46,7 @@ def monthly(
     throughput = None if bytes_per_s is None else bytes_per_s / unit_bytes
     parts = (
         row.per_disk,
+        _times(row.per_hour, HOURS_PER_MONTH),
         _times(row.per_gib, gib),
         _stepped(row.per_iops, iops),
         _stepped(row.per_throughput, throughput),
@@ -101,6 +111,7 @@ def stated(row: PriceRow, amount: float) -> Price:
 def describe(row: PriceRow) -> str:
     """The components in a line: `0.08/GiB + 0.005/IOPS above 3,000 USD`."""
     parts = _named(row.per_disk, "disk")
+    parts += _named(row.per_hour, "hour")
     parts += _named(row.per_gib, "GiB")
     parts += _steps(row.per_iops, "IOPS")
     parts += _steps(row.per_throughput, row.unit or "")
@@ -163,7 +174,11 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
             of_rows |= _read(where, text, catalog)
     raise_all(mistakes)
     types = {name: _priced(name, kind, of_rows) for name, kind in catalog.types.items()}
-    return replace(catalog, types=types) if of_rows else catalog
+    vms = {
+        name: vm.model_copy(update={"prices": (of_rows[name],)}) if name in of_rows else vm
+        for name, vm in catalog.vms.items()
+    }
+    return replace(catalog, types=types, vms=vms) if of_rows else catalog
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
@@ -175,7 +190,11 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     for name, components in given.prices.items():
         place = f"{where}: prices.{name}"
         with collecting(mistakes):
-            catalog.find(name, place)
+            if name not in catalog.vms:
+                catalog.find(name, place)
+            if (name in catalog.vms) != ("per_hour" in components):
+                what = "`per_hour` is the price of a virtual machine, and the only one it has"
+                raise refused([Mistake(place, what)])
             rows[name] = validate(PriceRow, place, {**common, **components}, source)
     raise_all(mistakes)
     return rows

@@ -98,6 +98,7 @@ class PriceRow(Strict):
     as_of: Text | None = None
     source: Cited
     per_disk: Amount | None = 0
+    per_hour: Amount | None = 0  # of a virtual machine
     per_gib: Amount | None = 0
     per_iops: tuple[Step, ...] = ()
     per_throughput: tuple[Step, ...] = ()
@@ -296,6 +297,7 @@ class VmSize(Strict):
     uncached: Caps | None = None
     by_type: Mapping[str, Caps] = {}
     cached: CachedCaps | None = None
+    prices: tuple[PriceRow, ...] = ()
     notes: str = ""
 
     @model_validator(mode="after")

@@ -7,7 +7,8 @@ where each cheaper tier is just beyond the margin in another workload, which is 
 values of three workloads are drawn around true rates with the noise of each shape, and judged by
 the package's own `contests` and `cluster`. p99 has noise of its own.
 
-- wrong: the tier named is worse than the best by more than the margin in one of the workloads;
+- wrong: the tier named is worse than the best by more than the margin in one of the workloads, or
+  with `--weights`, with which all count alike, in their weighted mean;
 - each: the same if the cheapest tier that is enough in the answer of each workload were named;
 - refused: a tier that is enough for all is "not enough"; dearer; none: as in bench_decisions.
 
@@ -45,6 +46,13 @@ TRUTHS: Mapping[str, tuple[tuple[float, ...], ...]] = {
     "cheapest 10 % below in one": ((1, 1, 1), (1, 1, 1), (0.9, 1, 1)),
     "both 40 % below in one": ((1, 1, 1), (1, 1, 1), (0.6, 0.6, 1)),
 }
+WEIGHED = {  # the same for the weighted mean, which one workload or all may move
+    "all alike": TRUTHS["all alike"],
+    "both just below by one workload": ((1, 1, 1), (1, 1, 1), (JUST_BELOW**3, JUST_BELOW**3, 1)),
+    "both just below in all": TRUTHS["both just below in all"],
+    "one lost, another gained": ((1.1, 1.1, 1), (1, 1, 1), (0.9, 0.9, 1)),
+    "cheapest 10 % below in one": TRUTHS["cheapest 10 % below in one"],
+}
 PROFILES = tuple(build_profile(name) for name in TIERS)
 
 
@@ -77,12 +85,16 @@ def contests(rates: np.ndarray, p99: np.ndarray) -> list[Contest]:
     return made
 
 
-def simulate(shape: str, truth: str, n: int, campaigns: int, seed: int) -> Counts:
-    true = np.asarray(TRUTHS[truth], dtype=float)
+def simulate(
+    shape: str, truth: str, n: int, campaigns: int, seed: int, weigh: bool = False
+) -> Counts:
+    true = np.asarray((WEIGHED if weigh else TRUTHS)[truth], dtype=float)
     random = np.random.default_rng([seed, zlib.crc32(f"{shape}/{truth}/{n}".encode())])
     order = np.arange(len(WORKLOADS) * len(TIERS) * n).reshape(n, len(TIERS), len(WORKLOADS))
     places = order.transpose(2, 1, 0)  # repetition by repetition over all cells
-    enough = [bool((true[:, k] >= 1 - MARGIN_PCT / 100).all()) for k in range(len(TIERS))]
+    least = np.exp(np.log(true).mean(axis=0)) if weigh else true.min(axis=0)
+    enough = [bool(value >= (1 - MARGIN_PCT / 100) * least.max()) for value in least]
+    weights = dict.fromkeys(WORKLOADS, 1.0) if weigh else {}
     needed = TIERS[enough.index(True)]
     counts = dict.fromkeys(("wrong", "each", "refused", "dearer", "none"), 0)
     noise = [SHAPES[shape](own, campaigns, random) for own in places]
@@ -91,7 +103,7 @@ def simulate(shape: str, truth: str, n: int, campaigns: int, seed: int) -> Count
         rates = true[:, :, None] * np.exp(logs)
         own = np.exp(random.normal(0, P99_NOISE, rates.shape))
         compared = contests(rates, own / rates)
-        made = decision.decide_cluster(compared)
+        made = decision.decide_cluster(compared, weights)
         assert made is not None
         standings = [contest.proof.standings for contest in compared]
         alone = next((t for t in TIERS if all(s[t] == "enough" for s in standings)), None)
@@ -112,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--campaigns", type=int, default=400, help="of each cell")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shapes", default=",".join(SHAPES), help="of noise, by commas")
+    parser.add_argument("--weights", action="store_true", help="all count alike, in one mean")
     parser.add_argument("--repetitions", default="3,5,10", help="by commas")
     asked = parser.parse_args(arguments)
     shapes, sizes = asked.shapes.split(","), [int(n) for n in asked.repetitions.split(",")]
@@ -119,9 +132,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("Of the shapes of noise the worst in wrong, each and refused, the mean else.")
     print("\n| truth | n | wrong | each | refused | dearer | none |\n|---|" + "---:|" * 6)
     wrong, pct = [], 100 / asked.campaigns
-    for truth in TRUTHS:
+    for truth in WEIGHED if asked.weights else TRUTHS:
         for n in sizes:
-            cells = [simulate(s, truth, n, asked.campaigns, asked.seed) for s in shapes]
+            cells = [
+                simulate(s, truth, n, asked.campaigns, asked.seed, asked.weights) for s in shapes
+            ]
             wrong += [cell.wrong for cell in cells]
             worst = [max(getattr(c, name) for c in cells) for name in ("wrong", "each", "refused")]
             mean = [np.mean([getattr(c, name) for c in cells]) for name in ("dearer", "none")]

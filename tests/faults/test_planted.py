@@ -26,22 +26,9 @@ from tests.fake_existing import Server, running
 from tests.fake_existing import a_cache as a_cache  # a fixture
 from tests.fake_existing import spec as of_others
 from tests.fakes import FakeClock
+from tests.faults.planted import NAMES, planted
 
 CAMPAIGNS = 20
-NAMES = (
-    *("tierbench-of-others", "tierbench-test", "tierbenches", "my-tierbench-data", "tierbench-1"),
-    *("tierbench-campaign-archive", "tierbench-standing-mine", "tierbench_1", "data", "node-1"),
-)
-LABELS: tuple[dict[str, str], ...] = (
-    *({}, {"tierbench-test": "1"}, {"tierbench.campaign": "feed00"}, {"tierbench.role": "disk"}),
-    *({"com.docker.compose.project": "tierbench"}, {"app": "tierbench"}),
-)
-
-
-def planted() -> Iterator[tuple[str, dict[str, str]]]:
-    """Names with labels, each name another time with another label."""
-    for number, name in enumerate(NAMES):
-        yield name, LABELS[number % len(LABELS)]
 
 
 # ------------------------------------------------------------------ on an engine

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from orchestrator.platforms.own_images import BASE
-from tests.faults.test_planted import planted
+from tests.faults.planted import planted
 from tests.integration.conftest import HERE, Program, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]

@@ -55,7 +55,8 @@ def _bought(index: ReportIndex, tier: str | None, price: str) -> Iterator[Paragr
     logs = len(node_disks.log_disks(disk))
     count = units.counted(nodes + (0 if disk.wal else logs), "disk")
     count += f", and {logs} of {disk.wal.title} for the WAL" if disk.wal else ""
-    yield Paragraph(f"{count}, for {units.counted(nodes, 'node')}", "Count")
+    each_on = f", each on {profile.cluster.vm}" if profile.cluster.vm else ""
+    yield Paragraph(f"{count}, for {units.counted(nodes, 'node')}{each_on}", "Count")
     if price and listed:
         price += f" at list price ({listed.region}, as of {listed.as_of}; {listed.source})"
     yield Paragraph(price or "not known", "Price")

@@ -7,6 +7,8 @@ days are made up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +16,12 @@ import pytest
 from orchestrator import tier_catalog
 from orchestrator.cli import prices as command
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.planning import project_files
 from orchestrator.tier_catalog import aws_prices, azure_prices, prices
-from orchestrator.tier_catalog.azure_prices import HOURS_PER_MONTH
+from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
 from orchestrator.tier_catalog.rows import PriceRow, Source
-from tests import aws_answers
-from tests.azure_answers import P6_ANSWER, ULTRA_ANSWER, V2_ANSWER, recorded
+from tests import ROOT, aws_answers
+from tests.azure_answers import D2S_ANSWER, P6_ANSWER, ULTRA_ANSWER, V2_ANSWER, recorded
 from tests.catalog import CATALOG, at, chosen
 
 SOVEREIGN = "European Sovereign Cloud"
@@ -191,6 +194,38 @@ def test_only_exact_meters_paid_as_used_count() -> None:
     assert found == {"azure/P15": {"per_disk": 38.012142}}
 
 
+def test_a_virtual_machine_costs_what_its_linux_does_undisturbed() -> None:
+    """Windows, Spot and Low Priority have meters of the same size."""
+    found = azure_prices.components(D2S_ANSWER, CATALOG)
+    assert found == {"azure/Standard_D2s_v5": {"per_hour": 0.096}}
+    text = azure_prices_list(found)
+    (row,) = prices.with_prices(CATALOG, {"list": text}).vm("azure/Standard_D2s_v5").prices
+    assert prices.monthly(row) == pytest.approx(70.08)
+    asked = [one["$filter"] for one in azure_prices.questions("eastus", "USD", CATALOG)]
+    assert sum("armSkuName eq 'Standard_D2s_v5'" in one for one in asked) == 1
+
+
+def azure_prices_list(components: Mapping[str, Mapping[str, Any]]) -> str:
+    return prices.format_list(components, "USD", "eastus", "2026-11-01", azure_prices.SOURCE)
+
+
+@pytest.mark.parametrize(
+    "components", [{"azure/Standard_D2s_v5": {"per_disk": 70.0}}, {"azure/P15": {"per_hour": 0.1}}]
+)
+def test_hours_are_of_machines_alone(components: Mapping[str, Mapping[str, Any]]) -> None:
+    with pytest.raises(UsageError) as refused:
+        prices.with_prices(CATALOG, {"list": azure_prices_list(components)})
+    assert "`per_hour` is the price of a virtual machine" in str(refused.value.mistakes)
+
+
+def test_the_machines_of_a_profile_have_the_price_of_its_list(tmp_path: Path) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text(azure_prices_list({"azure/Standard_D8s_v5": {"per_hour": 0.5}}))
+    (profile,), _ = project_files.read(ROOT, ["premium"], [], "laptop", price_list=file)
+    assert profile.cluster.vm_price is not None
+    assert (profile.cluster.vm_price.monthly, profile.cluster.vm_price.currency) == (365.0, "USD")
+
+
 def test_of_two_dates_the_newer_holds_and_a_meter_missing_leaves_no_price() -> None:
     older = {**P6_ANSWER[0], "effectiveStartDate": "2017-01-01T00:00:00Z", "retailPrice": 1.0}
     assert azure_prices.components([*P6_ANSWER, older], CATALOG)["azure/P6"]["per_disk"] > 9
@@ -214,7 +249,7 @@ def test_all_pages_are_asked_for() -> None:
         more = second if len(asked) == 1 else None
         return {"Items": V2_ANSWER[:3] if more else V2_ANSWER[3:], "NextPageLink": more}
 
-    (question, *_) = azure_prices.questions("ukwest", "GBP")
+    (question, *_) = azure_prices.questions("ukwest", "GBP", CATALOG)
     assert list(command.pages(question, azure_prices.URL, answer)) == V2_ANSWER
     assert asked == [azure_prices.URL, second]
 
@@ -226,7 +261,7 @@ def test_another_answer_is_told(answer: object) -> None:
 
 
 def test_questions_name_region_currency_and_each_kind() -> None:
-    questions = list(azure_prices.questions("eastus", "USD"))
+    questions = list(azure_prices.questions("eastus", "USD", CATALOG))
     assert all("armRegionName eq 'eastus'" in one["$filter"] for one in questions)
     assert {one["currencyCode"] for one in questions} == {"'USD'"}
     assert sum("'Ultra Disks'" in one["$filter"] for one in questions) == 1
