@@ -29,6 +29,7 @@ from scipy import stats as distributions
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import Contest, make_contest
+from orchestrator.planning.plan import balanced_orders
 from tests.bench.noise_shapes import SHAPES
 from tests.campaigns import build_profile
 
@@ -85,13 +86,25 @@ def contests(rates: np.ndarray, p99: np.ndarray) -> list[Contest]:
     return made
 
 
+def in_order(n: int) -> np.ndarray:
+    """The place of each run in a campaign, workloads × tiers × repetitions, as plans have them."""
+    orders = balanced_orders(TIERS, n)
+    blocks = (
+        (repetition, workload) for repetition in range(n) for workload in range(len(WORKLOADS))
+    )
+    places = np.empty((len(WORKLOADS), len(TIERS), n), dtype=int)
+    for block, (repetition, workload) in enumerate(blocks):
+        for place, tier in enumerate(orders[repetition]):
+            places[workload, TIERS.index(tier), repetition] = block * len(TIERS) + place
+    return places
+
+
 def simulate(
     shape: str, truth: str, n: int, campaigns: int, seed: int, weigh: bool = False
 ) -> Counts:
     true = np.asarray((WEIGHED if weigh else TRUTHS)[truth], dtype=float)
     random = np.random.default_rng([seed, zlib.crc32(f"{shape}/{truth}/{n}".encode())])
-    order = np.arange(len(WORKLOADS) * len(TIERS) * n).reshape(n, len(TIERS), len(WORKLOADS))
-    places = order.transpose(2, 1, 0)  # repetition by repetition over all cells
+    places = in_order(n)
     least = np.exp(np.log(true).mean(axis=0)) if weigh else true.min(axis=0)
     enough = [bool(value >= (1 - MARGIN_PCT / 100) * least.max()) for value in least]
     weights = dict.fromkeys(WORKLOADS, 1.0) if weigh else {}
