@@ -225,5 +225,6 @@ def test_a_second_ctrl_c_at_any_moment_of_teardown(tmp_path: Path, seed: int) ->
     time.sleep(random.Random(seed).uniform(0.02, 3.0))
     program.process.send_signal(signal.SIGINT)  # to one that has ended it says nothing
     began_s = time.monotonic()
-    assert program.end() == 130, program.text
+    # A shell says 130 too of a program that a signal ends in its last moments.
+    assert program.end() in (130, -signal.SIGINT), program.text
     assert time.monotonic() - began_s < 300
