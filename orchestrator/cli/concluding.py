@@ -22,7 +22,9 @@ from orchestrator.powers import World
 from orchestrator.system import store
 from orchestrator.units import counted
 
-_PAGE_PART = 200  # pages of a campaign that goes on take at most one part in so many of its time
+# Pages of a campaign that goes on: none in its first minutes, then at most one part in so many of
+# its time.
+_FIRST_PAGE_S, _PAGE_PART = 300.0, 200
 
 
 def conclude(
@@ -68,7 +70,7 @@ def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measur
 def page_writer(app: App, world: World) -> Callable[[Path], None]:
     """What makes the report of a campaign anew after a run, so that an open page shows where it
     stands; skipped while that would take more than a part of the time. What fails is said alone."""
-    due_s = 0.0
+    due_s = world.clock.monotonic() + _FIRST_PAGE_S
 
     def write(folder: Path) -> None:
         nonlocal due_s

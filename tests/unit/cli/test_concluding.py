@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,6 +33,13 @@ def world_with(clock: Told) -> World:
     return replace(world, clock=clock)  # type: ignore[arg-type]
 
 
+def write_after_minutes(cache: Path, world: World) -> Callable[[Path], None]:
+    assert isinstance(world.clock, Told)
+    write = concluding.page_writer(an_app(cache), world)
+    world.clock.now_s += 300
+    return write
+
+
 def unfinished(results: Path) -> Path:
     """Three of six planned runs have ended."""
     campaign = build_campaign(profiles=("premium", "ultra"), workloads=["insert"], frames=False)
@@ -40,7 +48,7 @@ def unfinished(results: Path) -> Path:
 
 def test_the_page_of_a_campaign_that_goes_on_says_so(tmp_path: Path) -> None:
     folder = unfinished(tmp_path)
-    concluding.page_writer(an_app(tmp_path), world_with(Told(1.0)))(folder)
+    write_after_minutes(tmp_path, world_with(Told(1.0)))(folder)
     page, text = (folder / "report.html").read_text(), (folder / "report.md").read_text()
     for drawn in (page, text):
         assert "3 of 6 runs have ended, and nothing is decided yet" in drawn
@@ -49,11 +57,10 @@ def test_the_page_of_a_campaign_that_goes_on_says_so(tmp_path: Path) -> None:
 
 
 def test_pages_take_one_part_in_200_of_the_time(tmp_path: Path) -> None:
-    """Each takes a second here, so the next is due 200 seconds after it."""
+    """None in the first five minutes. Each takes a second here: the next is due 200 s after it."""
     folder, clock = unfinished(tmp_path), Told(1.0)
     write = concluding.page_writer(an_app(tmp_path), world_with(clock))
-    write(folder)
-    for now_s, is_written in ((100.0, False), (201.0, False), (202.0, True)):
+    for now_s, is_written in ((300.0, False), (301.0, True), (501.0, False), (502.0, True)):
         (folder / "report.md").unlink(missing_ok=True)
         clock.now_s = now_s - clock.step_s
         write(folder)
@@ -62,7 +69,7 @@ def test_pages_take_one_part_in_200_of_the_time(tmp_path: Path) -> None:
 
 def test_what_fails_in_a_page_is_said_and_ends_nothing(tmp_path: Path) -> None:
     world = world_with(Told(1.0))
-    concluding.page_writer(an_app(tmp_path), world)(tmp_path / "nowhere")
+    write_after_minutes(tmp_path, world)(tmp_path / "nowhere")
     assert isinstance(world.progress, QuietProgress)
     assert "the report so far cannot be made" in world.progress.said[-1]
 
