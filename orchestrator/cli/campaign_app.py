@@ -34,9 +34,7 @@ class CampaignApp(App):
 
         return campaign.carry_out(self, plan, request)
 
-    def show(
-        self, folder: Path, as_json: bool = False, slo: str | None = None
-    ) -> tuple[Results, Verdict]:
+    def show(self, folder: Path, slo: str | None = None) -> tuple[Results, Verdict]:
         """Judges a campaign, writes its report and prints what was found."""
         from orchestrator import report
         from orchestrator.cli import campaign
@@ -44,11 +42,11 @@ class CampaignApp(App):
         self.progress.step("judging and writing the report")
         loaded, verdict, paths = campaign.conclude(folder, slo, self.cache)
         self.progress.done()
-        if as_json:
+        if self.out.as_json:
             self.out.print_json((folder / "verdict.json").read_text())
             return loaded, verdict
         for part in report.console(loaded, verdict):
             self.out.print(part)
         for path in (paths.html, paths.markdown):
-            self.out.print(f"report: {path.resolve()}", soft_wrap=True, highlight=False)
+            self.out.print(f"report: {path.resolve()}", soft_wrap=True)
         return loaded, verdict

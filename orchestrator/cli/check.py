@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from orchestrator.load_generators.common import consistency
 
 
-@takes()
+@takes(in_json=True)
 def check(
     app: App,
     host: Annotated[str, Option(help="Where the database listens.")] = "127.0.0.1",
@@ -49,9 +49,9 @@ def check(
             advice="say with --host, --port, --user and --database where the nine tables are; "
             "the password comes from PGPASSWORD",
         ) from error
-    for checked in outcome.conditions:
-        app.out.print(f"{checked.name}  {_word(checked)}  {checked.holds}")
-    app.out.print(f"{outcome.warehouses_checked:,} of {outcome.warehouses:,} warehouses checked")
+    lines = [f"{each.name}  {_word(each)}  {each.holds}" for each in outcome.conditions]
+    count = f"{outcome.warehouses_checked:,} of {outcome.warehouses:,}"
+    app.out.show(outcome, *lines, f"{count} warehouses checked")
     whole = all(checked.violations == 0 for checked in outcome.conditions)
     raise typer.Exit(EXIT_DONE if whole else EXIT_INCONCLUSIVE)
 

@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from orchestrator import units
 from orchestrator.cli.app import App
+from orchestrator.cli.completion import complete_rows
 from orchestrator.cli.options import LimitsArgument, OnlyShowOption, YesOption, takes
 from orchestrator.errors import (
     EXIT_INCONCLUSIVE,
@@ -33,7 +34,11 @@ disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
 def up(
     app: App,
     tier: Annotated[
-        str, Argument(help="A row of the catalog (azure/P15), a profile's name or file.")
+        str,
+        Argument(
+            help="A row of the catalog (azure/P15), a profile's name or file.",
+            autocompletion=complete_rows,
+        ),
     ],
     at: Annotated[Path, Option(help="Where it is mounted: an empty or a new directory.")],
     changes: Annotated[
@@ -80,7 +85,7 @@ def up(
         measured = standing_disks.put_up(wanted, limits, gate, world)
     app.progress.done()
     app.out.print(f"{limits.title}, {units.format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
-    app.out.print(f"`tierbench disk down {wanted.name}` takes it down", highlight=False)
+    app.out.print(f"`tierbench disk down {wanted.name}` takes it down")
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
         if not measured.passed:
@@ -112,7 +117,7 @@ def down(
     if dry_run:
         for known in disks:
             line = standing_disks.would_become(known.disk, keep_data)
-            app.out.print(line, highlight=False, soft_wrap=True)
+            app.out.print(line, soft_wrap=True)
         return
     if not keep_data and not yes:
         _confirm(app, [standing_disks.with_size(up.disk) for up in disks if up.disk.own_image])
@@ -124,7 +129,7 @@ def down(
             stayed.append(error)
             continue
         said = f"its data stay in {kept}" if kept else "its data are removed"
-        app.out.print(f"{known.disk.name} is down; {said}", highlight=False, soft_wrap=True)
+        app.out.print(f"{known.disk.name} is down; {said}", soft_wrap=True)
     app.progress.done()
     if stayed:
         raise stayed[0]
@@ -162,21 +167,21 @@ def record(
     files.write_json(file, recorded.model_dump())
     app.progress.done()
     for line in standing_disks.recorded_in_words(recorded):
-        app.out.print(line, highlight=False)
+        app.out.print(line)
     written = f"written: {file} (in a profile beside it: `tier: {{recorded: {file.name}}}`)"
-    app.out.print(written, soft_wrap=True, highlight=False)
+    app.out.print(written, soft_wrap=True)
 
 
 @disk.command(name="list")
-@takes()
+@takes(in_json=True)
 def show(app: App) -> None:
     """Lists the disks that were put up and not taken down."""
     from orchestrator.cli import standing_disks
     from orchestrator.tiers.common.emulated import standing
 
     world = app.world()
-    disks = standing.standing_disks(world)
-    app.out.print(standing_disks.table(disks, world) if disks else "no disk was put up here")
+    disks = standing_disks.listed(standing.standing_disks(world), world)
+    app.out.show(disks, standing_disks.table(disks) if disks else "no disk was put up here")
 
 
 @disk.command(name="set")
@@ -214,7 +219,7 @@ def limits_in(words: Sequence[str]) -> dict[str, float]:
 def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], app: App) -> None:
     """Prints what the disk enforces now of each limit that was changed."""
     for limit, value in changes.items():
-        app.out.print(f"{limit} = {enforced.get(limit, value):.15g}", highlight=False)
+        app.out.print(f"{limit} = {enforced.get(limit, value):.15g}")
 
 
 def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:

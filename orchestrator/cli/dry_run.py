@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from orchestrator import units
+from orchestrator.cli import console
 from orchestrator.cli.app import App
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, TierbenchError, UsageError
 from orchestrator.model import Plan
@@ -29,7 +29,7 @@ NEVER_CHECKED = (
 )
 
 
-def show(app: App, plan: Plan, as_json: bool, max_cost: str | None = None) -> int:
+def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
     """Prints what lies ahead, also if it costs more than it may; returns the exit code that
     starting would end with, as far as that can be told: 0, 64 or 69."""
     ahead = look_ahead(plan, *app.unasked())
@@ -37,7 +37,7 @@ def show(app: App, plan: Plan, as_json: bool, max_cost: str | None = None) -> in
         costs.check(plan, max_cost)
     except UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
-    if as_json:
+    if app.out.as_json:
         planned = asdict(plan, dict_factory=in_layout)
         content = {"plan": planned, **vars(ahead), "never_checked": NEVER_CHECKED}
         content["campaign_cost"] = costs.total(ahead.rented)  # currency → amount
@@ -45,7 +45,7 @@ def show(app: App, plan: Plan, as_json: bool, max_cost: str | None = None) -> in
         app.out.print_json(json.dumps(hidden_in(plain)))
     else:
         for part in _parts(plan, ahead):
-            app.out.print(part, highlight=False, soft_wrap=isinstance(part, str))
+            app.out.print(part, soft_wrap=isinstance(part, str))
     if any(isinstance(problem, UsageError) for problem in ahead.problems):
         return EXIT_USAGE
     return EXIT_UNAVAILABLE if ahead.problems else EXIT_DONE
@@ -164,11 +164,8 @@ def _table(
     columns: Sequence[str],
     rows: Iterable[Sequence[RenderableType]],
     caption: str | None = None,
-) -> Table:
-    table = Table(title=title, caption=caption, box=None, pad_edge=True)
-    table.title_justify = table.caption_justify = "left"
-    for column in columns:
-        table.add_column(column, justify="right" if column in _NUMERIC else "left")
+) -> RenderableType:
+    table = console.table(columns, right=_NUMERIC, title=title, caption=caption)
     for row in rows:
         table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
     return table

@@ -83,4 +83,4 @@ def _read(
 
 
 def _print(out: Console, text: str) -> None:
-    out.print(text, end="", markup=False, highlight=False, soft_wrap=True)
+    out.print(text, end="", markup=False, soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import partial
@@ -13,8 +13,15 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer import Argument, Option
+from typer.models import OptionInfo
 
-from orchestrator.cli import RESULTS, root
+from orchestrator.cli import RESULTS, defaults
+from orchestrator.cli.completion import (
+    among,
+    complete_campaigns,
+    complete_profiles,
+    complete_workloads,
+)
 from orchestrator.parts import AUTO
 from orchestrator.units import parse_bytes
 
@@ -22,21 +29,6 @@ from orchestrator.units import parse_bytes
 def names_in(text: str) -> list[str]:
     """What one option names, separated by spaces or commas."""
     return [name for name in re.split(r"[\s,]+", text) if name]
-
-
-def _names_of(folder: str) -> Callable[[str], list[str]]:
-    """A callback of typer: what is typed so far → what it may become, also the last of several."""
-
-    def complete(incomplete: str) -> list[str]:
-        before, space, begun = incomplete.rpartition(" ")
-        known = sorted(file.stem for file in (root() / folder).glob("*.yaml"))
-        fitting = (name for name in known if name.startswith(begun) and name not in before.split())
-        return [f"{before}{space}{name}" for name in fitting]
-
-    return complete
-
-
-complete_profiles, complete_workloads = _names_of("profiles"), _names_of("workloads")
 
 
 def _margin(value: float | None) -> float | None:
@@ -69,10 +61,8 @@ WorkloadOption = Annotated[
 WorkloadsOption = Annotated[
     str, Option(help="Names, separated by spaces or commas.", autocompletion=complete_workloads)
 ]
-PlatformOption = Annotated[str | None, Option(help="docker or kubernetes: where containers run.")]
-ScaleOption = Annotated[
-    str, Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
-]
+PlatformOption = Annotated[str | None, among("docker, kubernetes", "where containers run.")]
+ScaleOption = Annotated[str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")]
 NodesOption = Annotated[
     int | None, Option(min=1, help="Database nodes, instead of the profile's number.")
 ]
@@ -92,19 +82,38 @@ DrainOption = Annotated[
     bool, Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
 OnlyShowOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
-DespiteOption = Annotated[
-    list[str] | None, Option(metavar="NAME", help="Go on although it differs: code, machine, …")
-]
+_DIFFERENT = among(
+    "code, image, machine, kernel, profile, workload", "go on although it differs.", metavar="NAME"
+)
+DespiteOption = Annotated[list[str] | None, _DIFFERENT]
 VersionOption = Annotated[bool, Option("--version", help="Says which tierbench this is.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]
-JsonOption = Annotated[bool, Option("--json", help="Print verdict.json instead of tables.")]
 FailOption = Annotated[bool, Option("--fail-if-worse", help="Exit 1 if a contender is worse.")]
 AcceptOption = Annotated[
     bool, Option("--accept-inconclusive", help="Exit 0 also if no decision can be made.")
 ]
 LimitsArgument = Annotated[list[str], Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
-CampaignArgument = Annotated[str, Argument(help="A folder, latest, or a baseline's name.")]
+CampaignArgument = Annotated[
+    str, Argument(help="A folder, latest, or a baseline's name.", autocompletion=complete_campaigns)
+]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What every command can be asked about how it tells what it does."""
+
+    quiet: Annotated[
+        bool, Option("--quiet", "-q", help="No progress: results, warnings and errors only.")
+    ] = False
+    verbose: Annotated[
+        bool, Option("--verbose", "-v", help="Every step, and which defaults are a person's.")
+    ] = False
+    color: Annotated[
+        Literal["auto", "always", "never"],
+        Option(help="auto: on a terminal, unless NO_COLOR is set."),
+    ] = "auto"
+    json: Annotated[bool, Option("--json", help="Print JSON instead of tables.")] = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,6 @@ class Measuring:
     """What all commands that carry out a campaign can be asked: each field is an option of each."""
 
     results: ResultsOption = RESULTS
-    as_json: JsonOption = False
     max_cost: Annotated[
         str | None,
         Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
@@ -136,7 +144,7 @@ class Options(Measuring):
     """And what `run` and `compare` can be asked, which begin one."""
 
     database: Annotated[
-        str, Option("--db", help="auto, or one of the databases that `list` shows.")
+        str, among("auto, postgresql, yugabytedb, existing", "what the nodes run.", "--db")
     ] = AUTO
     platform: PlatformOption = None
     enforcement: Annotated[
@@ -151,7 +159,7 @@ class Options(Measuring):
     repetitions: RepeatsOption = 1
     seed: SeedOption = 1
     generator: Annotated[
-        str | None, Option(help="benchbase, to run tpcc with it instead of the built-in.")
+        str | None, among("benchbase", "to run tpcc with it instead of the built-in.")
     ] = None
     slo: SloOption = None
     price_list: Annotated[
@@ -229,13 +237,14 @@ class Request(Compared):
     workloads: Sequence[str] = ()
 
 
-_PANELS = {  # of the options of a campaign, in `--help`
+_PANELS = {  # of options, in `--help`
     "Size": "scale nodes clients repetitions seed warmup windows overrides",
     "Load": "generator latency_at sweep",
     "Disks": "enforcement gate_every drain",
     "Decision": "slo price_list margin_pct p99_margin_pct baseline until most_repetitions aa",
     "Safety and cost": "max_cost cache_max retry_failed dry_run",
-    "Results": "results as_json on_end fail_if_worse accept_inconclusive",
+    "Results": "results on_end fail_if_worse accept_inconclusive",
+    "Console": "quiet verbose color json",
 }
 
 
@@ -243,47 +252,64 @@ def _panel(name: str) -> str | None:
     return next((panel for panel, names in _PANELS.items() if name in names.split()), None)
 
 
-def _in_panel(name: str, hint: Any) -> Any:
-    option = copy(hint.__metadata__[0])
-    option.rich_help_panel = _panel(name)
-    return Annotated[hint.__origin__, option]
+def _of_typer(parameter: inspect.Parameter, panel: str | None = None) -> inspect.Parameter:
+    """An option by the name that it has on the command line, so that the environment and
+    `tierbench.yaml` say it by the same."""
+    hint, name = parameter.annotation, parameter.name
+    if isinstance(told := next(iter(getattr(hint, "__metadata__", ())), None), OptionInfo):
+        option = copy(told)
+        option.rich_help_panel, option.show_envvar = panel, False
+        written = [word for word in option.param_decls or () if word.startswith("--")]
+        name = written[0][2:].replace("-", "_") if written else name
+        hint = Annotated[hint.__origin__, option]
+    return parameter.replace(name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _options(kind: type[Any] | None, given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
+    """Field → option, in the order of the panels."""
+    hints = get_type_hints(kind, include_extras=True) if kind else {}
+    order = [None, *_PANELS].index
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    options = {}
+    for each in sorted(fields(kind) if kind else (), key=lambda each: order(_panel(each.name))):
+        default, hint = given.get(each.name, each.default), hints[each.name]
+        own = inspect.Parameter(each.name, keyword, default=default, annotation=hint)
+        options[each.name] = _of_typer(own, _panel(each.name))
+    return options
 
 
 def takes(
-    kind: type[Any] | None = None, **defaults: Any
+    kind: type[Any] | None = None, in_json: bool = False, **own_defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a function a command of typer. Its first parameter is the `App`, which the context
     holds. Each field of the dataclass `kind` is an option, and the function's parameter `options`
-    is then one of that kind. `defaults`: where this command's own differ."""
-    hints = get_type_hints(kind, include_extras=True) if kind else {}
-    order = [None, *_PANELS].index
-    options = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=defaults.get(field.name, field.default),
-            annotation=_in_panel(field.name, hints[field.name]),
-        )
-        for field in sorted(
-            fields(kind) if kind else (), key=lambda field: order(_panel(field.name))
-        )
-    ]
+    is then one of that kind. `in_json`: what it shows can be had as JSON. `own_defaults`: where
+    this command's own differ."""
+    options, telling = _options(kind, own_defaults), _options(Told, {})
+    if not in_json:
+        del telling["json"]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True)
         _app, *others = own.parameters.values()
+        given = {other.name: _of_typer(other) for other in others if other.name != "options"}
 
-        def called(context: typer.Context, **values: Any) -> None:
+        def called(context: typer.Context, **said: Any) -> None:
+            def of(asked: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+                return {name: said[option.name] for name, option in asked.items()}
+
+            app, values = context.obj, of(given)
+            app.tell(**of(telling))
+            app.defaults.extend(defaults.told(context))
+            for line in app.defaults if said["verbose"] or said.get("dry_run") else ():
+                app.progress.note(line)
             if kind:
-                values["options"] = kind(
-                    **{option.name: values.pop(option.name) for option in options}
-                )
-            command(context.obj, **values)
+                values["options"] = kind(**of(options))
+            command(app, **values)
 
-        own_kind = inspect.Parameter.KEYWORD_ONLY
-        context = inspect.Parameter("context", own_kind, annotation=typer.Context)
-        given = [other.replace(kind=own_kind) for other in others if other.name != "options"]
-        parameters = [context, *given, *options]
+        kind_of_all = inspect.Parameter.KEYWORD_ONLY
+        context = inspect.Parameter("context", kind_of_all, annotation=typer.Context)
+        parameters = [context, *given.values(), *options.values(), *telling.values()]
         called.__name__, called.__doc__ = command.__name__, command.__doc__
         called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -69,7 +69,7 @@ def schema(app: App, kind: Annotated[str, Argument(help=f"{', '.join(FILES)}.")]
     """Prints the JSON Schema of a profile, cluster, workload or price list."""
     if kind not in FILES:
         raise UsageError(f"no schema of {kind!r}", advice=f"there are {', '.join(FILES)}")
-    app.out.out(json_schema(kind), end="", highlight=False)
+    app.out.out(json_schema(kind), end="")
 
 
 # Bounds of what a quantity becomes, which say nothing of how it is written; and names that only

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import typer
@@ -144,7 +144,11 @@ def value(option: str, kind: str) -> Any:
 
 
 PROGRAM: Any = typer.main.get_command(main.program)
-WORDS = {one.name: one.opts[0] for one in PROGRAM.commands["compare"].params}
+HINTS = get_type_hints(Compared, include_extras=True)
+WORDS = {
+    name: next(iter(hint.__metadata__[0].param_decls or ()), f"--{name.replace('_', '-')}")
+    for name, hint in HINTS.items()
+}
 
 
 def no_effect(plan: Plan) -> list[str]:
@@ -207,8 +211,10 @@ def _is_begun(request: Request) -> bool:
             begun.append(plan)
             raise typer.Exit
 
+    app = Beginning(**vars(an_app(Path("cache"))))
+    app.out.as_json = True
     with pytest.raises(typer.Exit):
-        main._carry_out(Beginning(**vars(an_app(Path("cache")))), replace(request, as_json=True))
+        main._carry_out(app, request)
     return bool(begun)
 
 

@@ -45,9 +45,9 @@ class Given(CampaignApp):
     def plan(self, request: Request) -> Plan:
         return self.given
 
-    def show(self, folder: Path, as_json: bool = False, slo: str | None = None) -> Any:
+    def show(self, folder: Path, slo: str | None = None) -> Any:
         if self.reports:
-            return super().show(folder, as_json, slo)
+            return super().show(folder, slo)
         return store.load(folder), SimpleNamespace(deltas=(), decisions=())
 
 

@@ -1,0 +1,57 @@
+"""Defaults of options that a person sets: `tierbench.yaml` in the folder of the command, and
+variables of the environment, which go before it. What the command itself says goes before both."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import Mistake
+
+FILE, PREFIX = Path("tierbench.yaml"), "TIERBENCH"
+# Commands of `save` and `restore` have it, and beside it others with the names of options.
+_OF_SNAPSHOTS = "TIERBENCH_SNAPSHOT"
+
+
+def settings(program: Any) -> dict[str, Any]:
+    """What the context of each command begins with. UsageError with every mistake in the file."""
+    prefix = None if _OF_SNAPSHOTS in os.environ else PREFIX
+    return {"auto_envvar_prefix": prefix, "default_map": of_file(program)}
+
+
+def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
+    """Option → what the file says, as words of the command line, which are checked where they are
+    used. UsageError with every key that is no option of any command, or has no words."""
+    if not file.is_file():
+        return {}
+    from orchestrator.keys.strict_yaml import parse, raise_all, unknown, with_line
+    from orchestrator.planning.project_files import read_text
+
+    commands = [program.loaded(name) for name in program.commands]
+    members = [each for c in commands for each in getattr(c, "commands", {"": c}).values()]
+    known = {p.name.replace("_", "-"): p for m in members for p in m.params if p.opts[0][0] == "-"}
+    (where, text), wrong, values = read_text(file, Path()), list[Mistake](), dict[str, Any]()
+    for key, value in parse(where, text).items():
+        words = [str(item) for item in (value if isinstance(value, list) else [value])]
+        if key not in known:
+            what = unknown("option", str(key), known, "`tierbench COMMAND --help` shows them")
+            wrong.append(Mistake(f"{where}: {key}", what))
+        elif value is None or isinstance(value, dict):
+            wrong.append(Mistake(f"{where}: {key}", "expected a value, or a list of values"))
+        else:
+            flag = value if isinstance(value, bool) else " ".join(words)
+            values[key.replace("-", "_")] = words if known[key].multiple else flag
+    raise_all([with_line(mistake, {where: text}) for mistake in wrong])
+    return values
+
+
+def told(context: Any) -> list[str]:
+    """Of each option that was not given but has a default of a person's: which, and from where."""
+    said = []
+    for option in context.command.params if context else ():
+        name = option.name.replace("_", "-")
+        where = {"ENVIRONMENT": f"{PREFIX}_{option.name.upper()}", "DEFAULT_MAP": str(FILE)}
+        if (source := getattr(context.get_parameter_source(option.name), "name", "")) in where:
+            said.append(f"--{name} {context.params.get(option.name, '')} is from {where[source]}")
+    return said
