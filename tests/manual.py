@@ -68,7 +68,7 @@ def _command(title: str, command: Any, group: Any) -> Iterator[str]:
 
 
 def _argument(argument: Any) -> str:
-    name = (argument.metavar or argument.name.upper()) + "..." * (argument.nargs == -1)
+    name = argument.metavar or argument.name.upper() + "..." * (argument.nargs == -1)
     return name if argument.required or name.startswith("[") else f"[{name}]"
 
 
@@ -96,6 +96,7 @@ def _plain(markdown: str) -> str:
 def escaped(text: str) -> str:
     """As roff wants it: no control at the begin of a line, and what it would change as it is."""
     text = " ".join(text.split()).replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
+    text = re.sub(r"[^\x00-\x7f]", lambda match: f"\\[u{ord(match[0]):04X}]", text)
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
 

@@ -30,11 +30,7 @@ COMMANDS = {
     "calibrate": (_PREPARE, "", "calibrate --profile ultra"),
     "schema": (_PREPARE, "schemas.schema", "schema profile"),
     "run": (_MEASURE, "", "run --profile ultra --workload tpcc"),
-    "compare": (
-        _MEASURE,
-        "",
-        'compare --profiles "premium ultra" --workloads tpcc --until decided',
-    ),
+    "compare": (_MEASURE, "", 'compare --profiles "premium ultra" --workloads tpcc --aa'),
     "resume": (_MEASURE, "", "resume latest"),
     "rehearse": (_MEASURE, "", 'rehearse --profiles "premium ultra" --workloads tpcc'),
     "import-study": (_MEASURE, "studies.import_study", "import-study"),
@@ -46,9 +42,7 @@ COMMANDS = {
     "verify": (_READ, "export.verify", "verify latest"),
     "export": (_READ, "export.export", "export latest --format csv --output runs.csv"),
     "history": (_READ, "over_time.history", "history --profile ultra --workload tpcc --trend"),
-    "compare-results": (
-        *(_READ, "over_time.compare_results", "compare-results baseline:january latest"),
-    ),
+    "compare-results": (_READ, "over_time.compare_results", "compare-results january latest"),
     "baseline": (_READ, "over_time.baseline", "baseline set january latest"),
     "disk": (_DISKS, "disks.disk", "disk up azure/P30 --at /mnt/p30"),
     "helm-values": (_DISKS, "helm_values.values", "helm-values profiles/cluster.yaml"),

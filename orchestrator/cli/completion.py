@@ -56,5 +56,5 @@ def _campaigns(ctx: Context) -> Iterable[str]:
     return dict.fromkeys(["latest", *folders, *saved])
 
 
-complete_profiles, complete_workloads = _files("profiles"), _files("workloads")
-complete_rows, complete_campaigns = completing(_rows), completing(_campaigns)
+profiles, workloads = _files("profiles"), _files("workloads")
+rows, campaigns = completing(_rows), completing(_campaigns)

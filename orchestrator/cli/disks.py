@@ -11,8 +11,8 @@ import typer
 from typer import Argument, Option
 
 from orchestrator import units
+from orchestrator.cli import completion
 from orchestrator.cli.app import App
-from orchestrator.cli.completion import complete_rows
 from orchestrator.cli.options import LimitsArgument, OnlyShowOption, YesOption, takes
 from orchestrator.errors import (
     EXIT_INCONCLUSIVE,
@@ -37,7 +37,7 @@ def up(
         str,
         Argument(
             help="A row of the catalog (azure/P15), a profile's name or file.",
-            autocompletion=complete_rows,
+            autocompletion=completion.rows,
         ),
     ],
     at: Annotated[Path, Option(help="Where it is mounted: an empty or a new directory.")],

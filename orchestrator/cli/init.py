@@ -13,8 +13,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from orchestrator.cli import completion
 from orchestrator.cli.app import App
-from orchestrator.cli.completion import complete_rows
 from orchestrator.cli.options import takes
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import addresses
@@ -32,7 +32,7 @@ def init(
     ] = None,
     tier: Annotated[
         str | None,
-        Option(help="A row of the catalog, such as azure/P15.", autocompletion=complete_rows),
+        Option(help="A row of the catalog, such as azure/P15.", autocompletion=completion.rows),
     ] = None,
     path: Annotated[
         str | None, Option(help="Where a real disk is mounted; {node}: one for each node.")

@@ -1,4 +1,4 @@
-"""What the commands take: options and arguments, their help, and what a shell completes."""
+"""What the commands take: options and arguments, their help, and how a command is made of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -15,13 +15,8 @@ import typer
 from typer import Argument, Option
 from typer.models import OptionInfo
 
-from orchestrator.cli import RESULTS, defaults
-from orchestrator.cli.completion import (
-    among,
-    complete_campaigns,
-    complete_profiles,
-    complete_workloads,
-)
+from orchestrator.cli import RESULTS, completion, defaults
+from orchestrator.cli.completion import among
 from orchestrator.parts import AUTO
 from orchestrator.units import parse_bytes
 
@@ -45,22 +40,17 @@ def _size(value: str | None) -> str | None:
         raise typer.BadParameter(str(error)) from error
 
 
-_profile = partial(Option, "--profile", "-p", autocompletion=complete_profiles)
+_profile = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
 ProfileOption = Annotated[str, _profile(help="A profile's name, or a YAML file.")]
 PlacingOption = Annotated[str | None, _profile(help="A profile: its platform and its machines.")]
+_SEVERAL = "Names, separated by spaces or commas"
 ProfilesOption = Annotated[
-    str,
-    Option(
-        help="Names, separated by spaces or commas; the first is the baseline.",
-        autocompletion=complete_profiles,
-    ),
+    str, Option(help=f"{_SEVERAL}; the first: baseline.", autocompletion=completion.profiles)
 ]
 WorkloadOption = Annotated[
-    str, Option("--workload", "-w", help="A workload's name.", autocompletion=complete_workloads)
+    str, Option("--workload", "-w", help="A workload's name.", autocompletion=completion.workloads)
 ]
-WorkloadsOption = Annotated[
-    str, Option(help="Names, separated by spaces or commas.", autocompletion=complete_workloads)
-]
+WorkloadsOption = Annotated[str, Option(help=f"{_SEVERAL}.", autocompletion=completion.workloads)]
 PlatformOption = Annotated[str | None, among("docker, kubernetes", "where containers run.")]
 ScaleOption = Annotated[str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")]
 NodesOption = Annotated[
@@ -95,7 +85,8 @@ AcceptOption = Annotated[
 ]
 LimitsArgument = Annotated[list[str], Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 CampaignArgument = Annotated[
-    str, Argument(help="A folder, latest, or a baseline's name.", autocompletion=complete_campaigns)
+    str,
+    Argument(help="A folder, latest, or a baseline's name.", autocompletion=completion.campaigns),
 ]
 
 
@@ -107,7 +98,7 @@ class Told:
         bool, Option("--quiet", "-q", help="No progress: results, warnings and errors only.")
     ] = False
     verbose: Annotated[
-        bool, Option("--verbose", "-v", help="Every step, and which defaults are a person's.")
+        bool, Option("--verbose", "-v", help="Every step, and which defaults came from where.")
     ] = False
     color: Annotated[
         Literal["auto", "always", "never"],
@@ -259,22 +250,22 @@ def _of_typer(parameter: inspect.Parameter, panel: str | None = None) -> inspect
     if isinstance(told := next(iter(getattr(hint, "__metadata__", ())), None), OptionInfo):
         option = copy(told)
         option.rich_help_panel, option.show_envvar = panel, False
-        written = [word for word in option.param_decls or () if word.startswith("--")]
+        declared = [option.default, *(option.param_decls or ())]  # where Annotated has it
+        written = [word for word in declared if str(word).startswith("--")]
         name = written[0][2:].replace("-", "_") if written else name
         hint = Annotated[hint.__origin__, option]
     return parameter.replace(name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def _options(kind: type[Any] | None, given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
+def _options(kind: type[Any], given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
     """Field → option, in the order of the panels."""
-    hints = get_type_hints(kind, include_extras=True) if kind else {}
-    order = [None, *_PANELS].index
-    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = inspect.signature(kind).parameters
+    hints, order = get_type_hints(kind, include_extras=True), [None, *_PANELS].index
     options = {}
-    for each in sorted(fields(kind) if kind else (), key=lambda each: order(_panel(each.name))):
-        default, hint = given.get(each.name, each.default), hints[each.name]
-        own = inspect.Parameter(each.name, keyword, default=default, annotation=hint)
-        options[each.name] = _of_typer(own, _panel(each.name))
+    for name in sorted(own, key=lambda name: order(_panel(name))):
+        default = given.get(name, own[name].default)
+        option = own[name].replace(annotation=hints[name], default=default)
+        options[name] = _of_typer(option, _panel(name))
     return options
 
 
@@ -285,7 +276,7 @@ def takes(
     holds. Each field of the dataclass `kind` is an option, and the function's parameter `options`
     is then one of that kind. `in_json`: what it shows can be had as JSON. `own_defaults`: where
     this command's own differ."""
-    options, telling = _options(kind, own_defaults), _options(Told, {})
+    options, telling = _options(kind, own_defaults) if kind else {}, _options(Told, {})
     if not in_json:
         del telling["json"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,14 +14,11 @@ from orchestrator.cli import defaults, main
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
-from orchestrator.keys import schema, strict_yaml
-from orchestrator.load_generators import bind
-from orchestrator.planning import profiles, project_files, published_study
 
 _KEYS = {  # a file is of the kind of which it has most keys
     "profile": {"question", "tier", "cluster", "platform", "machines"},
     "workload": {"generator", "script", "dataset", "options", "scales"},
-    "cluster": {*schema.ClusterYaml.model_fields},
+    "cluster": {"database", "nodes", "replication_factor", "vm", "node", "settings", "existing"},
     "price list": {"currency", "region", "as_of", "source", "prices"},
     "study": {"question", "source", "as_of", "baseline", "cluster", "tiers", "workloads"},
 }
@@ -48,18 +44,20 @@ def validate(
 
 def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     """Its kind, and its mistakes, each with its line if it has a key."""
+    from orchestrator.keys import strict_yaml
+    from orchestrator.planning import project_files
+
     kind, texts, mistakes = "file", dict[str, str](), dict[Mistake, None]()
     try:
         where, text = project_files.read_text(file, app.root)
         content, texts[where] = strict_yaml.parse(where, text), text
-        kind = max(_KEYS, key=lambda kind: len(content.keys() & _KEYS[kind]))
-        kind = _DEFAULTS if file.name == defaults.FILE.name else kind
-        reading = partial(_as_commands_do, app, kind, file, where, text)
     except UsageError as error:
         return kind, list(error.mistakes)
-    for scale in _scales(app, content):
+    kind = max(_KEYS, key=lambda kind: len(content.keys() & _KEYS[kind]))
+    kind = _DEFAULTS if file.name == defaults.FILE.name else kind
+    for scale in _scales(content, project_files.clusters(app.root)):
         try:
-            reading(scale)
+            _as_commands_do(app, kind, file, where, text, scale)
         except UsageError as error:
             said = f"{error.what}: {error.advice}" if error.advice else error.what
             mistakes.update(dict.fromkeys(error.mistakes or [Mistake(str(file), said)]))
@@ -68,6 +66,10 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
 
 def _as_commands_do(app: App, kind: str, file: Path, where: str, text: str, scale: str) -> None:
     """UsageError with its mistakes."""
+    from orchestrator.keys import schema, strict_yaml
+    from orchestrator.load_generators import bind
+    from orchestrator.planning import project_files, published_study
+
     path, kinds = str(file) if file.is_absolute() else f"./{file}", app.disk_kinds()
     if kind == "profile":
         project_files.read(app.root, [path], [], scale, kinds)
@@ -84,10 +86,12 @@ def _as_commands_do(app: App, kind: str, file: Path, where: str, text: str, scal
         defaults.of_file(typer.main.get_command(main.program), file)
 
 
-def _scales(app: App, content: Mapping[str, Any]) -> list[str]:
+def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:
     """Those of a workload, or of a profile's cluster; or any, if it has none."""
-    clusters, cluster = project_files.clusters(app.root), content.get("cluster")
+    from orchestrator.keys import strict_yaml
+
+    cluster = content.get("cluster")
     if isinstance(cluster, str) and cluster in clusters:
         cluster = strict_yaml.parse(cluster, clusters[cluster])
     sizes = cluster.get("node") if isinstance(cluster, Mapping) else content.get("scales")
-    return [*map(str, sizes)] if isinstance(sizes, Mapping) and sizes else [profiles.ANY_SCALE]
+    return [*map(str, sizes)] if isinstance(sizes, Mapping) and sizes else [""]

@@ -47,7 +47,7 @@ def test_each_form_of_a_value_is_taken(ask: Ask, folder: Path) -> None:
     (folder / "tierbench.yaml").write_text("\n".join(lines) + "\n")
     plan = ask(["compare"]).plan
     assert [profile.name for profile in plan.profiles][:2] == ["premium", "ultra"]
-    assert (plan.repetitions, plan.aa, plan.p99_margin_pct) == (2, True, 30.0)
+    assert (plan.repetitions, bool(plan.twin), plan.p99_margin_pct) == (2, True, 30.0)
     assert {profile.cluster.database for profile in plan.profiles} == {"postgresql"}
     assert plan.workloads[0].threads == 3
 
@@ -57,7 +57,7 @@ def test_variables_have_the_names_of_options(ask: Ask, monkeypatch: pytest.Monke
     monkeypatch.setenv("TIERBENCH_SET", "threads=3")
     monkeypatch.setenv("TIERBENCH_AA", "1")
     plan = ask(COMPARE).plan
-    assert (plan.workloads[0].threads, plan.aa) == (3, True)
+    assert (plan.workloads[0].threads, bool(plan.twin)) == (3, True)
     assert {profile.cluster.database for profile in plan.profiles} == {"postgresql"}
 
 

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 import typer
 
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.options import Compared, Request
+from orchestrator.cli.options import Compared, Request, _options
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import costs, durations
@@ -144,10 +144,8 @@ def value(option: str, kind: str) -> Any:
 
 
 PROGRAM: Any = typer.main.get_command(main.program)
-HINTS = get_type_hints(Compared, include_extras=True)
 WORDS = {
-    name: next(iter(hint.__metadata__[0].param_decls or ()), f"--{name.replace('_', '-')}")
-    for name, hint in HINTS.items()
+    field: f"--{option.name.replace('_', '-')}" for field, option in _options(Compared, {}).items()
 }
 
 

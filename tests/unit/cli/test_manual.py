@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -30,11 +31,11 @@ def test_its_sections_and_macros_are_those_of_a_manual_page() -> None:
     macros = {line.split()[0] for line in lines if line.startswith((".", "'"))}
     assert macros == {".TH", ".SH", ".SS", ".TP", ".PP", ".RS", ".RE", ".B", ".I", ".br"}
     assert lines.count(".RS") == lines.count(".RE")
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in itertools.pairwise(lines):
         assert line, "an empty line is a break that no macro asked for"
         assert not (before == ".TP" and line.startswith(".") and not line.startswith(".I "))
     escapes = set(re.findall(r"\\(.(?:aq)?)", TEXT))
-    assert escapes <= {"f", "-", "e", "&", "(aq"}
+    assert escapes <= {"f", "-", "e", "&", "(aq", "["} and TEXT.isascii()
 
 
 def test_every_command_and_option_is_in_it() -> None:

@@ -62,7 +62,7 @@ def test_a_price_list_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ("p.yaml", "tier: {iops: 1\n", 2, ""),
         ("w.yaml", "title: W\ngenerator: sysbench\nscript: a.lua\ndataste: b\n", 4, "dataset"),
         ("c.yaml", "nodes: 3\nreplication_factor: 3\nndoe: {}\n", 3, "did you mean node?"),
-        ("l.yaml", PRICES.replace("azure/P15", "azure/P16"), 6, "did you mean azure/P15"),
+        ("l.yaml", PRICES.replace("azure/P15", "azure/P16"), 6, "did you mean azure/P6"),
         ("tierbench.yaml", "scale: smoke\nprofles: ultra\n", 2, "did you mean profiles"),
         ("tierbench.yaml", "scale: smoke\nset: {a: 1}\n", 2, "expected a value"),
     ],
