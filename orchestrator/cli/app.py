@@ -90,14 +90,14 @@ class App:
     defaults: list[str] = field(default_factory=list)  # options that a person's defaults gave
     own: Path | None = None if IS_CHECKOUT else OWN  # if the user's files are not in `root`
 
-    def tell(self, quiet: bool, verbose: bool, color: str, json: bool = False) -> None:
+    def speak(self, quiet: bool, verbose: bool, color: str, json: bool = False) -> None:
         """How this command says what it does (`options.Told`). UsageError if it is asked for both
         less and more."""
         if quiet and verbose:
             raise UsageError("--quiet and --verbose are opposites", advice="give one of them")
         for console in (self.out, self.err):
-            console.tell(color, json)
-        self.progress.tell(quiet, verbose, color)
+            console.speak(color, json)
+        self.progress.speak(quiet, verbose, color)
 
     def folder(self, results: Path, campaign: str) -> Path:
         """The folder of a stored campaign. UsageError if there is none of that name."""

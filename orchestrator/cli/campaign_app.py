@@ -5,6 +5,7 @@ A test hands the command line one of its own. Nothing heavy is imported before i
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,11 +43,7 @@ class CampaignApp(App):
         self.progress.step("judging and writing the report")
         loaded, verdict, paths = campaign.conclude(folder, slo, self.cache)
         self.progress.done()
-        if self.out.as_json:
-            self.out.print_json((folder / "verdict.json").read_text())
-            return loaded, verdict
-        for part in report.console(loaded, verdict):
-            self.out.print(part)
-        for path in (paths.html, paths.markdown):
-            self.out.print(f"report: {path.resolve()}", soft_wrap=True)
+        files = (f"report: {path.resolve()}" for path in (paths.html, paths.markdown))
+        content = json.loads((folder / "verdict.json").read_text())
+        self.out.show(content, *report.console(loaded, verdict), *files)
         return loaded, verdict

@@ -64,10 +64,10 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.context_settings = {"help_option_names": ["-h", "--help"]}
-        lazy = {name: place for name, (_, place, _) in COMMANDS.items() if place}
-        known = {name: TyperCommand(name, help=_help_of(place)) for name, place in lazy.items()}
-        known |= self.commands
-        self.commands = {name: self._placed(name, known[name]) for name in COMMANDS}
+        for name, (_, place, _) in COMMANDS.items():
+            if place:
+                self.commands[name] = TyperCommand(name, help=_help_of(place))
+        self.commands = {name: self._placed(name, self.commands[name]) for name in COMMANDS}
 
     def _placed(self, name: str, command: Any) -> Any:
         command.rich_help_panel, _, example = COMMANDS[name]

@@ -23,8 +23,9 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from orchestrator.errors import TierbenchError
 from orchestrator.powers import Progress
-from orchestrator.system.redaction import hidden
+from orchestrator.system.redaction import hidden, hidden_in
 from orchestrator.units import format_seconds
 
 
@@ -32,7 +33,7 @@ class EndingProgress(Progress, Protocol):
     """Progress whose moving line ends before something else is printed."""
 
     def done(self) -> None: ...
-    def tell(self, quiet: bool, verbose: bool, color: str) -> None: ...
+    def speak(self, quiet: bool, verbose: bool, color: str) -> None: ...
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -59,7 +60,7 @@ class LastingConsole(Console):
         if not self.is_terminal and "width" not in options:
             self.width, self.soft_wrap = _ANY_WIDTH, True
 
-    def tell(self, color: str, as_json: bool) -> None:
+    def speak(self, color: str, as_json: bool) -> None:
         """`always` and `never` hold whatever the terminal and NO_COLOR say."""
         self.as_json = as_json
         if color != "auto":
@@ -69,7 +70,8 @@ class LastingConsole(Console):
     def show(self, content: Any, *shown: RenderableType) -> None:
         """What was found: as JSON if that was asked for, else as `shown`, a line each."""
         if self.as_json:
-            self.print_json(json.dumps(content, default=lambda v: getattr(v, "__dict__", str(v))))
+            plain = json.loads(json.dumps(content, default=_fields))
+            self.print_json(json.dumps(hidden_in(plain)))
         for part in () if self.as_json else shown:
             self.print(part, soft_wrap=isinstance(part, str))
 
@@ -80,6 +82,14 @@ class LastingConsole(Console):
         self.quiet = True
         with suppress(OSError, ValueError):  # what is left to flush goes nowhere
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+def _fields(value: Any) -> Any:
+    """Of an error what it says, of a record its fields, of a path its text."""
+    if not isinstance(value, TierbenchError):
+        return getattr(value, "__dict__", str(value))
+    said = {"what": value.what, "mistakes": getattr(value, "mistakes", ()), "advice": value.advice}
+    return {**said, "exit_code": value.exit_code}
 
 
 def table(
@@ -105,9 +115,9 @@ class ConsoleProgress:
         self._due_s: float | None = None
         self._told_s: dict[str, float] = {}  # off a terminal: step without numbers → when
 
-    def tell(self, quiet: bool, verbose: bool, color: str) -> None:
+    def speak(self, quiet: bool, verbose: bool, color: str) -> None:
         self._quiet, self._verbose = quiet, verbose
-        self._console.tell(color, as_json=False)
+        self._console.speak(color, as_json=False)
 
     def run(self, title: str, number: int, total: int, left_s: float) -> None:
         self._due_s = time.monotonic() + left_s

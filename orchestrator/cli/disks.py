@@ -10,17 +10,11 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from orchestrator import units
+from orchestrator import errors, units
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import LimitsArgument, OnlyShowOption, YesOption, takes
-from orchestrator.errors import (
-    EXIT_INCONCLUSIVE,
-    RunError,
-    TierbenchError,
-    UnavailableError,
-    UsageError,
-)
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files, host
 from orchestrator.tier import Emulated
 
@@ -89,7 +83,7 @@ def up(
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
         if not measured.passed:
-            raise typer.Exit(EXIT_INCONCLUSIVE)
+            raise typer.Exit(errors.EXIT_INCONCLUSIVE)
 
 
 @disk.command()
@@ -239,15 +233,12 @@ def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
 
 def _confirm(app: App, lost: list[str]) -> None:
     """Asks before the data of these disks are removed. UsageError if nobody can be asked."""
+    named = ", ".join(lost)
     if lost and not app.stdin.isatty():
-        raise UsageError(
-            f"the data of {', '.join(lost)} would be removed, and nobody can be asked here",
-            advice="say --yes, or --keep-data",
-        )
+        what = f"the data of {named} would be removed, and nobody can be asked here"
+        raise UsageError(what, advice="say --yes, or --keep-data")
     if lost:
-        app.confirm(
-            f"The data of {', '.join(lost)} will be removed (--keep-data keeps them). Go on?"
-        )
+        app.confirm(f"The data of {named} will be removed (--keep-data keeps them). Go on?")
 
 
 def _require_root(verb: str, app: App) -> None:

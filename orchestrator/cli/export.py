@@ -15,12 +15,11 @@ from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.completion import among
-from orchestrator.cli.options import takes
 from orchestrator.errors import EXIT_DIFFERS, UnavailableError, UsageError
 from orchestrator.units import counted
 
 
-@takes(in_json=True)
+@asked.takes(in_json=True)
 def report(
     app: CampaignApp,
     campaign: asked.CampaignArgument = "latest",
@@ -41,7 +40,7 @@ def report(
     _write(for_the_ticket(*judged(folder), "md" if as_markdown else "txt"), None)
 
 
-@takes()
+@asked.takes()
 def export(
     app: App,
     folder: asked.CampaignArgument,
@@ -71,7 +70,7 @@ def _write(text: str, output: Path | None) -> None:
     sys.stdout.flush()
 
 
-@takes(in_json=True)
+@asked.takes(in_json=True)
 def status(
     app: App, campaign: asked.CampaignArgument = "latest", results: asked.ResultsOption = RESULTS
 ) -> None:
@@ -83,7 +82,7 @@ def status(
     app.out.show({"folder": folder.resolve(), "lines": lines}, *map(escape, lines))
 
 
-@takes(in_json=True)
+@asked.takes(in_json=True)
 def verify(
     app: App, campaign: asked.CampaignArgument = "latest", results: asked.ResultsOption = RESULTS
 ) -> None:

@@ -250,9 +250,8 @@ def _of_typer(parameter: inspect.Parameter, panel: str | None = None) -> inspect
     if isinstance(told := next(iter(getattr(hint, "__metadata__", ())), None), OptionInfo):
         option = copy(told)
         option.rich_help_panel, option.show_envvar = panel, False
-        declared = [option.default, *(option.param_decls or ())]  # where Annotated has it
-        written = [word for word in declared if str(word).startswith("--")]
-        name = written[0][2:].replace("-", "_") if written else name
+        declared = map(str, (option.default, *(option.param_decls or ())))  # as Annotated has it
+        name = next((w[2:].replace("-", "_") for w in declared if w.startswith("--")), name)
         hint = Annotated[hint.__origin__, option]
     return parameter.replace(name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
@@ -290,7 +289,7 @@ def takes(
                 return {name: said[option.name] for name, option in asked.items()}
 
             app, values = context.obj, of(given)
-            app.tell(**of(telling))
+            app.speak(**of(telling))
             app.defaults.extend(defaults.told(context))
             for line in app.defaults if said["verbose"] or said.get("dry_run") else ():
                 app.progress.note(line)

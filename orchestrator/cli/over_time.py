@@ -15,7 +15,6 @@ from typer import Argument, Option
 from orchestrator.cli import RESULTS
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
-from orchestrator.cli.options import takes
 from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ AcrossOption = Annotated[
 NameArgument = Annotated[str, Argument(help="A baseline's name.")]
 
 
-@takes(in_json=True)
+@asked.takes(in_json=True)
 def history(
     app: App,
     profile: Annotated[str | None, Option("--profile", "-p", help="Campaigns with it.")] = None,
@@ -107,7 +106,7 @@ def _since(text: str | None, now_s: float) -> float | None:
         ) from error
 
 
-@takes(in_json=True)
+@asked.takes(in_json=True)
 def compare_results(
     app: App,
     a: asked.CampaignArgument,
@@ -169,7 +168,7 @@ baseline = typer.Typer(help="Names for stored campaigns, to compare later ones w
 
 
 @baseline.command(name="set")
-@takes()
+@asked.takes()
 def save(
     app: App,
     name: NameArgument,
@@ -184,7 +183,7 @@ def save(
 
 
 @baseline.command(name="list")
-@takes(in_json=True)
+@asked.takes(in_json=True)
 def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
     """Lists all names."""
     from orchestrator.system import stored_campaigns
@@ -195,7 +194,7 @@ def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
 
 
 @baseline.command(name="remove")
-@takes()
+@asked.takes()
 def remove(app: App, name: NameArgument, results: asked.ResultsOption = RESULTS) -> None:
     """Forgets a name; its campaign stays."""
     from orchestrator.system import stored_campaigns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -177,15 +178,16 @@ def vm_table(rows: Sequence[VmRow]) -> Table:
     columns = "machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "as of"
     table = console.table(columns, _WHOLE)
     for row in rows:
-        burst = row.limits.burst
+        burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
+        peak = burst and f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}"
         table.add_row(
             row.name,
             row.disk_type or "any",
-            _number(row.size.vcpus),
-            _number(row.size.max_disks),
-            _number(row.limits.total_iops),
-            _rate(row.limits.bytes_per_s),
-            f"{_number(burst.iops)} / {_rate(burst.bytes_per_s)}" if burst else _UNKNOWN,
+            _figure(row.size.vcpus),
+            _figure(row.size.max_disks),
+            _figure(row.limits.total_iops),
+            rate(row.limits.bytes_per_s),
+            peak or _UNKNOWN,
             row.size.source.as_of,
         )
     return table
@@ -198,9 +200,5 @@ def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) ->
     return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
 
 
-def _number(value: int | None) -> str:
-    return _UNKNOWN if value is None else format_number(value)
-
-
-def _rate(value: int | None) -> str:
-    return _UNKNOWN if value is None else format_bytes_per_s(value)
+def _figure(value: int | None, words: Callable[[float], str] = format_number) -> str:
+    return _span((value, value), words)
