@@ -87,7 +87,8 @@ class App:
     words: tuple[str, ...] = ()  # the command as given, without the program's name
     # What is called with the exit code before the program ends.
     at_end: list[Callable[[int], None]] = field(default_factory=list)
-    defaults: list[str] = field(default_factory=list)  # options that a person's defaults gave
+    # Words of options that a person's defaults gave, and where each is from.
+    defaults: list[tuple[list[str], str]] = field(default_factory=list)
     own: Path | None = None if IS_CHECKOUT else OWN  # if the user's files are not in `root`
 
     def speak(self, quiet: bool, verbose: bool, color: str, json: bool = False) -> None:

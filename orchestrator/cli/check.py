@@ -29,9 +29,7 @@ def check(
     port: Annotated[int, Option(help="5432 for PostgreSQL, 5433 for YugabyteDB.")] = 5432,
     user: Annotated[str, Option(help="Its password comes from PGPASSWORD.")] = "bench",
     database: Annotated[str, Option(help="The database that holds the nine tables.")] = "bench",
-    fresh: Annotated[
-        bool, Option("--fresh", help="Also what holds only before the first run.")
-    ] = False,
+    fresh: Annotated[bool, Option("--fresh", help="Also what holds only at first.")] = False,
 ) -> None:
     """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
     from orchestrator.load_generators.common import consistency

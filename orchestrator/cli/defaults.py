@@ -4,6 +4,8 @@ variables of the environment, which go before it. What the command itself says g
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +48,21 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
     return values
 
 
-def told(context: Any) -> list[str]:
-    """Of each option that was not given but has a default of a person's: which, and from where."""
+def told(context: Any) -> list[tuple[list[str], str]]:
+    """Of each option that was not given but has a default of a person's: the words that give it,
+    and where it is from."""
     said = []
     for option in context.command.params if context else ():
-        name = option.name.replace("_", "-")
         where = {"ENVIRONMENT": f"{PREFIX}_{option.name.upper()}", "DEFAULT_MAP": str(FILE)}
-        if (source := getattr(context.get_parameter_source(option.name), "name", "")) in where:
-            said.append(f"--{name} {context.params.get(option.name, '')} is from {where[source]}")
+        source = getattr(context.get_parameter_source(option.name), "name", "")
+        value = context.params.get(option.name, True)  # of one that is refused there is none
+        if source in where and value is not False:
+            values = value if isinstance(value, list | tuple) else [value]
+            words = [word for each in values for word in (option.opts[0], str(each))]
+            said.append((words[:1] if value is True else words, where[source]))
     return said
+
+
+def lines(given: Sequence[tuple[Sequence[str], str]]) -> list[str]:
+    """For a person: `--scale smoke is from tierbench.yaml`."""
+    return [f"{shlex.join(words)} is from {where}" for words, where in given]

@@ -36,8 +36,7 @@ def up(
     ],
     at: Annotated[Path, Option(help="Where it is mounted: an empty or a new directory.")],
     changes: Annotated[
-        list[str] | None,
-        Argument(help="Keys of a profile's tier, such as burst=full read_latency=1ms."),
+        list[str] | None, Argument(help="Keys of a profile's tier, such as burst=full.")
     ] = None,
     size: Annotated[str | None, Option(help="Bytes that it holds; 20GiB unless given.")] = None,
     name: Annotated[str, Option(help="Its name; the last part of --at unless given.")] = "",
@@ -138,12 +137,8 @@ def record(
     burst_minutes: Annotated[
         float, Option(min=0, help="Hold a full load so long first, to see a burst end.")
     ] = 0.0,
-    quick: Annotated[
-        bool, Option("--quick", help="Twenty seconds: too few requests for a tail.")
-    ] = False,
-    allow_root_disk: Annotated[
-        bool, Option("--allow-root-disk", help="Any directory, also on the system's disk.")
-    ] = False,
+    quick: Annotated[bool, Option("--quick", help="Twenty seconds: too few for a tail.")] = False,
+    allow_root_disk: Annotated[bool, Option("--allow-root-disk", help="Any directory.")] = False,
 ) -> None:
     """Measures a mounted disk into a small file for a profile: about three minutes."""
     from orchestrator.cli import standing_disks

@@ -31,8 +31,7 @@ def init(
         list[str] | None, Argument(metavar="[KEY=VALUE]...", help="More keys of its tier.")
     ] = None,
     tier: Annotated[
-        str | None,
-        Option(help="A row of the catalog, such as azure/P15.", autocompletion=completion.rows),
+        str | None, Option(help="A row, such as azure/P15.", autocompletion=completion.rows)
     ] = None,
     path: Annotated[
         str | None, Option(help="Where a real disk is mounted; {node}: one for each node.")

@@ -255,7 +255,7 @@ def _complain(error: TierbenchError, app: App) -> None:
         app.err.print(escape(error.evidence.strip()), style="dim")
     if error.advice:
         app.err.print(f"  → {escape(error.advice)}")
-    for line in app.defaults if isinstance(error, UsageError) else ():
+    for line in defaults.lines(app.defaults) if isinstance(error, UsageError) else ():
         app.err.print(f"  {escape(line)}")
 
 
@@ -278,6 +278,8 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """The only place that turns errors into exit codes."""
     try:
         code = program(list(words), "tierbench", standalone_mode=False, obj=app)
+        if code == errors.EXIT_WORSE and "-completion" in "".join(words[:1]):
+            return errors.EXIT_UNAVAILABLE  # typer has none for this shell
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -290,12 +292,12 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         return error.exit_code
     except (typer.Exit, typer.Abort) as end:
         return int(getattr(end, "exit_code", errors.EXIT_INTERRUPTED))
-    except SystemExit as end:  # typer's own: of completion, and of a pipe that nobody reads
-        return errors.EXIT_USAGE if end.code not in (None, 0, 1) else errors.EXIT_DONE
+    except SystemExit as end:  # typer's: for the shell that completes; or nobody reads any more
+        return int(end.code or 0) if "_TIERBENCH_COMPLETE" in os.environ else errors.EXIT_DONE
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
             getattr(error, "show", lambda: None)()
-            for line in defaults.told(getattr(error, "ctx", None)):
+            for line in defaults.lines(defaults.told(getattr(error, "ctx", None))):
                 app.err.print(f"  {escape(line)}")
             if "unexpected extra argument" in str(error):
                 app.err.print('  → several names go in quotation marks: "premium ultra"')

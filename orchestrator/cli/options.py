@@ -53,24 +53,17 @@ WorkloadOption = Annotated[
 WorkloadsOption = Annotated[str, Option(help=f"{_SEVERAL}.", autocompletion=completion.workloads)]
 PlatformOption = Annotated[str | None, among("docker, kubernetes", "where containers run.")]
 ScaleOption = Annotated[str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")]
-NodesOption = Annotated[
-    int | None, Option(min=1, help="Database nodes, instead of the profile's number.")
-]
+NodesOption = Annotated[int | None, Option(min=1, help="Database nodes, not the profile's number.")]
 RepeatsOption = Annotated[int, Option("--repeats", min=1, help="Repetitions of every cell.")]
 SeedOption = Annotated[int, Option(help="Seed of data, keys and run order.")]
 MarginOverTimeOption = Annotated[
     float | None, Option("--margin", callback=_margin, help="In percent; default: that of B.")
 ]
 P99MarginOverTimeOption = Annotated[
-    float | None,
-    Option("--p99-margin", callback=_margin, help="Of p99 latency; default: that of B."),
+    float | None, Option("--p99-margin", callback=_margin, help="Of p99; default: that of B.")
 ]
-SloOption = Annotated[
-    str | None, Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".')
-]
-DrainOption = Annotated[
-    bool, Option("--drain", help="Use up a real disk's burst credit before it is checked.")
-]
+SloOption = Annotated[str | None, Option(help='To be reached, such as "new_order p99 < 50 ms".')]
+DrainOption = Annotated[bool, Option("--drain", help="Use up a disk's burst before its check.")]
 OnlyShowOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
 _DIFFERENT = among(
     "code, image, machine, kernel, profile, workload", "go on although it differs.", metavar="NAME"
@@ -80,13 +73,10 @@ VersionOption = Annotated[bool, Option("--version", help="Says which tierbench t
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]
 FailOption = Annotated[bool, Option("--fail-if-worse", help="Exit 1 if a contender is worse.")]
-AcceptOption = Annotated[
-    bool, Option("--accept-inconclusive", help="Exit 0 also if no decision can be made.")
-]
+AcceptOption = Annotated[bool, Option("--accept-inconclusive", help="Exit 0 if undecided.")]
 LimitsArgument = Annotated[list[str], Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 CampaignArgument = Annotated[
-    str,
-    Argument(help="A folder, latest, or a baseline's name.", autocompletion=completion.campaigns),
+    str, Argument(help="A folder, latest, or a baseline.", autocompletion=completion.campaigns)
 ]
 
 
@@ -94,15 +84,10 @@ CampaignArgument = Annotated[
 class Told:
     """What every command can be asked about how it tells what it does."""
 
-    quiet: Annotated[
-        bool, Option("--quiet", "-q", help="No progress: results, warnings and errors only.")
-    ] = False
-    verbose: Annotated[
-        bool, Option("--verbose", "-v", help="Every step, and which defaults came from where.")
-    ] = False
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Only results and warnings.")] = False
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Each step, and the defaults.")] = False
     color: Annotated[
-        Literal["auto", "always", "never"],
-        Option(help="auto: on a terminal, unless NO_COLOR is set."),
+        Literal["auto", "always", "never"], Option(help="auto: on a terminal, without NO_COLOR.")
     ] = "auto"
     json: Annotated[bool, Option("--json", help="Print JSON instead of tables.")] = False
 
@@ -112,22 +97,11 @@ class Measuring:
     """What all commands that carry out a campaign can be asked: each field is an option of each."""
 
     results: ResultsOption = RESULTS
-    max_cost: Annotated[
-        str | None,
-        Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
-    ] = None
+    max_cost: Annotated[str | None, Option(help='Refuse what costs more, such as "5 USD".')] = None
     cache_max: Annotated[
-        str | None,
-        Option(
-            "--cache-max",
-            callback=_size,
-            help="Most that kept data sets may take, such as 200GiB; the longest unused go.",
-        ),
+        str | None, Option(callback=_size, help="Most bytes of kept data sets, such as 200GiB.")
     ] = None
-    on_end: Annotated[
-        str | None,
-        Option(metavar="COMMAND", help="Run by a shell when the campaign ends, however it does."),
-    ] = None
+    on_end: Annotated[str | None, Option(metavar="COMMAND", help="Run at the end.")] = None
 
 
 @dataclass(frozen=True)
@@ -139,33 +113,23 @@ class Options(Measuring):
     ] = AUTO
     platform: PlatformOption = None
     enforcement: Annotated[
-        Literal["emulated", "storage-class"] | None,
-        Option(help="How the profiles' disks are made, instead of as they say."),
+        Literal["emulated", "storage-class"] | None, Option(help="How all disks are made.")
     ] = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
-    clients: Annotated[
-        int | None, Option(min=1, help="Load clients, instead of the profile's number.")
-    ] = None
+    clients: Annotated[int | None, Option(min=1, help="Load clients, not the profile's.")] = None
     repetitions: RepeatsOption = 1
     seed: SeedOption = 1
-    generator: Annotated[
-        str | None, among("benchbase", "to run tpcc with it instead of the built-in.")
-    ] = None
+    generator: Annotated[str | None, among("benchbase", "runs tpcc, not the built-in.")] = None
     slo: SloOption = None
-    price_list: Annotated[
-        Path | None, Option("--prices", help="A price list, instead of the catalog's.")
-    ] = None
+    price_list: Annotated[Path | None, Option("--prices", help="Prices, not the catalog's.")] = None
     latency_at: Annotated[
-        str | None,
-        Option(help="All tiers at one arrival rate: 70% of the slowest's capacity, or 120/s."),
+        str | None, Option(help="All at one arrival rate: 70% of the slowest's capacity, or 120/s.")
     ] = None
     sweep: Annotated[
         str | None, Option(help="Each workload at several loads: threads=1,4,16 or rate=50,100.")
     ] = None
-    gate_every: Annotated[
-        int | None, Option(min=1, help="Check real disks again after every N runs.")
-    ] = None
+    gate_every: Annotated[int | None, Option(min=1, help="Check real disks every N runs.")] = None
     drain: DrainOption = False
     warmup: Annotated[
         Literal["fixed", "steady"],
@@ -173,21 +137,13 @@ class Options(Measuring):
     ] = "fixed"
     windows: Annotated[
         Literal["scale", "checkpoints", "many"],
-        Option(
-            help="scale: as long as it says; checkpoints: of whole checkpoint intervals; many: "
-            "shorter ones of what only reads, in more repetitions and the same time."
-        ),
+        Option(help="The scale's, of checkpoints, or many."),
     ] = "scale"
     overrides: Annotated[
-        list[str] | None,
-        Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
+        list[str] | None, Option("--set", metavar="KEY=VALUE", help="A workload's key; repeatable.")
     ] = None
-    retry_failed: Annotated[
-        int, Option("--retry-failed", min=0, help="How often a run that failed is repeated last.")
-    ] = 1
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
-    ] = False
+    retry_failed: Annotated[int, Option(min=0, help="How often a failed run is repeated.")] = 1
+    dry_run: Annotated[bool, Option("--dry-run", help="Show plan and cost; start nothing.")] = False
 
 
 @dataclass(frozen=True)
@@ -197,27 +153,17 @@ class Compared(Options):
     fail_if_worse: FailOption = False
     accept_inconclusive: AcceptOption = False
     margin_pct: Annotated[
-        float,
-        Option("--margin", callback=_margin, help="Changes below this percentage do not matter."),
+        float, Option("--margin", callback=_margin, help="Smaller changes (%) do not matter.")
     ] = 5.0
     p99_margin_pct: Annotated[
-        float,
-        Option(
-            "--p99-margin", callback=_margin, help="The same of p99 latency, which varies more."
-        ),
+        float, Option("--p99-margin", callback=_margin, help="The same of p99 latency.")
     ] = 20.0
     baseline: Annotated[str | None, Option(help="The tier compared against.")] = None
-    until: Annotated[
-        Literal["decided"] | None,
-        Option(help="decided: more repetitions of workloads whose decision is open."),
-    ] = None
+    until: Annotated[Literal["decided"] | None, Option(help="More repetitions if open.")] = None
     most_repetitions: Annotated[
-        int | None,
-        Option("--max-repeats", min=2, help="With --until: repetitions at most; default: 10."),
+        int | None, Option("--max-repeats", min=2, help="With --until, at most; default: 10.")
     ] = None
-    aa: Annotated[
-        bool, Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by.")
-    ] = False
+    aa: Annotated[bool, Option("--aa", help="Measure the baseline twice: the noise floor.")] = False
 
 
 @dataclass(frozen=True)
@@ -291,8 +237,9 @@ def takes(
             app, values = context.obj, of(given)
             app.speak(**of(telling))
             app.defaults.extend(defaults.told(context))
-            for line in app.defaults if said["verbose"] or said.get("dry_run") else ():
-                app.progress.note(line)
+            if said["verbose"] or said.get("dry_run"):
+                for line in defaults.lines(app.defaults):
+                    app.progress.note(line)
             if kind:
                 values["options"] = kind(**of(options))
             command(app, **values)

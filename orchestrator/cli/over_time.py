@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.over_time import Trend
     from orchestrator.analysis.results import Results
 
-AcrossOption = Annotated[
-    bool,
-    Option("--across-machines", help="Compare machines of other names that are of the same kind."),
-]
+AcrossOption = Annotated[bool, Option("--across-machines", help="Also machines that are alike.")]
 NameArgument = Annotated[str, Argument(help="A baseline's name.")]
 
 
@@ -36,9 +33,7 @@ def history(
     workload: Annotated[str | None, Option("--workload", "-w", help="Campaigns with it.")] = None,
     database: Annotated[str | None, Option("--database", help="Campaigns on it.")] = None,
     since: Annotated[str | None, Option(help="A day, 2026-11-21, or days ago, 30d.")] = None,
-    show_trend: Annotated[
-        bool, Option("--trend", help="The rate of one profile and workload over time.")
-    ] = False,
+    show_trend: Annotated[bool, Option("--trend", help="One tier's rate over time.")] = False,
     fail_if_worse: asked.FailOption = False,
     across_machines: AcrossOption = False,
     results: asked.ResultsOption = RESULTS,

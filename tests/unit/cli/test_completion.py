@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +93,16 @@ def test_campaigns_are_offered_by_every_name(tmp_path: Path) -> None:
     assert completed("compare-results", *results, "jan") == ["january"]
     (tmp_path / "baselines.json").write_text("{")
     assert completed("report", *results, "") == ["latest", *reversed(names)]
+
+
+@pytest.mark.parametrize(("words", "code"), [("tierbench calib", 0), ("tierbench no-such-", 1)])
+def test_a_shell_is_answered_by_the_exit_code_that_it_waits_for(words: str, code: int) -> None:
+    """fish asks so whether there is anything to complete."""
+    asked = {
+        "_TIERBENCH_COMPLETE": "complete_fish",
+        "_TYPER_COMPLETE_FISH_ACTION": "is-args",
+        "_TYPER_COMPLETE_ARGS": words,
+    }
+    command = [sys.executable, "-m", "orchestrator"]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **asked}, check=False, timeout=60)
+    assert done.returncode == code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,19 @@ def test_what_came_from_where_is_said_of_a_dry_run_and_verbosely(
         app = an_app(folder)
         assert tierbench(app, "tiers", "list", *words) == EXIT_DONE
         assert said_by(app) == lines
+
+
+def test_the_command_that_a_report_shows_gives_the_same_again(
+    ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "scale: smoke\nset: [threads=3]\naa: true\ndrain: false\nmax-cost: 5 USD\n"
+    (folder / "tierbench.yaml").write_text(text)
+    first = ask(COMPARE)
+    words = shlex.split(str(first.fingerprint["command"]))[1:]
+    (folder / "tierbench.yaml").unlink()
+    again = ask(words)
+    assert (again.plan, words[: len(COMPARE)]) == (first.plan, [*COMPARE])
+    assert scale(again) == "smoke"
 
 
 @pytest.mark.parametrize(
