@@ -278,8 +278,6 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """The only place that turns errors into exit codes."""
     try:
         code = program(list(words), "tierbench", standalone_mode=False, obj=app)
-        if code == errors.EXIT_WORSE and "-completion" in "".join(words[:1]):
-            return errors.EXIT_UNAVAILABLE  # typer has none for this shell
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:

@@ -136,13 +136,6 @@ def test_all_codes_are_documented_and_no_other() -> None:
     assert {int(code) for code in re.findall(r"(\d+) \w", str(main.__doc__))} >= known
 
 
-def test_a_shell_that_is_not_known_is_no_verdict() -> None:
-    unknown = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    command = [sys.executable, "-m", "orchestrator", "--show-completion", "no-shell"]
-    ended = subprocess.run(command, cwd=ROOT, env={**os.environ, **unknown}, check=False)
-    assert ended.returncode == EXIT_UNAVAILABLE
-
-
 @pytest.mark.parametrize(
     "words",
     [
