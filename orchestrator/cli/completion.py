@@ -19,9 +19,9 @@ def completing(known: Callable[[Context], Iterable[str]]) -> Callable[..., list[
     """A callback of typer: what is typed so far → what it may become, also the last of several."""
 
     def complete(ctx: Context, incomplete: str) -> list[str]:
-        before, space, begun = incomplete.rpartition(" ")
-        fitting = (n for n in known(ctx) if n.startswith(begun) and n not in before.split())
-        return [f"{before}{space}{name}" for name in fitting]
+        *given, begun = re.split(r"[\s,]", incomplete)
+        before = incomplete.removesuffix(begun)
+        return [before + n for n in known(ctx) if n.startswith(begun) and n not in given]
 
     return complete
 

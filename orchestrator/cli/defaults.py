@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import Mistake
+from orchestrator.errors import Mistake, UsageError
 
 FILE, PREFIX = Path("tierbench.yaml"), "TIERBENCH"
 # Commands of `save` and `restore` have it, and beside it others with the names of options.
@@ -24,9 +24,13 @@ def settings(program: Any) -> dict[str, Any]:
 
 def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
     """Option → what the file says, as words of the command line, which are checked where they are
-    used. UsageError with every key that is no option of any command, or has no words."""
+    used. UsageError with every key that is no option of any command, or has no words; and if the
+    file is another user's."""
     if not file.is_file():
         return {}
+    if file.stat().st_uid not in (0, os.geteuid(), int(os.environ.get("SUDO_UID", 0))):
+        what = f"{file} belongs to another user, who could have a command run as you (`on-end`)"
+        raise UsageError(what, advice="make it yours, or give the command in another folder")
     from orchestrator.keys.strict_yaml import parse, raise_all, unknown, with_line
     from orchestrator.planning.project_files import read_text
 

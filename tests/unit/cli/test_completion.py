@@ -41,6 +41,7 @@ def completed(*words: str) -> list[str]:
         (["compare", "--profiles", '"premium ul'], ["premium ultra"]),
         (["compare", "--profiles", '"premium premium'], ["premium premium-v2"]),
         (["compare", "--workloads", '"insert tp'], ["insert tpcc"]),
+        (["compare", "--profiles", "premium,premium"], ["premium,premium-v2"]),
         (["run", "-p", "ultra", "-w", "tp"], ["tpcc"]),
         (["rehearse", "--workloads", "point"], ["point-select", "point-select-20"]),
         (["compare", "--profiles", "nothing-like-it"], []),

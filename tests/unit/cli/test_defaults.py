@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -109,6 +110,20 @@ def test_a_file_with_a_mistake_is_refused(
     assert all(word in said for word in words)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_of_another_user_is_not_obeyed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its `on-end` would run as whoever gives a command there."""
+    (folder / "tierbench.yaml").write_text("scale: smoke\n")
+    os.chown(folder / "tierbench.yaml", 12345, -1)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    assert tierbench(an_app(folder), "list") == EXIT_USAGE
+    assert "belongs to another user" in capsys.readouterr().err
+    monkeypatch.setenv("SUDO_UID", "12345")
+    assert tierbench(an_app(folder), "list") == EXIT_DONE
+
+
 @pytest.mark.parametrize("text", ["nodes: three\n", "db: oracle\n"])
 def test_a_wrong_value_is_refused_with_where_it_is_from(
     text: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -123,7 +138,10 @@ def test_no_variable_of_another_meaning_is_that_of_an_option(
 ) -> None:
     sources = [*(ROOT / "orchestrator").rglob("*.py"), *(ROOT / "docs").rglob("*.md")]
     text = "\n".join(file.read_text() for file in sources).replace("`TIERBENCH_` ", "")
-    named = set(re.findall(r"(?<!_)TIERBENCH_[A-Z][A-Z_]*[A-Z]", text)) - {"TIERBENCH_MAX_COST"}
+    named = set(re.findall(r"(?<!_)TIERBENCH_[A-Z][A-Z_]*[A-Z]", text)) - {
+        "TIERBENCH_MAX_COST",
+        "TIERBENCH_SCALE",
+    }
     assert {"TIERBENCH_RENT_S", "TIERBENCH_LEASE_S", "TIERBENCH_REGISTRY"} <= named
     options = {
         f"{defaults.PREFIX}_{option.name.upper()}"
