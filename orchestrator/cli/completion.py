@@ -49,12 +49,17 @@ def _rows(_: Context) -> Iterator[str]:
 
 def _campaigns(ctx: Context) -> Iterable[str]:
     """Folders, the newest first, and names of baselines."""
-    results, saved = Path(ctx.params.get("results") or RESULTS), dict[str, str]()
+    results = Path(ctx.params.get("results") or RESULTS)
     folders = sorted((file.parent.name for file in results.glob("*/plan.json")), reverse=True)
+    return dict.fromkeys(["latest", *folders, *_baselines(ctx)])
+
+
+def _baselines(ctx: Context) -> Iterable[str]:
+    saved = Path(ctx.params.get("results") or RESULTS) / "baselines.json"
     with suppress(OSError, ValueError, LookupError, TypeError):
-        saved = json.loads((results / "baselines.json").read_text())["baselines"]
-    return dict.fromkeys(["latest", *folders, *saved])
+        return [*json.loads(saved.read_text())["baselines"]]
+    return []
 
 
 profiles, workloads = _files("profiles"), _files("workloads")
-rows, campaigns = completing(_rows), completing(_campaigns)
+rows, campaigns, baselines = map(completing, (_rows, _campaigns, _baselines))

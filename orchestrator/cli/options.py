@@ -40,16 +40,17 @@ def _size(value: str | None) -> str | None:
         raise typer.BadParameter(str(error)) from error
 
 
-_profile = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
-ProfileOption = Annotated[str, _profile(help="A profile's name, or a YAML file.")]
-PlacingOption = Annotated[str | None, _profile(help="A profile: its platform and its machines.")]
+profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
+ProfileOption = Annotated[str, profile_named(help="A profile's name, or a YAML file.")]
+PlacingOption = Annotated[
+    str | None, profile_named(help="A profile: its platform and its machines.")
+]
 _SEVERAL = "Names, separated by spaces or commas"
 ProfilesOption = Annotated[
     str, Option(help=f"{_SEVERAL}; the first: baseline.", autocompletion=completion.profiles)
 ]
-WorkloadOption = Annotated[
-    str, Option("--workload", "-w", help="A workload's name.", autocompletion=completion.workloads)
-]
+workload_named = partial(Option, "--workload", "-w", autocompletion=completion.workloads)
+WorkloadOption = Annotated[str, workload_named(help="A workload's name.")]
 WorkloadsOption = Annotated[str, Option(help=f"{_SEVERAL}.", autocompletion=completion.workloads)]
 PlatformOption = Annotated[str | None, among("docker, kubernetes", "where containers run.")]
 ScaleOption = Annotated[str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")]

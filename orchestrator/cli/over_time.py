@@ -12,9 +12,10 @@ import typer
 from rich.markup import escape
 from typer import Argument, Option
 
-from orchestrator.cli import RESULTS
+from orchestrator.cli import RESULTS, completion
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
+from orchestrator.cli.completion import among
 from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
     from orchestrator.analysis.results import Results
 
 AcrossOption = Annotated[bool, Option("--across-machines", help="Also machines that are alike.")]
-NameArgument = Annotated[str, Argument(help="A baseline's name.")]
+NameArgument = Annotated[str, Argument(help="Its name.", autocompletion=completion.baselines)]
 
 
 @asked.takes(in_json=True)
 def history(
     app: App,
-    profile: Annotated[str | None, Option("--profile", "-p", help="Campaigns with it.")] = None,
-    workload: Annotated[str | None, Option("--workload", "-w", help="Campaigns with it.")] = None,
-    database: Annotated[str | None, Option("--database", help="Campaigns on it.")] = None,
+    profile: Annotated[str | None, asked.profile_named(help="Campaigns with it.")] = None,
+    workload: Annotated[str | None, asked.workload_named(help="Campaigns with it.")] = None,
+    database: Annotated[str | None, among("postgresql, yugabytedb, existing", "on it.")] = None,
     since: Annotated[str | None, Option(help="A day, 2026-11-21, or days ago, 30d.")] = None,
     show_trend: Annotated[bool, Option("--trend", help="One tier's rate over time.")] = False,
     fail_if_worse: asked.FailOption = False,
@@ -112,7 +113,7 @@ def compare_results(
     accept_inconclusive: asked.AcceptOption = False,
     across_machines: AcrossOption = False,
     across_tiers: Annotated[
-        bool, Option("--across-tiers", help="The profile's disk was changed between them.")
+        bool, Option("--across-tiers", help="Also if the disk changed.")
     ] = False,
     results: asked.ResultsOption = RESULTS,
     as_markdown: Annotated[bool, Option("--markdown", help="Print the table as Markdown.")] = False,

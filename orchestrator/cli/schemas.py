@@ -14,6 +14,7 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from typer import Argument
 
+from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UsageError
@@ -56,10 +57,13 @@ FILES: dict[str, Any] = {
     "workload": records.WorkloadYaml,
     "price-list": PriceListOfRows,
 }
+_complete = completion.completing(lambda _: FILES)
 
 
 @takes()
-def schema(app: App, kind: Annotated[str, Argument(help=f"{', '.join(FILES)}.")]) -> None:
+def schema(
+    app: App, kind: Annotated[str, Argument(help=", ".join(FILES), autocompletion=_complete)]
+) -> None:
     """Prints the JSON Schema of a profile, cluster, workload or price list."""
     if kind not in FILES:
         raise UsageError(f"no schema of {kind!r}", advice=f"there are {', '.join(FILES)}")

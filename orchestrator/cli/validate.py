@@ -22,7 +22,6 @@ _KEYS = {  # a file is of the kind of which it has most keys
     "price list": {"currency", "region", "as_of", "source", "prices"},
     "study": {"question", "source", "as_of", "baseline", "cluster", "tiers", "workloads"},
 }
-_DEFAULTS = "file of defaults"  # by its name
 
 
 @takes(in_json=True)
@@ -54,7 +53,7 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     except UsageError as error:
         return kind, list(error.mistakes)
     kind = max(_KEYS, key=lambda kind: len(content.keys() & _KEYS[kind]))
-    kind = _DEFAULTS if file.name == defaults.FILE.name else kind
+    kind = "file of defaults" if file.name == defaults.FILE.name else kind
     for scale in _scales(content, project_files.clusters(app.root)):
         try:
             _as_commands_do(app, kind, file, where, text, scale)
