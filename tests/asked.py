@@ -62,9 +62,14 @@ def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
             yield before + name, command
 
 
+OF_ALL = {"--quiet", "--verbose", "--color"}
+
+
 def options(command: Any) -> set[str]:
-    """Its options, as they are written."""
-    return {one.opts[0] for one in command.params if one.param_type_name == "option"}
+    """Its options beside those of all commands, as they are written."""
+    own = {one.opts[0] for one in command.params if one.param_type_name == "option"}
+    assert own >= OF_ALL
+    return own - OF_ALL
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "disk-matrix": {"profiles": ("premium", "ultra"), "workloads": ("disk-matrix",)},
 }
 # Options of where results go and how they are told, which no plan shows.
-REPORTED = {"results", "as_json", "fail_if_worse", "accept_inconclusive"}
+REPORTED = {"results", "fail_if_worse", "accept_inconclusive"}
 OURS = "{nodes: 3, replication_factor: 3, node: {smoke: &one {cpus: 1, memory: 2GiB, disk: 8GiB}, "
 OURS += "laptop: *one}}"
 THEIRS = "{database: existing, replication_factor: 1, existing: {hosts: db.example, user: bench, "

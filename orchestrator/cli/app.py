@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
-from rich.console import Console
 
 from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
 from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
@@ -69,8 +68,8 @@ class App:
     root: Path = field(default_factory=root)
     cache: Path = field(default_factory=lambda: host.part_of(CACHE, host.name()))
     results: Path = RESULTS  # where campaigns stay if the command has no --results
-    out: Console = field(default_factory=LastingConsole)
-    err: Console = field(default_factory=lambda: LastingConsole(stderr=True))
+    out: LastingConsole = field(default_factory=LastingConsole)
+    err: LastingConsole = field(default_factory=lambda: LastingConsole(stderr=True))
     progress: EndingProgress = field(
         default_factory=lambda: ConsoleProgress(LastingConsole(stderr=True))
     )
@@ -88,7 +87,24 @@ class App:
     words: tuple[str, ...] = ()  # the command as given, without the program's name
     # What is called with the exit code before the program ends.
     at_end: list[Callable[[int], None]] = field(default_factory=list)
+    # Words of options that a person's defaults gave, and where each is from.
+    defaults: list[tuple[list[str], str]] = field(default_factory=list)
     own: Path | None = None if IS_CHECKOUT else OWN  # if the user's files are not in `root`
+
+    def speak(self, quiet: bool, verbose: bool, color: str, json: bool = False) -> None:
+        """How this command says what it does (`options.Told`). UsageError if it is asked for both
+        less and more."""
+        if quiet and verbose:
+            raise UsageError("--quiet and --verbose are opposites", advice="give one of them")
+        for console in (self.out, self.err):
+            console.speak(color, json)
+        self.progress.speak(quiet, verbose, color)
+
+    def folder(self, results: Path, campaign: str) -> Path:
+        """The folder of a stored campaign. UsageError if there is none of that name."""
+        from orchestrator.system import stored_campaigns
+
+        return stored_campaigns.resolve(results, campaign)
 
     def connection(self, name: str) -> Callable[[Clock, Placing], Platform]:
         """What connects to the platform `name`. UsageError if there is none of that name."""
@@ -149,7 +165,7 @@ class App:
 
     def confirm(self, question: str) -> None:
         """Ends the command unless the person at the terminal agrees."""
-        self.out.print(f"{question} [y/N]: ", end="", markup=False, highlight=False)
+        self.out.print(f"{question} [y/N]: ", end="", markup=False)
         if self.stdin.readline().strip().lower() not in ("y", "yes"):
             raise typer.Abort
 

@@ -212,8 +212,9 @@ def fingerprint(app: App, host: Mapping[str, Any], engine: object, world: World)
 
 
 def command_given(app: App) -> dict[str, str]:
-    """The command, as a shell takes it, and where it was given."""
-    return {"command": shlex.join(("tierbench", *app.words)), "directory": str(Path.cwd())}
+    """The command, as a shell takes it, with what defaults gave it, and where it was given."""
+    given = (word for words, _ in app.defaults for word in words)
+    return {"command": shlex.join(("tierbench", *app.words, *given)), "directory": str(Path.cwd())}
 
 
 def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:

@@ -5,6 +5,7 @@ A test hands the command line one of its own. Nothing heavy is imported before i
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +35,7 @@ class CampaignApp(App):
 
         return campaign.carry_out(self, plan, request)
 
-    def show(
-        self, folder: Path, as_json: bool = False, slo: str | None = None
-    ) -> tuple[Results, Verdict]:
+    def show(self, folder: Path, slo: str | None = None) -> tuple[Results, Verdict]:
         """Judges a campaign, writes its report and prints what was found."""
         from orchestrator import report
         from orchestrator.cli import concluding
@@ -44,11 +43,7 @@ class CampaignApp(App):
         self.progress.step("judging and writing the report")
         loaded, verdict, paths = concluding.conclude(folder, slo, self.cache)
         self.progress.done()
-        if as_json:
-            self.out.print_json((folder / "verdict.json").read_text())
-            return loaded, verdict
-        for part in report.console(loaded, verdict):
-            self.out.print(part)
-        for path in (paths.html, paths.markdown):
-            self.out.print(f"report: {path.resolve()}", soft_wrap=True, highlight=False)
+        files = (f"report: {path.resolve()}" for path in (paths.html, paths.markdown))
+        content = json.loads((folder / "verdict.json").read_text())
+        self.out.show(content, *report.console(loaded, verdict), *files)
         return loaded, verdict

@@ -22,16 +22,14 @@ if TYPE_CHECKING:
     from orchestrator.load_generators.common import consistency
 
 
-@takes()
+@takes(in_json=True)
 def check(
     app: App,
     host: Annotated[str, Option(help="Where the database listens.")] = "127.0.0.1",
     port: Annotated[int, Option(help="5432 for PostgreSQL, 5433 for YugabyteDB.")] = 5432,
     user: Annotated[str, Option(help="Its password comes from PGPASSWORD.")] = "bench",
     database: Annotated[str, Option(help="The database that holds the nine tables.")] = "bench",
-    fresh: Annotated[
-        bool, Option("--fresh", help="Also what holds only before the first run.")
-    ] = False,
+    fresh: Annotated[bool, Option("--fresh", help="Also what holds only at first.")] = False,
 ) -> None:
     """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
     from orchestrator.load_generators.common import consistency
@@ -49,9 +47,9 @@ def check(
             advice="say with --host, --port, --user and --database where the nine tables are; "
             "the password comes from PGPASSWORD",
         ) from error
-    for checked in outcome.conditions:
-        app.out.print(f"{checked.name}  {_word(checked)}  {checked.holds}")
-    app.out.print(f"{outcome.warehouses_checked:,} of {outcome.warehouses:,} warehouses checked")
+    lines = [f"{each.name}  {_word(each)}  {each.holds}" for each in outcome.conditions]
+    count = f"{outcome.warehouses_checked:,} of {outcome.warehouses:,}"
+    app.out.show(outcome, *lines, f"{count} warehouses checked")
     whole = all(checked.violations == 0 for checked in outcome.conditions)
     raise typer.Exit(EXIT_DONE if whole else EXIT_INCONCLUSIVE)
 

@@ -40,7 +40,7 @@ def clean(
                 app.confirm("These will be removed. Go on?")
             _, failed = _each(world, app.out, only_list=False)
     for line in standing.reminders(world.platform):
-        app.out.print(line, highlight=False)
+        app.out.print(line)
     if failed:
         raise failed[0]
 
@@ -65,7 +65,7 @@ def _each(world: World, out: Console, only_list: bool) -> tuple[bool, list[Tierb
                 nothing = False
                 stays = isinstance(line, MarkedFolder) and line.foreign
                 verb = ("stays: " if stays else "would be removed: ") if only_list else ""
-                out.print(f"{verb}{line}", highlight=False, soft_wrap=True)
+                out.print(f"{verb}{line}", soft_wrap=True)
         except TierbenchError as error:
             failed.append(error)
             world.progress.warn(f"{error.what}; the rest goes on")

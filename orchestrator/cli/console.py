@@ -8,20 +8,24 @@ a terminal that went away, or a pipe that nobody reads any more, is ignored.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from rich.console import Console
+from rich.color import ColorSystem
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.markup import escape
 from rich.status import Status
+from rich.table import Table
 from rich.text import Text
 
+from orchestrator.errors import TierbenchError
 from orchestrator.powers import Progress
-from orchestrator.system.redaction import hidden
+from orchestrator.system.redaction import hidden, hidden_in
 from orchestrator.units import format_seconds
 
 
@@ -29,11 +33,13 @@ class EndingProgress(Progress, Protocol):
     """Progress whose moving line ends before something else is printed."""
 
     def done(self) -> None: ...
+    def speak(self, quiet: bool, verbose: bool, color: str) -> None: ...
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NUMBERS = re.compile(r"(?:\d[\d.,]*\s?[%A-Za-zµ/]*\s*)+")
 _AGAIN_S = 60.0
+_ANY_WIDTH = 100_000  # of what no person reads off a screen
 
 
 def plain(text: str) -> str:
@@ -43,8 +49,31 @@ def plain(text: str) -> str:
 
 
 class LastingConsole(Console):
-    """Shows what is `plain`. Falls silent where rich's own console would end the program with 1, as
-    if a contender were worse: who reads has seen enough (`| head`)."""
+    """Shows what is `plain`; off a terminal a row is a line, however long. Falls silent where the
+    console of rich would end the program with 1, as if a contender were worse: who reads has seen
+    enough (`| head`)."""
+
+    as_json = False  # whether `show` shows it so
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, **options)
+        if not self.is_terminal and "width" not in options:
+            self.width, self.soft_wrap = _ANY_WIDTH, True
+
+    def speak(self, color: str, as_json: bool) -> None:
+        """`always` and `never` hold whatever the terminal and NO_COLOR say."""
+        self.as_json = as_json
+        if color != "auto":
+            self.no_color = color == "never"
+            self._color_system = None if self.no_color else ColorSystem.STANDARD
+
+    def show(self, content: Any, *shown: RenderableType) -> None:
+        """What was found: as JSON if that was asked for, else as `shown`, a line each."""
+        if self.as_json:
+            plain = json.loads(json.dumps(content, default=_fields))
+            self.print_json(json.dumps(hidden_in(plain)))
+        for part in () if self.as_json else shown:
+            self.print(part, soft_wrap=isinstance(part, str))
 
     def render_str(self, text: str, **style: Any) -> Text:
         return super().render_str(plain(text), **style)
@@ -55,15 +84,40 @@ class LastingConsole(Console):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
+def _fields(value: Any) -> Any:
+    """Of an error what it says, of a record its fields, of a path its text."""
+    if not isinstance(value, TierbenchError):
+        return getattr(value, "__dict__", str(value))
+    said = {"what": value.what, "mistakes": getattr(value, "mistakes", ()), "advice": value.advice}
+    return {**said, "exit_code": value.exit_code}
+
+
+def table(
+    columns: Sequence[str], whole: Collection[str] = (), right: Collection[str] = (), **more: Any
+) -> Table:
+    """An empty table without lines; columns of `whole` are never broken over lines."""
+    drawn = Table(box=None, pad_edge=False, title_justify="left", caption_justify="left", **more)
+    for column in columns:
+        side: JustifyMethod = "right" if column in right else "left"
+        no_wrap, width = column in whole, len(column)
+        drawn.add_column(column, justify=side, overflow="fold", no_wrap=no_wrap, min_width=width)
+    return drawn
+
+
 class ConsoleProgress:
     """Implements `Progress` on standard error, so that standard output stays for results."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: LastingConsole) -> None:
         self._console = console
+        self._quiet = self._verbose = False
         self._status: Status | None = None
         self._run = ""
         self._due_s: float | None = None
         self._told_s: dict[str, float] = {}  # off a terminal: step without numbers → when
+
+    def speak(self, quiet: bool, verbose: bool, color: str) -> None:
+        self._quiet, self._verbose = quiet, verbose
+        self._console.speak(color, as_json=False)
 
     def run(self, title: str, number: int, total: int, left_s: float) -> None:
         self._due_s = time.monotonic() + left_s
@@ -72,9 +126,11 @@ class ConsoleProgress:
 
     def step(self, text: str, expected_s: float | None = None) -> None:
         expected = f" (about {format_seconds(expected_s)})" if expected_s else ""
-        if not self._console.is_terminal:
+        if self._quiet:
+            return
+        if self._verbose or not self._console.is_terminal:
             kind, now_s = _NUMBERS.sub("#", text), time.monotonic()
-            if now_s - self._told_s.get(kind, -_AGAIN_S) >= _AGAIN_S:
+            if self._verbose or now_s - self._told_s.get(kind, -_AGAIN_S) >= _AGAIN_S:
                 self._told_s[kind] = now_s
                 self._line(f"  {text}{expected}")
             return
@@ -101,9 +157,11 @@ class ConsoleProgress:
             self._status = None
 
     def _line(self, text: str, before: str = "") -> None:
+        if self._quiet and not before:
+            return
         time_of_day = "" if self._console.is_terminal else time.strftime("%Y-%m-%d %H:%M:%S ")
         shown = f"{time_of_day}{before}{escape(text)}"
-        _in_vain(lambda: self._console.print(shown, highlight=False, soft_wrap=bool(time_of_day)))
+        _in_vain(lambda: self._console.print(shown, soft_wrap=bool(time_of_day)))
 
 
 def _in_vain(write: Callable[[], None]) -> None:

@@ -10,16 +10,11 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from orchestrator import units
+from orchestrator import errors, units
+from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import LimitsArgument, OnlyShowOption, YesOption, takes
-from orchestrator.errors import (
-    EXIT_INCONCLUSIVE,
-    RunError,
-    TierbenchError,
-    UnavailableError,
-    UsageError,
-)
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files, host
 from orchestrator.tier import Emulated
 
@@ -33,12 +28,15 @@ disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
 def up(
     app: App,
     tier: Annotated[
-        str, Argument(help="A row of the catalog (azure/P15), a profile's name or file.")
+        str,
+        Argument(
+            help="A row of the catalog (azure/P15), a profile's name or file.",
+            autocompletion=completion.rows,
+        ),
     ],
     at: Annotated[Path, Option(help="Where it is mounted: an empty or a new directory.")],
     changes: Annotated[
-        list[str] | None,
-        Argument(help="Keys of a profile's tier, such as burst=full read_latency=1ms."),
+        list[str] | None, Argument(help="Keys of a profile's tier, such as burst=full.")
     ] = None,
     size: Annotated[str | None, Option(help="Bytes that it holds; 20GiB unless given.")] = None,
     name: Annotated[str, Option(help="Its name; the last part of --at unless given.")] = "",
@@ -80,11 +78,11 @@ def up(
         measured = standing_disks.put_up(wanted, limits, gate, world)
     app.progress.done()
     app.out.print(f"{limits.title}, {units.format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
-    app.out.print(f"`tierbench disk down {wanted.name}` takes it down", highlight=False)
+    app.out.print(f"`tierbench disk down {wanted.name}` takes it down")
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
         if not measured.passed:
-            raise typer.Exit(EXIT_INCONCLUSIVE)
+            raise typer.Exit(errors.EXIT_INCONCLUSIVE)
 
 
 @disk.command()
@@ -112,7 +110,7 @@ def down(
     if dry_run:
         for known in disks:
             line = standing_disks.would_become(known.disk, keep_data)
-            app.out.print(line, highlight=False, soft_wrap=True)
+            app.out.print(line, soft_wrap=True)
         return
     if not keep_data and not yes:
         _confirm(app, [standing_disks.with_size(up.disk) for up in disks if up.disk.own_image])
@@ -124,7 +122,7 @@ def down(
             stayed.append(error)
             continue
         said = f"its data stay in {kept}" if kept else "its data are removed"
-        app.out.print(f"{known.disk.name} is down; {said}", highlight=False, soft_wrap=True)
+        app.out.print(f"{known.disk.name} is down; {said}", soft_wrap=True)
     app.progress.done()
     if stayed:
         raise stayed[0]
@@ -139,12 +137,8 @@ def record(
     burst_minutes: Annotated[
         float, Option(min=0, help="Hold a full load so long first, to see a burst end.")
     ] = 0.0,
-    quick: Annotated[
-        bool, Option("--quick", help="Twenty seconds: too few requests for a tail.")
-    ] = False,
-    allow_root_disk: Annotated[
-        bool, Option("--allow-root-disk", help="Any directory, also on the system's disk.")
-    ] = False,
+    quick: Annotated[bool, Option("--quick", help="Twenty seconds: too few for a tail.")] = False,
+    allow_root_disk: Annotated[bool, Option("--allow-root-disk", help="Any directory.")] = False,
 ) -> None:
     """Measures a mounted disk into a small file for a profile: about three minutes."""
     from orchestrator.cli import standing_disks
@@ -162,21 +156,21 @@ def record(
     files.write_json(file, recorded.model_dump())
     app.progress.done()
     for line in standing_disks.recorded_in_words(recorded):
-        app.out.print(line, highlight=False)
+        app.out.print(line)
     written = f"written: {file} (in a profile beside it: `tier: {{recorded: {file.name}}}`)"
-    app.out.print(written, soft_wrap=True, highlight=False)
+    app.out.print(written, soft_wrap=True)
 
 
 @disk.command(name="list")
-@takes()
+@takes(in_json=True)
 def show(app: App) -> None:
     """Lists the disks that were put up and not taken down."""
     from orchestrator.cli import standing_disks
     from orchestrator.tiers.common.emulated import standing
 
     world = app.world()
-    disks = standing.standing_disks(world)
-    app.out.print(standing_disks.table(disks, world) if disks else "no disk was put up here")
+    disks = standing_disks.listed(standing.standing_disks(world), world)
+    app.out.show(disks, standing_disks.table(disks) if disks else "no disk was put up here")
 
 
 @disk.command(name="set")
@@ -214,7 +208,7 @@ def limits_in(words: Sequence[str]) -> dict[str, float]:
 def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], app: App) -> None:
     """Prints what the disk enforces now of each limit that was changed."""
     for limit, value in changes.items():
-        app.out.print(f"{limit} = {enforced.get(limit, value):.15g}", highlight=False)
+        app.out.print(f"{limit} = {enforced.get(limit, value):.15g}")
 
 
 def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
@@ -234,15 +228,12 @@ def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
 
 def _confirm(app: App, lost: list[str]) -> None:
     """Asks before the data of these disks are removed. UsageError if nobody can be asked."""
+    named = ", ".join(lost)
     if lost and not app.stdin.isatty():
-        raise UsageError(
-            f"the data of {', '.join(lost)} would be removed, and nobody can be asked here",
-            advice="say --yes, or --keep-data",
-        )
+        what = f"the data of {named} would be removed, and nobody can be asked here"
+        raise UsageError(what, advice="say --yes, or --keep-data")
     if lost:
-        app.confirm(
-            f"The data of {', '.join(lost)} will be removed (--keep-data keeps them). Go on?"
-        )
+        app.confirm(f"The data of {named} will be removed (--keep-data keeps them). Go on?")
 
 
 def _require_root(verb: str, app: App) -> None:

@@ -31,9 +31,8 @@ def show(app: App, platform: str | None, profile: Profile | None) -> int:
     """Prints what there is and what is missing; returns the exit code."""
     marks = {True: "[green]ok     [/]", False: "[red]missing[/]", None: "[yellow]open   [/]"}
     findings = examine(app, platform, profile)
-    for finding in findings:
-        text = f"{marks[finding.ok]} {escape(finding.subject)}: {escape(finding.text)}"
-        app.out.print(text, highlight=False)
+    lines = (f"{marks[each.ok]} {escape(f'{each.subject}: {each.text}')}" for each in findings)
+    app.out.show(findings, *lines)
     missing = any(finding.ok is False for finding in findings)
     return EXIT_UNAVAILABLE if missing else EXIT_DONE
 
@@ -43,15 +42,18 @@ def show_first_run(
 ) -> int:
     """Goes through YugabyteDB's checklist, printing each finding; returns the exit code."""
     marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
-    states = []
+    findings = []
     for finding in campaign.first_run(app, version, platform, profile, app.results):
         app.progress.done()
-        states.append(finding.state)
+        findings.append(finding)
+        if app.out.as_json:
+            continue
         before = " (inferred)" if finding.inferred else ""
         line = f"{finding.name}{before}: {escape(finding.claim)}"
-        app.out.print(f"{marks[finding.state]}{finding.state}[/] {line}", highlight=False)
-        app.out.print(f"    {escape(finding.seen)}", style="dim", highlight=False)
-    confirmed = all(state == "confirmed" for state in states)
+        app.out.print(f"{marks[finding.state]}{finding.state}[/] {line}")
+        app.out.print(f"    {escape(finding.seen)}", style="dim")
+    app.out.show(findings)
+    confirmed = all(finding.state == "confirmed" for finding in findings)
     return EXIT_DONE if confirmed else EXIT_INCONCLUSIVE
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
-from typing import Any
 
 from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from orchestrator import units
+from orchestrator.cli import console
 from orchestrator.cli.app import App
-from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, TierbenchError, UsageError
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import costs, durations
 from orchestrator.planning.costs import MAX_COST
 from orchestrator.run.forecast import Forecast, look_ahead
-from orchestrator.system.redaction import hidden_in
 from orchestrator.tier import in_layout
 
 NEVER_CHECKED = (
@@ -29,7 +26,7 @@ NEVER_CHECKED = (
 )
 
 
-def show(app: App, plan: Plan, as_json: bool, max_cost: str | None = None) -> int:
+def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
     """Prints what lies ahead, also if it costs more than it may; returns the exit code that
     starting would end with, as far as that can be told: 0, 64 or 69."""
     ahead = look_ahead(plan, *app.unasked())
@@ -37,27 +34,12 @@ def show(app: App, plan: Plan, as_json: bool, max_cost: str | None = None) -> in
         costs.check(plan, max_cost)
     except UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
-    if as_json:
-        planned = asdict(plan, dict_factory=in_layout)
-        content = {"plan": planned, **vars(ahead), "never_checked": NEVER_CHECKED}
-        content["campaign_cost"] = costs.total(ahead.rented)  # currency → amount
-        plain = json.loads(json.dumps(content, default=_plain))
-        app.out.print_json(json.dumps(hidden_in(plain)))
-    else:
-        for part in _parts(plan, ahead):
-            app.out.print(part, highlight=False, soft_wrap=isinstance(part, str))
+    planned = {"plan": asdict(plan, dict_factory=in_layout), "never_checked": NEVER_CHECKED}
+    cost = {"campaign_cost": costs.total(ahead.rented)}  # currency → amount
+    app.out.show({**planned, **vars(ahead), **cost}, *_parts(plan, ahead))
     if any(isinstance(problem, UsageError) for problem in ahead.problems):
         return EXIT_USAGE
     return EXIT_UNAVAILABLE if ahead.problems else EXIT_DONE
-
-
-def _plain(value: Any) -> Any:
-    """Of an error what it says, of a record its fields."""
-    if not isinstance(value, TierbenchError):
-        return vars(value)
-    mistakes = [vars(mistake) for mistake in getattr(value, "mistakes", ())]
-    said = {"what": value.what, "mistakes": mistakes, "advice": value.advice}
-    return {**said, "exit_code": value.exit_code}
 
 
 def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
@@ -164,11 +146,8 @@ def _table(
     columns: Sequence[str],
     rows: Iterable[Sequence[RenderableType]],
     caption: str | None = None,
-) -> Table:
-    table = Table(title=title, caption=caption, box=None, pad_edge=True)
-    table.title_justify = table.caption_justify = "left"
-    for column in columns:
-        table.add_column(column, justify="right" if column in _NUMERIC else "left")
+) -> RenderableType:
+    table = console.table(columns, right=_NUMERIC, title=title, caption=caption)
     for row in rows:
         table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
     return table

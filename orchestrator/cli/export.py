@@ -3,59 +3,59 @@ other programs take, how it stands, and whether its figures are those of its raw
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
+from rich.markup import escape
 from typer import Exit, Option
 
 from orchestrator.cli import RESULTS
+from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.options import CampaignArgument, ResultsOption, SloOption, takes
+from orchestrator.cli.completion import among
 from orchestrator.errors import EXIT_DIFFERS, UnavailableError, UsageError
 from orchestrator.units import counted
 
 
-@takes()
+@asked.takes(in_json=True)
 def report(
     app: CampaignApp,
-    campaign: CampaignArgument = "latest",
+    campaign: asked.CampaignArgument = "latest",
     brief: Annotated[bool, Option("--brief", help="Print what goes into a ticket.")] = False,
     as_markdown: Annotated[bool, Option("--markdown", help="The same, as Markdown.")] = False,
-    results: ResultsOption = RESULTS,
+    results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Shows the newest campaign again (or the one named)."""
-    from orchestrator.system import stored_campaigns
-
-    folder = stored_campaigns.resolve(results, campaign)
+    folder = app.folder(results, campaign)
     if not (brief or as_markdown):
         app.show(folder)
         return
+    if app.out.as_json:
+        raise UsageError("--json, --brief and --markdown are forms of one answer: give one")
     from orchestrator.cli.concluding import judged
     from orchestrator.report import for_the_ticket
 
     _write(for_the_ticket(*judged(folder), "md" if as_markdown else "txt"), None)
 
 
-@takes()
+@asked.takes()
 def export(
     app: App,
-    folder: CampaignArgument,
-    form: Annotated[str, Option("--format", help="csv, junit or openmetrics.")],
+    folder: asked.CampaignArgument,
+    form: Annotated[str, among("csv, junit, openmetrics", "what other programs take.", "--format")],
     output: Annotated[Path | None, Option(help="A file; default: standard output.")] = None,
-    slo: SloOption = None,
-    results: ResultsOption = RESULTS,
+    slo: asked.SloOption = None,
+    results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Writes the figures and verdicts of a campaign for CI servers and other programs."""
     from orchestrator.cli import concluding
     from orchestrator.report.exports import FORMATS
-    from orchestrator.system import stored_campaigns
 
     if form not in FORMATS:
         raise UsageError(f"no format {form!r} is known", advice=f"one of {', '.join(FORMATS)}")
-    loaded, verdict = concluding.judged(stored_campaigns.resolve(results, folder), slo)
+    loaded, verdict = concluding.judged(app.folder(results, folder), slo)
     _write(FORMATS[form](loaded, verdict), output)
 
 
@@ -66,40 +66,36 @@ def _write(text: str, output: Path | None) -> None:
         except OSError as error:
             raise UnavailableError(f"{output} cannot be written: {error}") from error
         return
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8"))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Who reads has seen enough (`| head`). Nothing is left for the interpreter to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.buffer.write(text.encode("utf-8"))
+    sys.stdout.flush()
 
 
-@takes()
+@asked.takes(in_json=True)
 def status(
-    app: App, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
+    app: App, campaign: asked.CampaignArgument = "latest", results: asked.ResultsOption = RESULTS
 ) -> None:
     """Says how a campaign stands, also from another terminal: reads its folder only."""
     from orchestrator.run import status
-    from orchestrator.system import stored_campaigns
 
-    for line in status.described(stored_campaigns.resolve(results, campaign), app.clock.now()):
-        app.out.print(line, markup=False, highlight=False, soft_wrap=True)
+    folder = app.folder(results, campaign)
+    lines = [*status.described(folder, app.clock.now())]
+    app.out.show({"folder": folder.resolve(), "lines": lines}, *map(escape, lines))
 
 
-@takes()
+@asked.takes(in_json=True)
 def verify(
-    app: App, campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS
+    app: App, campaign: asked.CampaignArgument = "latest", results: asked.ResultsOption = RESULTS
 ) -> None:
     """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
     from orchestrator.cli import verify
-    from orchestrator.system import stored_campaigns
 
-    count = 0
-    for where, checked, differences in verify.checks(stored_campaigns.resolve(results, campaign)):
+    every, count = [], 0
+    for where, checked, differences in verify.checks(app.folder(results, campaign)):
+        every.append({"where": where, "checked": checked, "differences": differences})
         for line in (f"{where}: {checked}", *(f"  differs: {text}" for text in differences)):
-            app.out.print(line, markup=False, highlight=False, soft_wrap=True)
+            if not app.out.as_json:
+                app.out.print(line, markup=False, soft_wrap=True)
         count += len(differences)
-    text = counted(count, "difference") if count else "no difference"
-    app.out.print(text, highlight=False)
+    app.out.show(every, counted(count, "difference") if count else "no difference")
     if count:
         raise Exit(EXIT_DIFFERS)

@@ -9,14 +9,15 @@ from typing import Annotated
 from rich.console import Console
 from typer import Argument, Option
 
+from orchestrator.cli import completion
 from orchestrator.cli.app import App
-from orchestrator.cli.options import NodesOption, ScaleOption, complete_profiles, takes
+from orchestrator.cli.options import NodesOption, ScaleOption, takes
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[
-    str, Argument(help="A profile's name, or a YAML file.", autocompletion=complete_profiles)
+    str, Argument(help="A profile's name, or a YAML file.", autocompletion=completion.profiles)
 ]
 
 
@@ -83,4 +84,4 @@ def _read(
 
 
 def _print(out: Console, text: str) -> None:
-    out.print(text, end="", markup=False, highlight=False, soft_wrap=True)
+    out.print(text, end="", markup=False, soft_wrap=True)

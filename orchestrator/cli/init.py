@@ -14,6 +14,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import names_in, takes
 from orchestrator.errors import UnavailableError, UsageError
@@ -31,7 +32,9 @@ CLUSTERS = {"azure": "azure-d8s-v5", "aws": "aws-r5b-2xlarge", "gcp": "gcp-n2-st
 class Wanted:
     """Which disk, on which machines."""
 
-    tier: Annotated[str | None, Option(help="A row of the catalog, such as azure/P15.")] = None
+    tier: Annotated[
+        str | None, Option(help="A row, such as azure/P15.", autocompletion=completion.rows)
+    ] = None
     path: Annotated[
         str | None, Option(help="Where a real disk is mounted; {node}: one for each node.")
     ] = None
@@ -93,12 +96,12 @@ def init(
         raise UsageError("name a profile, or a --workload", advice="`tierbench init --help`")
     _write(texts, own)
     for file in texts:
-        app.out.print(f"wrote {file.relative_to(own)}", highlight=False)
+        app.out.print(f"wrote {file.relative_to(own)}")
     load = workload or "tpcc"
     named = f"run --profile {name} --workload {load}"
     if compared:
         named = f'compare --profiles "{name or "premium"} ultra" --workloads {load}'
-    app.out.print(f"next: tierbench {named} --dry-run", highlight=False, soft_wrap=True)
+    app.out.print(f"next: tierbench {named} --dry-run", soft_wrap=True)
 
 
 def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tuple[str, bool]:

@@ -19,48 +19,14 @@ import typer
 from rich.markup import escape
 from typer import Option
 
-from orchestrator import __version__
-from orchestrator.cli import REHEARSALS, RESULTS
+from orchestrator import __version__, errors
+from orchestrator.cli import REHEARSALS, RESULTS, defaults
+from orchestrator.cli import options as asked
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.commands import LazyGroup
-from orchestrator.cli.options import (
-    AcceptOption,
-    CampaignArgument,
-    Compared,
-    DespiteOption,
-    DrainOption,
-    FailOption,
-    JsonOption,
-    Measuring,
-    Options,
-    PlacingOption,
-    PlatformOption,
-    ProfileOption,
-    ProfilesOption,
-    RepeatsOption,
-    Request,
-    ResultsOption,
-    ScaleOption,
-    SeedOption,
-    SloOption,
-    VersionOption,
-    WorkloadOption,
-    WorkloadsOption,
-    names_in,
-    takes,
-)
-from orchestrator.errors import (
-    EXIT_DONE,
-    EXIT_INCONCLUSIVE,
-    EXIT_INTERNAL,
-    EXIT_INTERRUPTED,
-    EXIT_USAGE,
-    EXIT_WORSE,
-    InterruptedByUser,
-    TierbenchError,
-    UsageError,
-)
+from orchestrator.cli.options import Compared, Measuring, Options, Request, names_in, takes
+from orchestrator.errors import InterruptedByUser, TierbenchError, UsageError
 from orchestrator.system.redaction import remember_environment
 
 program = typer.Typer(
@@ -73,16 +39,16 @@ program = typer.Typer(
 
 
 @program.callback()
-def whole(context: typer.Context, version: VersionOption = False) -> None:
+def whole(context: typer.Context, version: asked.VersionOption = False) -> None:
     if version:
-        context.obj.out.print(f"tierbench {__version__}", highlight=False)
+        context.obj.out.print(f"tierbench {__version__}")
         raise typer.Exit
 
 
 @program.command()
-@takes(Options)
+@takes(Options, in_json=True)
 def run(
-    app: CampaignApp, profile: ProfileOption, workload: WorkloadOption, options: Options
+    app: CampaignApp, profile: asked.ProfileOption, workload: asked.WorkloadOption, options: Options
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = Request(profiles=[profile], workloads=[workload], **vars(options))
@@ -90,9 +56,12 @@ def run(
 
 
 @program.command()
-@takes(Compared, repetitions=5)
+@takes(Compared, in_json=True, repetitions=5)
 def compare(
-    app: CampaignApp, profiles: ProfilesOption, workloads: WorkloadsOption, options: Compared
+    app: CampaignApp,
+    profiles: asked.ProfilesOption,
+    workloads: asked.WorkloadsOption,
+    options: Compared,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
@@ -100,15 +69,15 @@ def compare(
 
 
 @program.command()
-@takes()
+@takes(in_json=True)
 def rehearse(
     app: CampaignApp,
-    profiles: ProfilesOption = "premium ultra",
-    workloads: WorkloadsOption = "point-select insert tpcc",
-    scale: ScaleOption = "smoke",
-    repeats: RepeatsOption = 3,
-    seed: SeedOption = 1,
-    results: ResultsOption = REHEARSALS,
+    profiles: asked.ProfilesOption = "premium ultra",
+    workloads: asked.WorkloadsOption = "point-select insert tpcc",
+    scale: asked.ScaleOption = "smoke",
+    repeats: asked.RepeatsOption = 3,
+    seed: asked.SeedOption = 1,
+    results: asked.ResultsOption = REHEARSALS,
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
     from orchestrator.cli import rehearsal
@@ -120,49 +89,45 @@ def rehearse(
 
 
 @program.command()
-@takes(Measuring)
+@takes(Measuring, in_json=True)
 def resume(
     app: CampaignApp,
-    campaign: CampaignArgument,
+    campaign: asked.CampaignArgument,
     options: Measuring,
-    despite: DespiteOption = None,
-    fail_if_worse: FailOption = False,
-    accept_inconclusive: AcceptOption = False,
+    despite: asked.DespiteOption = None,
+    fail_if_worse: asked.FailOption = False,
+    accept_inconclusive: asked.AcceptOption = False,
 ) -> None:
     """Goes on with a campaign that was ended: makes its runs that have no finished record."""
     from orchestrator.cli.campaign import ending_with, resume
-    from orchestrator.system import stored_campaigns
 
-    folder = stored_campaigns.resolve(options.results, campaign).resolve()
+    folder = app.folder(options.results, campaign).resolve()
     if options.on_end:
         app.at_end.append(ending_with(app, options.on_end, lambda: folder))
     resume(app, folder, despite or (), options)
-    _show(app, folder, options.as_json, fail_if_worse, accept_inconclusive)
+    _show(app, folder, fail_if_worse, accept_inconclusive)
 
 
 @program.command()
-@takes()
+@takes(in_json=True)
 def analyze(
     app: CampaignApp,
-    campaign: CampaignArgument,
-    slo: SloOption = None,
-    as_json: JsonOption = False,
-    results: ResultsOption = RESULTS,
+    campaign: asked.CampaignArgument,
+    slo: asked.SloOption = None,
+    results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Makes verdict and report of a stored campaign again, from its files alone."""
-    from orchestrator.system import stored_campaigns
-
-    app.show(stored_campaigns.resolve(results, campaign), as_json, slo)
+    app.show(app.folder(results, campaign), slo)
 
 
 @program.command()
-@takes()
+@takes(in_json=True)
 def calibrate(
     app: App,
-    profile: ProfileOption,
-    scale: ScaleOption = "laptop",
+    profile: asked.ProfileOption,
+    scale: asked.ScaleOption = "laptop",
     quick: Annotated[bool, Option("--quick", help="Ten seconds, as before each campaign.")] = False,
-    drain: DrainOption = False,
+    drain: asked.DrainOption = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
     from orchestrator.cli import campaign
@@ -172,17 +137,17 @@ def calibrate(
 
     gate = campaign.calibrate(app, profile, scale, not quick, drain)
     app.progress.done()
-    app.out.print(TableView(gate_table(gate)))
+    app.out.show(gate, TableView(gate_table(gate)))
     if busy := () if gate.passed else host_load.reasons(gate):
-        app.err.print(
-            f"This machine was busy during the check: {' and '.join(busy)}.", highlight=False
-        )
-    raise typer.Exit(EXIT_DONE if gate.passed else EXIT_INCONCLUSIVE)
+        app.err.print(f"This machine was busy during the check: {' and '.join(busy)}.")
+    raise typer.Exit(errors.EXIT_DONE if gate.passed else errors.EXIT_INCONCLUSIVE)
 
 
 @program.command()
 @takes()
-def setup(app: App, platform: PlatformOption = None, profile: PlacingOption = None) -> None:
+def setup(
+    app: App, platform: asked.PlatformOption = None, profile: asked.PlacingOption = None
+) -> None:
     """Provides what a first campaign needs: Docker engine, base image, our images; and brings
     those to the registry of a platform elsewhere."""
     from orchestrator.cli import plans, provision
@@ -195,7 +160,7 @@ def setup(app: App, platform: PlatformOption = None, profile: PlacingOption = No
 
 
 @program.command(name="doctor")
-@takes()
+@takes(in_json=True)
 def show_doctor(
     app: App,
     db: Annotated[
@@ -203,8 +168,8 @@ def show_doctor(
         Option("--db", help="yugabytedb: its first-run checklist, on three nodes."),
     ] = None,
     version: Annotated[str | None, Option(help="Its release; default: the study's.")] = None,
-    platform: PlatformOption = None,
-    profile: PlacingOption = None,
+    platform: asked.PlatformOption = None,
+    profile: asked.PlacingOption = None,
 ) -> None:
     """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
     its image does there."""
@@ -229,24 +194,25 @@ def yugabyte_image(app: App, tarball: Path) -> None:
     step = app.progress.step
     tag = image.pack(tarball.resolve(), app.root, app.connect(), lambda line: step(line[:100]))
     app.progress.done()
-    app.out.print(f"built {tag}", highlight=False)
+    app.out.print(f"built {tag}")
 
 
 @program.command(name="list")
-@takes()
+@takes(in_json=True)
 def show_list(app: App) -> None:
     """Lists profiles, workloads, databases, load generators and tier mechanisms."""
     from orchestrator.planning import project_files
 
     parts = app.parts(None)
-    for title, names in (
-        ("profiles", project_files.names(app.root / "profiles")),
-        ("workloads", project_files.titles(app.root / "workloads")),
-        ("databases", parts.databases),
-        ("load generators", parts.load_generators),
-        ("tier mechanisms", parts.tiers),
-    ):
-        app.out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
+    listed = {
+        "profiles": [*project_files.names(app.root / "profiles")],
+        "workloads": [*project_files.titles(app.root / "workloads")],
+        "databases": [*parts.databases],
+        "load generators": [*parts.load_generators],
+        "tier mechanisms": [*parts.tiers],
+    }
+    lines = (f"[bold]{title}[/bold]: {', '.join(names)}" for title, names in listed.items())
+    app.out.show(listed, *lines)
 
 
 def _carry_out(app: CampaignApp, request: Request) -> None:
@@ -256,26 +222,24 @@ def _carry_out(app: CampaignApp, request: Request) -> None:
     for note in plan.notes:
         app.progress.warn(str(note))
     if request.dry_run:
-        raise typer.Exit(dry_run.show(app, plan, request.as_json, request.max_cost))
+        raise typer.Exit(dry_run.show(app, plan, request.max_cost))
     if request.on_end:
         begun = campaign.begun_since_now(request.results)
         app.at_end.append(campaign.ending_with(app, request.on_end, begun))
     app.progress.note(dry_run.spoken(plan))
     folder = app.carry_out(plan, request)
-    _show(app, folder, request.as_json, request.fail_if_worse, request.accept_inconclusive)
+    _show(app, folder, request.fail_if_worse, request.accept_inconclusive)
 
 
-def _show(
-    app: CampaignApp, folder: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
-) -> None:
+def _show(app: CampaignApp, folder: Path, fail_if_worse: bool, accept_inconclusive: bool) -> None:
     """Reports a campaign that was measured now; ends with its exit code."""
-    loaded, verdict = app.show(folder, as_json)
+    loaded, verdict = app.show(folder)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
-        raise typer.Exit(EXIT_WORSE)
+        raise typer.Exit(errors.EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
     undecided = any(d.tier is None or d.cheaper_open for d in verdict.decisions)
     if lost or (undecided and not accept_inconclusive):
-        raise typer.Exit(EXIT_INCONCLUSIVE)
+        raise typer.Exit(errors.EXIT_INCONCLUSIVE)
 
 
 # ------------------------------------------------------------------ the edge
@@ -283,14 +247,16 @@ def _show(
 
 def _complain(error: TierbenchError, app: App) -> None:
     app.progress.done()
-    app.err.print(f"[red]tierbench:[/red] {escape(error.what)}", highlight=False)
+    app.err.print(f"[red]tierbench:[/red] {escape(error.what)}")
     for mistake in getattr(error, "mistakes", ()):
         where = f"{mistake.where}: " if mistake.where else ""
-        app.err.print(f"  {escape(where + mistake.what)}", highlight=False)
+        app.err.print(f"  {escape(where + mistake.what)}")
     if error.evidence:
-        app.err.print(escape(error.evidence.strip()), style="dim", highlight=False)
+        app.err.print(escape(error.evidence.strip()), style="dim")
     if error.advice:
-        app.err.print(f"  → {escape(error.advice)}", highlight=False)
+        app.err.print(f"  → {escape(error.advice)}")
+    for line in defaults.lines(app.defaults) if isinstance(error, UsageError) else ():
+        app.err.print(f"  {escape(line)}")
 
 
 def main() -> NoReturn:
@@ -301,7 +267,7 @@ def main() -> NoReturn:
 def exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """Runs the command of these words, and what it wants to have done at the end."""
     remember_environment(os.environ)
-    given = replace(app, words=tuple(words), at_end=[])
+    given = replace(app, words=tuple(words), at_end=[], defaults=[])
     code = _exit_code(words, given)
     for end in given.at_end:
         end(code)
@@ -312,28 +278,32 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """The only place that turns errors into exit codes."""
     try:
         code = program(list(words), "tierbench", standalone_mode=False, obj=app)
-        if code == EXIT_INTERRUPTED:  # what typer makes of it
+        if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
         advice = "of a campaign, `tierbench resume latest` makes the runs that are missing; "
         advice += "`tierbench analyze latest` reports those that are finished"
         _complain(InterruptedByUser("interrupted", advice=advice), app)
-        return EXIT_INTERRUPTED
+        return errors.EXIT_INTERRUPTED
     except TierbenchError as error:
         _complain(error, app)
         return error.exit_code
     except (typer.Exit, typer.Abort) as end:
-        return int(getattr(end, "exit_code", EXIT_INTERRUPTED))
+        return int(getattr(end, "exit_code", errors.EXIT_INTERRUPTED))
+    except SystemExit as end:  # typer's: for the shell that completes; or nobody reads any more
+        return int(end.code or 0) if "_TIERBENCH_COMPLETE" in os.environ else errors.EXIT_DONE
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
             getattr(error, "show", lambda: None)()
+            for line in defaults.lines(defaults.told(getattr(error, "ctx", None))):
+                app.err.print(f"  {escape(line)}")
             if "unexpected extra argument" in str(error):
                 app.err.print('  → several names go in quotation marks: "premium ultra"')
-            return EXIT_USAGE
+            return errors.EXIT_USAGE
         app.progress.done()
-        app.err.print(escape(traceback.format_exc()), highlight=False)
+        app.err.print(escape(traceback.format_exc()))
         app.err.print(
             "[red]tierbench:[/red] this is a fault of tierbench; please report it with the above"
         )
-        return EXIT_INTERNAL
-    return int(code or EXIT_DONE)
+        return errors.EXIT_INTERNAL
+    return int(code or errors.EXIT_DONE)

@@ -1,13 +1,13 @@
-"""What the commands take: options and arguments, their help, and what a shell completes."""
+"""What the commands take: options and arguments, their help, and how a command is made of them."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,8 +15,10 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer import Argument, Option
+from typer.models import OptionInfo
 
-from orchestrator.cli import RESULTS, root
+from orchestrator.cli import RESULTS, completion, defaults
+from orchestrator.cli.completion import among
 from orchestrator.parts import AUTO
 from orchestrator.units import parse_bytes, parse_seconds
 
@@ -33,21 +35,6 @@ def weights_in(text: str | None) -> dict[str, float]:
     if bad := [name for name, weight in weights.items() if not 0 < weight < math.inf]:
         raise ValueError(f"the weight of {', '.join(bad)} must be a number above zero")
     return weights
-
-
-def _names_of(folder: str) -> Callable[[str], list[str]]:
-    """A callback of typer: what is typed so far → what it may become, also the last of several."""
-
-    def complete(incomplete: str) -> list[str]:
-        before, space, begun = incomplete.rpartition(" ")
-        known = sorted(file.stem for file in (root() / folder).glob("*.yaml"))
-        fitting = (name for name in known if name.startswith(begun) and name not in before.split())
-        return [f"{before}{space}{name}" for name in fitting]
-
-    return complete
-
-
-complete_profiles, complete_workloads = _names_of("profiles"), _names_of("workloads")
 
 
 def _margin(value: float | None) -> float | None:
@@ -76,57 +63,58 @@ def _of_sizes(name: str) -> Callable[[str], object]:
     return lambda text: getattr(import_module("orchestrator.planning.sizes"), name)(text)
 
 
-_profile = partial(Option, "--profile", "-p", autocompletion=complete_profiles)
-ProfileOption = Annotated[str, _profile(help="A profile's name, or a YAML file.")]
-PlacingOption = Annotated[str | None, _profile(help="A profile: its platform and its machines.")]
+profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
+ProfileOption = Annotated[str, profile_named(help="A profile's name, or a YAML file.")]
+PlacingOption = Annotated[
+    str | None, profile_named(help="A profile: its platform and its machines.")
+]
+_SEVERAL = "Names, separated by spaces or commas"
 ProfilesOption = Annotated[
-    str,
-    Option(
-        help="Names, separated by spaces or commas; the first is the baseline.",
-        autocompletion=complete_profiles,
-    ),
+    str, Option(help=f"{_SEVERAL}; the first: baseline.", autocompletion=completion.profiles)
 ]
-WorkloadOption = Annotated[
-    str, Option("--workload", "-w", help="A workload's name.", autocompletion=complete_workloads)
-]
-WorkloadsOption = Annotated[
-    str, Option(help="Names, separated by spaces or commas.", autocompletion=complete_workloads)
-]
-PlatformOption = Annotated[str | None, Option(help="docker or kubernetes: where containers run.")]
-ScaleOption = Annotated[
-    str, Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
-]
-NodesOption = Annotated[
-    int | None, Option(min=1, help="Database nodes, instead of the profile's number.")
-]
+workload_named = partial(Option, "--workload", "-w", autocompletion=completion.workloads)
+WorkloadOption = Annotated[str, workload_named(help="A workload's name.")]
+WorkloadsOption = Annotated[str, Option(help=f"{_SEVERAL}.", autocompletion=completion.workloads)]
+PlatformOption = Annotated[str | None, among("docker, kubernetes", "where containers run.")]
+ScaleOption = Annotated[str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")]
+NodesOption = Annotated[int | None, Option(min=1, help="Database nodes, not the profile's number.")]
 RepeatsOption = Annotated[int, Option("--repeats", min=1, help="Repetitions of every cell.")]
 SeedOption = Annotated[int, Option(help="Seed of data, keys and run order.")]
 MarginOverTimeOption = Annotated[
     float | None, Option("--margin", callback=_margin, help="In percent; default: that of B.")
 ]
 P99MarginOverTimeOption = Annotated[
-    float | None,
-    Option("--p99-margin", callback=_margin, help="Of p99 latency; default: that of B."),
+    float | None, Option("--p99-margin", callback=_margin, help="Of p99; default: that of B.")
 ]
-_slo = partial(Option, help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".')
+_slo = partial(Option, help='To be reached, such as "new_order p99 < 50 ms".')
 SloOption = Annotated[str | None, _slo("--slo")]
-DrainOption = Annotated[
-    bool, Option("--drain", help="Use up a real disk's burst credit before it is checked.")
-]
+DrainOption = Annotated[bool, Option("--drain", help="Use up a disk's burst before its check.")]
 OnlyShowOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
-DespiteOption = Annotated[
-    list[str] | None, Option(metavar="NAME", help="Go on although it differs: code, machine, …")
-]
+_DIFFERENT = among(
+    "code, image, machine, kernel, profile, workload", "go on although it differs.", metavar="NAME"
+)
+DespiteOption = Annotated[list[str] | None, _DIFFERENT]
 VersionOption = Annotated[bool, Option("--version", help="Says which tierbench this is.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]
-JsonOption = Annotated[bool, Option("--json", help="Print verdict.json instead of tables.")]
 FailOption = Annotated[bool, Option("--fail-if-worse", help="Exit 1 if a contender is worse.")]
-AcceptOption = Annotated[
-    bool, Option("--accept-inconclusive", help="Exit 0 also if no decision can be made.")
-]
+AcceptOption = Annotated[bool, Option("--accept-inconclusive", help="Exit 0 if undecided.")]
 LimitsArgument = Annotated[list[str], Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
-CampaignArgument = Annotated[str, Argument(help="A folder, latest, or a baseline's name.")]
+CampaignArgument = Annotated[
+    str, Argument(help="A folder, latest, or a baseline.", autocompletion=completion.campaigns)
+]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What every command can be asked about how it tells what it does."""
+
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Only results and warnings.")] = False
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Each step, and the defaults.")] = False
+    color: Annotated[
+        Literal["auto", "always", "never"], Option(help="auto: on a terminal, without NO_COLOR.")
+    ] = "auto"
+    json: Annotated[bool, Option("--json", help="Print JSON instead of tables.")] = False
 
 
 @dataclass(frozen=True)
@@ -134,23 +122,14 @@ class Measuring:
     """What all commands that carry out a campaign can be asked: each field is an option of each."""
 
     results: ResultsOption = RESULTS
-    as_json: JsonOption = False
-    max_cost: Annotated[
-        str | None,
-        Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
-    ] = None
+    max_cost: Annotated[str | None, Option(help='Refuse what costs more, such as "5 USD".')] = None
     cache_max: Annotated[
         str | None,
         Option(
-            "--cache-max",
-            callback=_read_by(parse_bytes),
-            help="Most that kept data sets may take, such as 200GiB; the longest unused go.",
+            callback=_read_by(parse_bytes), help="Most bytes of kept data sets, such as 200GiB."
         ),
     ] = None
-    on_end: Annotated[
-        str | None,
-        Option(metavar="COMMAND", help="Run by a shell when the campaign ends, however it does."),
-    ] = None
+    on_end: Annotated[str | None, Option(metavar="COMMAND", help="Run at the end.")] = None
 
 
 @dataclass(frozen=True)
@@ -158,12 +137,11 @@ class Options(Measuring):
     """And what `run` and `compare` can be asked, which begin one."""
 
     database: Annotated[
-        str, Option("--db", help="auto, or one of the databases that `list` shows.")
+        str, among("auto, postgresql, yugabytedb, existing", "what the nodes run.", "--db")
     ] = AUTO
     platform: PlatformOption = None
     enforcement: Annotated[
-        Literal["emulated", "storage-class"] | None,
-        Option(help="How the profiles' disks are made, instead of as they say."),
+        Literal["emulated", "storage-class"] | None, Option(help="How all disks are made.")
     ] = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
@@ -184,34 +162,21 @@ class Options(Measuring):
         ),
     ] = None
     time: Annotated[
-        str | None,
-        Option(
-            callback=_read_by(parse_seconds),
-            help="As many repetitions and as long windows as end in it, such as 4h.",
-        ),
+        str | None, Option(callback=_read_by(parse_seconds), help="Plans what ends in it, as 4h.")
     ] = None
-    clients: Annotated[
-        int | None, Option(min=1, help="Load clients, instead of the profile's number.")
-    ] = None
+    clients: Annotated[int | None, Option(min=1, help="Load clients, not the profile's.")] = None
     repetitions: RepeatsOption = 1
     seed: SeedOption = 1
-    generator: Annotated[
-        str | None, Option(help="benchbase, to run tpcc with it instead of the built-in.")
-    ] = None
+    generator: Annotated[str | None, among("benchbase", "runs tpcc, not the built-in.")] = None
     slo: Annotated[str | None, _slo("--slo", "--need")] = None
-    price_list: Annotated[
-        Path | None, Option("--prices", help="A price list, instead of the catalog's.")
-    ] = None
+    price_list: Annotated[Path | None, Option("--prices", help="Prices, not the catalog's.")] = None
     latency_at: Annotated[
-        str | None,
-        Option(help="All tiers at one arrival rate: 70% of the slowest's capacity, or 120/s."),
+        str | None, Option(help="All at one arrival rate: 70% of the slowest's capacity, or 120/s.")
     ] = None
     sweep: Annotated[
         str | None, Option(help="Each workload at several loads: threads=1,4,16 or rate=50,100.")
     ] = None
-    gate_every: Annotated[
-        int | None, Option(min=1, help="Check real disks again after every N runs.")
-    ] = None
+    gate_every: Annotated[int | None, Option(min=1, help="Check real disks every N runs.")] = None
     drain: DrainOption = False
     warmup: Annotated[
         Literal["fixed", "steady"],
@@ -219,21 +184,13 @@ class Options(Measuring):
     ] = "fixed"
     windows: Annotated[
         Literal["scale", "checkpoints", "many"],
-        Option(
-            help="scale: as long as it says; checkpoints: of whole checkpoint intervals; many: "
-            "shorter ones of what only reads, in more repetitions and the same time."
-        ),
+        Option(help="The scale's, of checkpoints, or many."),
     ] = "scale"
     overrides: Annotated[
-        list[str] | None,
-        Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
+        list[str] | None, Option("--set", metavar="KEY=VALUE", help="A workload's key; repeatable.")
     ] = None
-    retry_failed: Annotated[
-        int, Option("--retry-failed", min=0, help="How often a run that failed is repeated last.")
-    ] = 1
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
-    ] = False
+    retry_failed: Annotated[int, Option(min=0, help="How often a failed run is repeated.")] = 1
+    dry_run: Annotated[bool, Option("--dry-run", help="Show plan and cost; start nothing.")] = False
 
 
 @dataclass(frozen=True)
@@ -243,14 +200,10 @@ class Compared(Options):
     fail_if_worse: FailOption = False
     accept_inconclusive: AcceptOption = False
     margin_pct: Annotated[
-        float,
-        Option("--margin", callback=_margin, help="Changes below this percentage do not matter."),
+        float, Option("--margin", callback=_margin, help="Smaller changes (%) do not matter.")
     ] = 5.0
     p99_margin_pct: Annotated[
-        float,
-        Option(
-            "--p99-margin", callback=_margin, help="The same of p99 latency, which varies more."
-        ),
+        float, Option("--p99-margin", callback=_margin, help="The same of p99 latency.")
     ] = 20.0
     baseline: Annotated[str | None, Option(help="The tier compared against.")] = None
     weights: Annotated[
@@ -261,17 +214,11 @@ class Compared(Options):
             help="Of workloads in the answer for all together, such as tpcc=3,insert=1.",
         ),
     ] = None
-    until: Annotated[
-        Literal["decided"] | None,
-        Option(help="decided: more repetitions of workloads whose decision is open."),
-    ] = None
+    until: Annotated[Literal["decided"] | None, Option(help="More repetitions if open.")] = None
     most_repetitions: Annotated[
-        int | None,
-        Option("--max-repeats", min=2, help="With --until: repetitions at most; default: 10."),
+        int | None, Option("--max-repeats", min=2, help="With --until, at most; default: 10.")
     ] = None
-    aa: Annotated[
-        bool, Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by.")
-    ] = False
+    aa: Annotated[bool, Option("--aa", help="Measure the baseline twice: the noise floor.")] = False
 
 
 @dataclass(frozen=True)
@@ -282,14 +229,15 @@ class Request(Compared):
     workloads: Sequence[str] = ()
 
 
-_PANELS = {  # of the options of a campaign, in `--help`
+_PANELS = {  # of options, in `--help`
     "Size": "scale node_size data time nodes clients repetitions seed warmup windows overrides",
     "Load": "generator latency_at sweep",
     "Disks": "enforcement gate_every drain",
     "Decision": "slo price_list margin_pct p99_margin_pct baseline weights",
     "Repetitions": "until most_repetitions aa",
     "Safety and cost": "max_cost cache_max retry_failed dry_run",
-    "Results": "results as_json on_end fail_if_worse accept_inconclusive",
+    "Results": "results on_end fail_if_worse accept_inconclusive",
+    "Console": "quiet verbose color json",
 }
 
 
@@ -297,47 +245,64 @@ def _panel(name: str) -> str | None:
     return next((panel for panel, names in _PANELS.items() if name in names.split()), None)
 
 
-def _in_panel(name: str, hint: Any) -> Any:
-    option = copy(hint.__metadata__[0])
-    option.rich_help_panel = _panel(name)
-    return Annotated[hint.__origin__, option]
+def _of_typer(parameter: inspect.Parameter, panel: str | None = None) -> inspect.Parameter:
+    """An option by the name that it has on the command line, so that the environment and
+    `tierbench.yaml` say it by the same."""
+    hint, name = parameter.annotation, parameter.name
+    if isinstance(told := next(iter(getattr(hint, "__metadata__", ())), None), OptionInfo):
+        option = copy(told)
+        option.rich_help_panel, option.show_envvar = panel, False
+        declared = map(str, (option.default, *(option.param_decls or ())))  # as Annotated has it
+        name = next((w[2:].replace("-", "_") for w in declared if w.startswith("--")), name)
+        hint = Annotated[hint.__origin__, option]
+    return parameter.replace(name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _options(kind: type[Any], given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
+    """Field → option, in the order of the panels."""
+    own = inspect.signature(kind).parameters
+    hints, order = get_type_hints(kind, include_extras=True), [None, *_PANELS].index
+    options = {}
+    for name in sorted(own, key=lambda name: order(_panel(name))):
+        default = given.get(name, own[name].default)
+        option = own[name].replace(annotation=hints[name], default=default)
+        options[name] = _of_typer(option, _panel(name))
+    return options
 
 
 def takes(
-    kind: type[Any] | None = None, **defaults: Any
+    kind: type[Any] | None = None, in_json: bool = False, **own_defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a function a command of typer. Its first parameter is the `App`, which the context
     holds. Each field of the dataclass `kind` is an option, and the function's parameter `options`
-    is then one of that kind. `defaults`: where this command's own differ."""
-    hints = get_type_hints(kind, include_extras=True) if kind else {}
-    order = [None, *_PANELS].index
-    options = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=defaults.get(field.name, field.default),
-            annotation=_in_panel(field.name, hints[field.name]),
-        )
-        for field in sorted(
-            fields(kind) if kind else (), key=lambda field: order(_panel(field.name))
-        )
-    ]
+    is then one of that kind. `in_json`: what it shows can be had as JSON. `own_defaults`: where
+    this command's own differ."""
+    options, telling = _options(kind, own_defaults) if kind else {}, _options(Told, {})
+    if not in_json:
+        del telling["json"]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True)
         _app, *others = own.parameters.values()
+        given = {other.name: _of_typer(other) for other in others if other.name != "options"}
 
-        def called(context: typer.Context, **values: Any) -> None:
+        def called(context: typer.Context, **said: Any) -> None:
+            def of(asked: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+                return {name: said[option.name] for name, option in asked.items()}
+
+            app, values = context.obj, of(given)
+            app.speak(**of(telling))
+            app.defaults.extend(defaults.told(context))
+            if said["verbose"] or said.get("dry_run"):
+                for line in defaults.lines(app.defaults):
+                    app.progress.note(line)
             if kind:
-                values["options"] = kind(
-                    **{option.name: values.pop(option.name) for option in options}
-                )
-            command(context.obj, **values)
+                values["options"] = kind(**of(options))
+            command(app, **values)
 
-        own_kind = inspect.Parameter.KEYWORD_ONLY
-        context = inspect.Parameter("context", own_kind, annotation=typer.Context)
-        given = [other.replace(kind=own_kind) for other in others if other.name != "options"]
-        parameters = [context, *given, *options]
+        kind_of_all = inspect.Parameter.KEYWORD_ONLY
+        context = inspect.Parameter("context", kind_of_all, annotation=typer.Context)
+        parameters = [context, *given.values(), *options.values(), *telling.values()]
         called.__name__, called.__doc__ = command.__name__, command.__doc__
         called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}

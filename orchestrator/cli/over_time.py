@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from typer import Argument, Option
 
-from orchestrator.cli import RESULTS
+from orchestrator.cli import RESULTS, completion
+from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
-from orchestrator.cli.options import (
-    AcceptOption,
-    CampaignArgument,
-    FailOption,
-    MarginOverTimeOption,
-    P99MarginOverTimeOption,
-    ResultsOption,
-    takes,
-)
+from orchestrator.cli.completion import among
 from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -33,32 +23,26 @@ if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.over_time import Trend
     from orchestrator.analysis.results import Results
 
-AcrossOption = Annotated[
-    bool,
-    Option("--across-machines", help="Compare machines of other names that are of the same kind."),
-]
-JsonOption = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
-NameArgument = Annotated[str, Argument(help="A baseline's name.")]
+AcrossOption = Annotated[bool, Option("--across-machines", help="Also machines that are alike.")]
+NameArgument = Annotated[str, Argument(help="Its name.", autocompletion=completion.baselines)]
 
 
-@takes()
+@asked.takes(in_json=True)
 def history(
     app: App,
-    profile: Annotated[str | None, Option("--profile", "-p", help="Campaigns with it.")] = None,
-    workload: Annotated[str | None, Option("--workload", "-w", help="Campaigns with it.")] = None,
-    database: Annotated[str | None, Option("--database", help="Campaigns on it.")] = None,
+    profile: Annotated[str | None, asked.profile_named(help="Campaigns with it.")] = None,
+    workload: Annotated[str | None, asked.workload_named(help="Campaigns with it.")] = None,
+    database: Annotated[str | None, among("postgresql, yugabytedb, existing", "on it.")] = None,
     since: Annotated[str | None, Option(help="A day, 2026-11-21, or days ago, 30d.")] = None,
-    show_trend: Annotated[
-        bool, Option("--trend", help="The rate of one profile and workload over time.")
-    ] = False,
-    fail_if_worse: FailOption = False,
+    show_trend: Annotated[bool, Option("--trend", help="One tier's rate over time.")] = False,
+    fail_if_worse: asked.FailOption = False,
     across_machines: AcrossOption = False,
-    results: ResultsOption = RESULTS,
-    as_json: JsonOption = False,
+    results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
     from orchestrator.analysis.campaigns.campaign_list import Filters
     from orchestrator.report import campaign_tables
+    from orchestrator.report.rendering.terminal import TableView
 
     if show_trend and not (profile and workload):
         raise UsageError("--trend is of one --profile and --workload: name both")
@@ -68,12 +52,11 @@ def history(
     entries = _entries(app, results, filters)
     if show_trend:
         rates = _trend(results, entries, str(profile), str(workload), across_machines)
-        _print(app.out, asdict(rates) if as_json else campaign_tables.trend(rates))
+        app.out.show(rates, TableView(campaign_tables.trend(rates)))
         if fail_if_worse and (rates.worse or rates.open):
             raise typer.Exit(EXIT_WORSE if rates.worse else EXIT_INCONCLUSIVE)
         return
-    listed = [asdict(e) for e in entries] if as_json else campaign_tables.campaign_list(entries)
-    _print(app.out, listed)
+    app.out.show(entries, TableView(campaign_tables.campaign_list(entries)))
 
 
 def _entries(app: App, results: Path, filters: Filters) -> list[Entry]:
@@ -85,7 +68,7 @@ def _entries(app: App, results: Path, filters: Filters) -> list[Entry]:
         saved = stored_campaigns.baselines(results)
     except files.CutError as error:  # campaigns are listed without their names
         saved = {}
-        app.err.print(escape(f"{error.what}: {error.advice}"), highlight=False)
+        app.err.print(escape(f"{error.what}: {error.advice}"))
     every = (stored_campaigns.entry(folder, saved) for folder in folders)
     return [entry for entry in every if filters.let_pass(entry)]
 
@@ -119,32 +102,32 @@ def _since(text: str | None, now_s: float) -> float | None:
         ) from error
 
 
-@takes()
+@asked.takes(in_json=True)
 def compare_results(
     app: App,
-    a: CampaignArgument,
-    b: CampaignArgument = "latest",
-    margin: MarginOverTimeOption = None,
-    p99_margin: P99MarginOverTimeOption = None,
-    fail_if_worse: FailOption = False,
-    accept_inconclusive: AcceptOption = False,
+    a: asked.CampaignArgument,
+    b: asked.CampaignArgument = "latest",
+    margin: asked.MarginOverTimeOption = None,
+    p99_margin: asked.P99MarginOverTimeOption = None,
+    fail_if_worse: asked.FailOption = False,
+    accept_inconclusive: asked.AcceptOption = False,
     across_machines: AcrossOption = False,
     across_tiers: Annotated[
-        bool, Option("--across-tiers", help="The profile's disk was changed between them.")
+        bool, Option("--across-tiers", help="Also if the disk changed.")
     ] = False,
-    results: ResultsOption = RESULTS,
-    as_json: JsonOption = False,
+    results: asked.ResultsOption = RESULTS,
     as_markdown: Annotated[bool, Option("--markdown", help="Print the table as Markdown.")] = False,
 ) -> None:
     """What changed from one stored campaign to another: each tier and workload in both."""
     from orchestrator.analysis.campaigns import over_time
     from orchestrator.report import campaign_tables
     from orchestrator.report.rendering import markdown
-    from orchestrator.system import store, stored_campaigns
+    from orchestrator.report.rendering.terminal import TableView
+    from orchestrator.system import store
 
-    if as_json and as_markdown:
+    if app.out.as_json and as_markdown:
         raise UsageError("--json and --markdown are two forms: give one")
-    folders = (stored_campaigns.resolve(results, name) for name in (a, b))
+    folders = (app.folder(results, name) for name in (a, b))
     before, after = (store.load(folder, tables=False) for folder in folders)
     history = _others(results, (before.name, after.name))
     across = {"machines": across_machines, "tiers": across_tiers}
@@ -156,12 +139,11 @@ def compare_results(
             "figures are compared",
             advice="`tierbench history` lists what each measured",
         )
-    if as_json:
-        _print(app.out, asdict(compared))
-    elif as_markdown:
-        app.out.out(markdown.table(campaign_tables.comparison(compared)), highlight=False)
+    table = campaign_tables.comparison(compared)
+    if as_markdown:
+        app.out.out(markdown.table(table))
     else:
-        _print(app.out, campaign_tables.comparison(compared))
+        app.out.show(compared, TableView(table))
     if fail_if_worse and compared.has("worse"):
         raise typer.Exit(EXIT_WORSE)
     if compared.has("inconclusive") and not accept_inconclusive:
@@ -182,44 +164,35 @@ baseline = typer.Typer(help="Names for stored campaigns, to compare later ones w
 
 
 @baseline.command(name="set")
-@takes()
+@asked.takes()
 def save(
-    app: App, name: NameArgument, campaign: CampaignArgument, results: ResultsOption = RESULTS
+    app: App,
+    name: NameArgument,
+    campaign: asked.CampaignArgument,
+    results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names a campaign."""
     from orchestrator.system import stored_campaigns
 
     folder = stored_campaigns.save_baseline(results, name, campaign)
-    app.out.print(f"{name} = {folder.name}", highlight=False)
+    app.out.print(f"{name} = {folder.name}")
 
 
 @baseline.command(name="list")
-@takes()
-def show(app: App, results: ResultsOption = RESULTS) -> None:
+@asked.takes(in_json=True)
+def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
     """Lists all names."""
     from orchestrator.system import stored_campaigns
 
     saved = stored_campaigns.baselines(results)
-    for name, folder in saved.items():
-        app.out.print(f"{name} = {folder}", highlight=False)
-    if not saved:
-        app.out.print("no baseline yet: `tierbench baseline set NAME FOLDER`", highlight=False)
+    lines = [f"{name} = {folder}" for name, folder in saved.items()]
+    app.out.show(saved, *lines or ["no baseline yet: `tierbench baseline set NAME FOLDER`"])
 
 
 @baseline.command(name="remove")
-@takes()
-def remove(app: App, name: NameArgument, results: ResultsOption = RESULTS) -> None:
+@asked.takes()
+def remove(app: App, name: NameArgument, results: asked.ResultsOption = RESULTS) -> None:
     """Forgets a name; its campaign stays."""
     from orchestrator.system import stored_campaigns
 
     stored_campaigns.remove_baseline(results, name)
-
-
-def _print(out: Console, content: Any) -> None:
-    """A table of the report, or what becomes JSON."""
-    from orchestrator.report.rendering.terminal import TableView
-
-    if isinstance(content, (dict, list)):
-        out.print_json(json.dumps(content))
-    else:
-        out.print(TableView(content))

@@ -28,12 +28,12 @@ from orchestrator.planning import (
     overrides,
     plan,
     profiles,
-    project_files,
     sizes,
     slo,
     windows,
 )
 from orchestrator.planning import notes as plan_notes
+from orchestrator.planning.project_files import read as read_files
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.powers import Platform
 from orchestrator.run import forecast
@@ -93,7 +93,7 @@ def _read(app: App, request: Request) -> PlanDraft:
     named = [Path(name).stem for name in request.workloads]
     given = overrides.read(request.overrides or (), named, request.scale, keys)
     read = partial(
-        project_files.read,
+        read_files,
         app.root,
         request.profiles,
         request.workloads,
@@ -335,7 +335,7 @@ def placed(
 ) -> Profile:
     """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
     mistakes, or if its machines are not that platform's."""
-    ((profile,), _) = project_files.read(app.root, [name], [], scale, app.disk_kinds())
+    ((profile,), _) = read_files(app.root, [name], [], scale, app.disk_kinds())
     profile = replace(profile, platform=platform or profile.platform)
     where = profile.platform or PLATFORM
     machines.check_platform(profile, where, where == PLATFORM)

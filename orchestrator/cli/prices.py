@@ -12,6 +12,7 @@ from typer import Option
 
 from orchestrator import units
 from orchestrator.cli.app import App
+from orchestrator.cli.completion import among
 from orchestrator.cli.options import takes
 from orchestrator.errors import UNREADABLE, UnavailableError, UsageError
 from orchestrator.system import files, http_client
@@ -35,7 +36,7 @@ def group() -> None:
 @takes()
 def update(
     app: App,
-    provider: Annotated[str, Option(help="azure or aws.")] = "azure",
+    provider: Annotated[str, among("azure, aws", "whose prices.")] = "azure",
     region: Annotated[str, Option(help="Its own name; default: the catalog's region.")] = "",
     currency: Annotated[str, Option(help="Three letters, such as USD.")] = "USD",
     file: Annotated[Path | None, Option(help="The file; default: in profiles/prices.")] = None,
@@ -71,7 +72,7 @@ def update(
     target.parent.mkdir(parents=True, exist_ok=True)
     files.write_text(target, text)
     app.progress.done()
-    app.out.print(f"{len(components)} prices of {region} in {currency}: {target}", highlight=False)
+    app.out.print(f"{len(components)} prices of {region} in {currency}: {target}")
 
 
 def _azure(

@@ -14,32 +14,27 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from typer import Argument
 
+from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UsageError
-from orchestrator.keys.schema import (
-    ClusterYaml,
-    Mechanism,
-    NamedTierYaml,
-    ProfileYaml,
-    WorkloadYaml,
-)
+from orchestrator.keys import schema as records
 from orchestrator.tier_catalog.choosing import Reference
 from orchestrator.tier_catalog.prices import PriceList
 from orchestrator.tier_catalog.rows import PriceRow, Text
 
 
-class ProfileOfRow(NamedTierYaml):
+class ProfileOfRow(records.NamedTierYaml):
     """A profile whose tier names a row of the catalog."""
 
     tier: str | Reference
-    cluster: str | ClusterYaml  # type: ignore[assignment]
+    cluster: str | records.ClusterYaml  # type: ignore[assignment]
 
 
-class ProfileOfNumbers(ProfileYaml):
+class ProfileOfNumbers(records.ProfileYaml):
     """A profile whose tier has its own numbers."""
 
-    cluster: str | ClusterYaml  # type: ignore[assignment]
+    cluster: str | records.ClusterYaml  # type: ignore[assignment]
 
 
 class Components(PriceRow):
@@ -58,18 +53,21 @@ class PriceListOfRows(PriceList):
 
 FILES: dict[str, Any] = {
     "profile": ProfileOfRow | ProfileOfNumbers,
-    "cluster": ClusterYaml,
-    "workload": WorkloadYaml,
+    "cluster": records.ClusterYaml,
+    "workload": records.WorkloadYaml,
     "price-list": PriceListOfRows,
 }
+_complete = completion.completing(lambda _: FILES)
 
 
 @takes()
-def schema(app: App, kind: Annotated[str, Argument(help=f"{', '.join(FILES)}.")]) -> None:
+def schema(
+    app: App, kind: Annotated[str, Argument(help=", ".join(FILES), autocompletion=_complete)]
+) -> None:
     """Prints the JSON Schema of a profile, cluster, workload or price list."""
     if kind not in FILES:
         raise UsageError(f"no schema of {kind!r}", advice=f"there are {', '.join(FILES)}")
-    app.out.out(json_schema(kind), end="", highlight=False)
+    app.out.out(json_schema(kind), end="")
 
 
 # Bounds of what a quantity becomes, which say nothing of how it is written; and names that only
@@ -79,7 +77,7 @@ _DROPPED = frozenset({"ge", "gt", "le", "lt", "title"})
 
 class _Generator(GenerateJsonSchema):
     def encode_default(self, dft: Any) -> Any:
-        return dft.name if isinstance(dft, Mechanism) else super().encode_default(dft)
+        return dft.name if isinstance(dft, records.Mechanism) else super().encode_default(dft)
 
 
 def json_schema(kind: str) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from orchestrator import units
+from orchestrator.cli import console
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.powers import World
@@ -63,21 +65,28 @@ def with_size(disk: standing.StandingDisk) -> str:
         return disk.name
 
 
-def table(disks: tuple[standing.KnownDisk, ...], world: World) -> RenderableType:
-    drawn = Table(box=None, pad_edge=False)
-    for column in ("name", "at", "tier", "size", "state", "limits in force"):
-        drawn.add_column(column, overflow="fold", no_wrap=column in ("name", "state"))
-    for known in disks:
-        disk = known.disk
-        size = units.format_bytes(disk.size_bytes)
-        limits = _limits_in_force(disk, world) if known.runs else ""
-        drawn.add_row(disk.name, disk.at, disk.tier, size, known.state, limits)
-    files = [Text(f"data of {known.disk.name}: {known.disk.image}") for known in disks]
-    return Group(drawn, *files)
+def listed(disks: tuple[standing.KnownDisk, ...], world: World) -> list[dict[str, Any]]:
+    """How each was asked for, its state, and the limits in force if it runs."""
+    ask = partial(disk_server.ask, question=("limits",), world=world)
+    return [
+        {**asdict(d.disk), "state": d.state, "limits": ask(d.disk.container) if d.runs else {}}
+        for d in disks
+    ]
 
 
-def _limits_in_force(disk: standing.StandingDisk, world: World) -> str:
-    now = disk_server.ask(disk.container, ("limits",), world)
+def table(disks: Sequence[Mapping[str, Any]]) -> RenderableType:
+    columns = "name", "at", "tier", "size", "state", "limits in force"
+    drawn = console.table(columns, whole=("name", "state"))
+    for disk in disks:
+        cells = {**disk, "size": units.format_bytes(disk["size_bytes"])}
+        cells["limits in force"] = _in_force(disk["limits"])
+        drawn.add_row(*(cells[column] for column in columns))
+    return Group(drawn, *(Text(f"data of {disk['name']}: {disk['image']}") for disk in disks))
+
+
+def _in_force(now: Mapping[str, float]) -> str:
+    if not now:
+        return ""
     iops, bytes_per_s = now["iops"], now["bytes_per_s"]
     read, write = (format_seconds(now[f"{way}_latency_us"] * 1e-6) for way in ("read", "write"))
     rate = f"{format_number(iops)} IOPS" if iops else "any IOPS"

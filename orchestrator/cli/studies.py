@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 
 
-@takes()
+@takes(in_json=True)
 def import_study(
     app: CampaignApp,
     file: Annotated[
@@ -32,7 +32,6 @@ def import_study(
     beside: Annotated[
         Path | None, Option(help="A campaign with its tiers and workloads, to be shown beside it.")
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print verdict.json, no tables.")] = False,
 ) -> None:
     """Makes a campaign of a study's published tables, to be judged by this program's rules."""
     from orchestrator.analysis.verdicts import judge
@@ -40,17 +39,17 @@ def import_study(
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.system import store
 
-    if beside and as_json:
+    if beside and app.out.as_json:
         raise UsageError("--beside shows tables, which --json does not have: give one")
     own = judge(store.load(beside)) if beside else None
     study, folder = carry_in(app, file or app.root / REFERENCE, results)
-    _, verdict = app.show(folder, as_json)
-    if own is not None and not as_json:
+    _, verdict = app.show(folder)
+    if own is not None and not app.out.as_json:
         app.out.print(TableView(campaign_tables.beside_changes(verdict, own)))
         app.out.print(TableView(campaign_tables.beside_used(verdict, own)))
-    if study.deltas and not as_json:
+    if study.deltas and not app.out.as_json:
         for line in compared(study, verdict):
-            app.out.print(line, highlight=False)
+            app.out.print(line)
 
 
 def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:

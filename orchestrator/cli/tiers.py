@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,9 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from orchestrator import units
+from orchestrator.cli import console
 from orchestrator.cli.app import App
+from orchestrator.cli.completion import among
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.cli.options import LimitsArgument, takes
 from orchestrator.errors import UsageError
@@ -38,11 +41,11 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 
 
 @tiers.command(name="list")
-@takes()
+@takes(in_json=True)
 def show(
     app: App,
     text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
-    provider: Annotated[str | None, Option(help="azure, aws or gcp.")] = None,
+    provider: Annotated[str | None, among("azure, aws, gcp", "whose rows.")] = None,
     min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
     min_throughput: Annotated[str | None, Option(help="At least, such as 200MB/s.")] = None,
     max_latency: Annotated[str | None, Option(help="Documented, at most, such as 1ms.")] = None,
@@ -57,12 +60,13 @@ def show(
     if machines and (min_throughput, max_latency, burst) != (None, None, None):
         raise UsageError("--min-throughput, --max-latency and --burst choose disks, not --vms")
     if machines:
-        app.out.print(vm_table(tier_catalog.vms(rows, provider, min_iops, text)))
+        sizes = tier_catalog.vms(rows, provider, min_iops, text)
+        app.out.show(sizes, vm_table(sizes))
         return
     least = _quantity(units.parse_bytes_per_s, min_throughput)
     most = _quantity(units.parse_seconds, max_latency)
     chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    app.out.print(tier_table(chosen))
+    app.out.show(list(map(_facts, chosen)), tier_table(chosen))
 
 
 @tiers.command(name="set")
@@ -129,12 +133,19 @@ _UNKNOWN = "–"
 _WHOLE = ("tier", "machine", "burst", "as of")  # never broken over lines
 
 
+def _facts(row: TierRow) -> dict[str, Any]:
+    """For other programs; a pair is the smallest and the largest that can be bought."""
+    rates = {"iops": row.iops, "bytes_per_s": row.bytes_per_s}
+    own = {name: getattr(row, name) for name in ("name", "title", "size_bytes", "burst", "price")}
+    return {**own, **rates, "latency": row.kind.latency, "limits_as_of": row.kind.source.as_of}
+
+
 def tier_table(rows: Sequence[TierRow]) -> RenderableType:
     """One line a row; a pair is the smallest and the largest that can be bought. Below, once for
     all rows that share it: what the provider says of latency, and when figures were read."""
     from orchestrator.tier_catalog import prices
 
-    table = _table("tier", "size", "IOPS", "throughput", "burst", "price")
+    table = console.table(("tier", "size", "IOPS", "throughput", "burst", "price"), _WHOLE)
     for row in rows:
         table.add_row(
             row.name,
@@ -164,26 +175,21 @@ def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
 
 def vm_table(rows: Sequence[VmRow]) -> Table:
     """Lists the caps that a virtual machine puts on its disks, without host cache."""
-    table = _table("machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "as of")
+    columns = "machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "as of"
+    table = console.table(columns, _WHOLE)
     for row in rows:
-        burst = row.limits.burst
+        burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
+        peak = burst and f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}"
         table.add_row(
             row.name,
             row.disk_type or "any",
-            _number(row.size.vcpus),
-            _number(row.size.max_disks),
-            _number(row.limits.total_iops),
-            _rate(row.limits.bytes_per_s),
-            f"{_number(burst.iops)} / {_rate(burst.bytes_per_s)}" if burst else _UNKNOWN,
+            _figure(row.size.vcpus),
+            _figure(row.size.max_disks),
+            _figure(row.limits.total_iops),
+            rate(row.limits.bytes_per_s),
+            peak or _UNKNOWN,
             row.size.source.as_of,
         )
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in _WHOLE, min_width=len(column))
     return table
 
 
@@ -194,9 +200,5 @@ def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) ->
     return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
 
 
-def _number(value: int | None) -> str:
-    return _UNKNOWN if value is None else format_number(value)
-
-
-def _rate(value: int | None) -> str:
-    return _UNKNOWN if value is None else format_bytes_per_s(value)
+def _figure(value: int | None, words: Callable[[float], str] = format_number) -> str:
+    return _span((value, value), words)

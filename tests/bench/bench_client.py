@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import UnavailableError
 from orchestrator.kernel import containers
@@ -62,7 +62,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=3)
     repeats = arguments.parse_args().repeats
-    progress = ConsoleProgress(Console(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True))
     columns = ("transactions/s here", "client CPU, ms each", "per client core, 1/s")
     table = Table("workload", *columns, "the same, held", title="medians (least to most)")
     began_s = time.monotonic()

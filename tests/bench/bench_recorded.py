@@ -20,11 +20,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from orchestrator import units
 from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
 from orchestrator.planning import recorded_disk
@@ -157,7 +155,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=4, help="devices that play the file")
     parser.add_argument("--seconds", type=float, default=20.0, help="of single requests")
     asked = parser.parse_args()
-    progress = ConsoleProgress(Console(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True))
     cache = ROOT / ".cache" / "bench"
     app = App(cache=cache, progress=progress)
     world = app.world()

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.load_generators import load_generators
@@ -76,7 +76,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=5)
     repeats = arguments.parse_args().repeats
-    console, progress = Console(), ConsoleProgress(Console(stderr=True))
+    console, progress = Console(), ConsoleProgress(LastingConsole(stderr=True))
     app = App(progress=progress)
     world = app.world()
     with app.alone(world.platform):

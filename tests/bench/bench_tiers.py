@@ -23,10 +23,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.parts import NodesData
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
@@ -307,7 +305,7 @@ def main() -> int:
     only = tuple(asked.only.split())
     if unknown := set(only) - set(ALL):
         parser.error(f"--only: {', '.join(unknown)}; there is {', '.join(ALL)}")
-    progress = ConsoleProgress(Console(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True))
     started = time.monotonic()
     cache = ROOT / ".cache" / "bench"
     app = App(cache=cache, progress=progress)

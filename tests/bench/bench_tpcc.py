@@ -38,7 +38,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import PSQL, PostgreSQL
@@ -79,7 +79,7 @@ def main() -> int:
     asked = arguments.parse_args()
     repeats = asked.repeats
     console = Console()
-    progress = ConsoleProgress(Console(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True))
     costs: dict[str, list[Cost]] = {}
     app = App(progress=progress)
     world = app.world()

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.console import LastingConsole
 from orchestrator.errors import EXIT_INTERNAL, EXIT_USAGE
 from tests.apps import an_app, tierbench
 from tests.campaigns import build_campaign, stored
@@ -94,7 +94,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CampaignApp]:
     folder, before = tmp_path_factory.mktemp("commands"), Path.cwd()
     made = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], measure_s=20.0)
     stored(made, folder / "results")
-    quiet = Console(file=io.StringIO())
+    quiet = LastingConsole(file=io.StringIO())
     os.chdir(folder)
     yield an_app(folder, out=quiet, err=quiet)
     os.chdir(before)

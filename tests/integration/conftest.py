@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from orchestrator.cli import main, provision
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.console import ConsoleProgress
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
@@ -70,7 +69,7 @@ def postgresql(engine: DockerPlatform) -> Iterator[Server]:
 
 
 def make_world(engine: DockerPlatform) -> World:
-    progress = ConsoleProgress(Console(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True))
     return World(SystemClock(), SystemShell(), engine, progress, CACHE, ROOT)
 
 

@@ -60,7 +60,8 @@ class TableView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         block = self.block
         heads = [Text(column.title, style="dim") for column in block.columns]
-        drawn = [[_cell(cell) for cell in row] for row in block.rows]
+        below = " " if console.soft_wrap else "\n"  # there a row is one line
+        drawn = [[_cell(cell, below) for cell in row] for row in block.rows]
         natural = _widths([heads, *(row for row in drawn if len(row) > 1)])
         words = [not column.numeric for column in block.columns]
         widths = fit(natural, words, options.max_width - GAP * (len(natural) - 1))
@@ -110,13 +111,13 @@ def _widths(rows: list[list[Text]]) -> list[int]:
     return [max(column) for column in zip(*lines, strict=True)]
 
 
-def _cell(cell: Cell) -> Text:
+def _cell(cell: Cell, below: str) -> Text:
     """The text with its verdict, and the detail dimmed below."""
     line = Text(cell.text, style="italic yellow" if cell.missing else "")
     if cell.word:
         line.append(f" {cell.word}", style=_WORD_STYLE[cell.word])
     if cell.detail:
-        line.append(f"\n{cell.detail}", style="dim")
+        line.append(f"{below}{cell.detail}", style="dim")
     if cell.notes:
         line.append(f" [{','.join(str(number) for number in cell.notes)}]", style="yellow")
     return line

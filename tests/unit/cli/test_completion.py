@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.main import program
+from orchestrator.databases import DRY, NONE, databases
+from orchestrator.keys import strict_yaml
 from orchestrator.planning import project_files
+from orchestrator.platforms import platforms
+from orchestrator.report.exports import FORMATS
+from orchestrator.system.stored_campaigns import save_baseline
 from tests import ROOT
+from tests.campaigns import build_campaign, later, stored
 
 
 def completed(*words: str) -> list[str]:
@@ -30,9 +41,26 @@ def completed(*words: str) -> list[str]:
         (["compare", "--profiles", '"premium ul'], ["premium ultra"]),
         (["compare", "--profiles", '"premium premium'], ["premium premium-v2"]),
         (["compare", "--workloads", '"insert tp'], ["insert tpcc"]),
+        (["compare", "--profiles", "premium,premium"], ["premium,premium-v2"]),
         (["run", "-p", "ultra", "-w", "tp"], ["tpcc"]),
         (["rehearse", "--workloads", "point"], ["point-select", "point-select-20"]),
         (["compare", "--profiles", "nothing-like-it"], []),
+        (["compare", "--db", ""], ["auto", "postgresql", "yugabytedb", "existing"]),
+        (["compare", "--platform", "k"], ["kubernetes"]),
+        (["compare", "--scale", "study"], ["study", "study-20"]),
+        (["compare", "--generator", ""], ["benchbase"]),
+        (["compare", "--warmup", ""], ["fixed", "steady"]),
+        (["list", "--color", "a"], ["auto", "always"]),
+        (["resume", "latest", "--despite", "k"], ["kernel"]),
+        (["export", "latest", "--format", ""], ["csv", "junit", "openmetrics"]),
+        (["prices", "update", "--provider", "a"], ["azure", "aws"]),
+        (["tiers", "list", "--provider", "g"], ["gcp"]),
+        (["init", "mine", "--tier", "azure/ul"], ["azure/ultra"]),
+        (["disk", "up", "azure/P15"], ["azure/P15"]),
+        (["history", "--profile", "ul"], ["ultra"]),
+        (["history", "-w", "tp"], ["tpcc"]),
+        (["history", "--database", "p"], ["postgresql"]),
+        (["schema", "p"], ["profile", "price-list"]),
     ],
 )
 def test_names_are_completed(words: list[str], found: list[str]) -> None:
@@ -41,3 +69,46 @@ def test_names_are_completed(words: list[str], found: list[str]) -> None:
 
 def test_all_names_are_offered() -> None:
     assert completed("run", "--profile", "") == list(project_files.names(ROOT / "profiles"))
+
+
+def test_words_that_are_completed_are_those_that_are_known() -> None:
+    """They stand in a list of their own, because asking for them would import all parts."""
+    assert set(completed("run", "--db", "")) == {"auto", *databases()} - {NONE, DRY}
+    assert set(completed("run", "--platform", "")) == set(platforms())
+    assert set(completed("export", "latest", "--format", "")) == set(FORMATS)
+    scales = {scale for file in (ROOT / "workloads").glob("*.yaml") for scale in scales_of(file)}
+    assert set(completed("run", "--scale", "")) == scales
+
+
+def scales_of(file: Path) -> set[str]:
+    return set(strict_yaml.parse(file.name, file.read_text())["scales"])
+
+
+@pytest.mark.parametrize("words", [("init", "mine", "--tier", ""), ("disk", "up", "")])
+def test_all_rows_of_the_catalog_are_offered(words: tuple[str, ...]) -> None:
+    assert sorted(completed(*words)) == sorted(project_files.catalog(ROOT).names)
+
+
+def test_campaigns_are_offered_by_every_name(tmp_path: Path) -> None:
+    made = build_campaign(frames=False)
+    names = [stored(later(made, day), tmp_path).name for day in (1, 2)]
+    save_baseline(tmp_path, "january", names[0])
+    results = ("--results", str(tmp_path))
+    assert completed("report", *results, "") == ["latest", *reversed(names), "january"]
+    assert completed("compare-results", *results, "jan") == ["january"]
+    assert completed("baseline", "remove", *results, "") == ["january"]
+    (tmp_path / "baselines.json").write_text("{")
+    assert completed("report", *results, "") == ["latest", *reversed(names)]
+
+
+@pytest.mark.parametrize(("words", "code"), [("tierbench calib", 0), ("tierbench no-such-", 1)])
+def test_a_shell_is_answered_by_the_exit_code_that_it_waits_for(words: str, code: int) -> None:
+    """fish asks so whether there is anything to complete."""
+    asked = {
+        "_TIERBENCH_COMPLETE": "complete_fish",
+        "_TYPER_COMPLETE_FISH_ACTION": "is-args",
+        "_TYPER_COMPLETE_ARGS": words,
+    }
+    command = [sys.executable, "-m", "orchestrator"]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **asked}, check=False, timeout=60)
+    assert done.returncode == code

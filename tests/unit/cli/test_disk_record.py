@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from orchestrator.cli import main
+from orchestrator.cli.console import LastingConsole
 from orchestrator.errors import UsageError
 from orchestrator.planning import recorded_disk
 from orchestrator.tiers.common.real import recording
@@ -48,7 +48,7 @@ def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
             return FOUND
 
         monkeypatch.setattr(recording, "record", recorded)
-        out = Console(width=200, file=io.StringIO(), record=True)
+        out = LastingConsole(width=200, file=io.StringIO(), record=True)
         app = an_app(tmp_path, FakePlatform(), out=out)
         words = [word for option in options for word in option]
         main.program(["disk", "record", str(path), *words], standalone_mode=False, obj=app)

@@ -19,7 +19,7 @@ import typer
 
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.options import Compared, Request
+from orchestrator.cli.options import Compared, Request, _options
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import costs, durations
@@ -157,7 +157,9 @@ def value(option: str, kind: str) -> Any:
 
 
 PROGRAM: Any = typer.main.get_command(main.program)
-WORDS = {one.name: one.opts[0] for one in PROGRAM.commands["compare"].params}
+WORDS = {
+    field: f"--{option.name.replace('_', '-')}" for field, option in _options(Compared, {}).items()
+}
 
 
 def no_effect(plan: Plan) -> list[str]:
@@ -220,8 +222,10 @@ def _is_begun(request: Request) -> bool:
             begun.append(plan)
             raise typer.Exit
 
+    app = Beginning(**vars(an_app(Path("cache"))))
+    app.out.as_json = True
     with pytest.raises(typer.Exit):
-        main._carry_out(Beginning(**vars(an_app(Path("cache")))), replace(request, as_json=True))
+        main._carry_out(app, request)
     return bool(begun)
 
 

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
-from dataclasses import asdict
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator import errors
+from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
-from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_WORSE
+from orchestrator.errors import (
+    EXIT_DONE,
+    EXIT_INCONCLUSIVE,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_UNAVAILABLE,
+    EXIT_USAGE,
+    EXIT_WORSE,
+)
+from orchestrator.parts import Parts
 from orchestrator.system import files, store
 from tests import ROOT
 from tests.apps import an_app
-from tests.campaigns import build_campaign
+from tests.campaigns import build_campaign, stored
 
 FAIL, ACCEPT = "--fail-if-worse", "--accept-inconclusive"
 # The first profile is the baseline.
@@ -72,6 +86,74 @@ def test_make_compare_fails_only_where_asked(
     (line,) = (line for line in made.stdout.splitlines() if "tierbench compare" in line)
     assert ("--accept-inconclusive" in line) == accepts
     assert ("--fail-if-worse" in line) == fails
+
+
+# ------------------------------------------------------------------ every code
+
+
+def raising(error: BaseException) -> Callable[[object], Parts]:
+    def parts(_platform: object) -> Parts:
+        raise error
+
+    return parts
+
+
+def judging(folder: Path, shape: dict[str, Any]) -> CampaignApp:
+    """A program whose `analyze` and campaigns are of this shape."""
+    made = build_campaign(workloads=["point-select"], frames=False, **shape)
+    stored(made, folder / "results")
+    return an_app(folder)
+
+
+CALLS: dict[int, tuple[str, ...]] = {
+    EXIT_DONE: ("list",),
+    EXIT_WORSE: ("verify", "latest"),
+    EXIT_INCONCLUSIVE: ("compare-results", "latest", "latest"),
+    EXIT_USAGE: ("run", "--profile", "nothing-like-it", "--workload", "tpcc"),
+    EXIT_UNAVAILABLE: ("check", "--port", "1"),
+    EXIT_INTERNAL: ("list",),
+    EXIT_INTERRUPTED: ("list",),
+}
+
+
+@pytest.mark.parametrize("code", CALLS)
+def test_each_code_is_ended_with(code: int, tmp_path: Path) -> None:
+    app, words = an_app(tmp_path), CALLS[code]
+    if code in (EXIT_WORSE, EXIT_INCONCLUSIVE):
+        app = judging(tmp_path, {"profiles": ["premium"], "repetitions": 2})
+        words = (*words, "--results", str(tmp_path / "results"))
+    if code in (EXIT_INTERNAL, EXIT_INTERRUPTED):
+        error = KeyboardInterrupt() if code == EXIT_INTERRUPTED else RuntimeError("a fault")
+        app = replace(app, parts=raising(error))
+    assert exit_code(words, app) == code
+
+
+def test_all_codes_are_documented_and_no_other() -> None:
+    text = (ROOT / "docs" / "OPTIONS.md").read_text().split("## Exit codes")[1]
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
+    known = {value for name, value in vars(errors).items() if name.startswith("EXIT_")}
+    assert documented == known == set(CALLS)
+    assert {int(code) for code in re.findall(r"(\d+) \w", str(main.__doc__))} >= known
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["--help"], ["run", "--help"], ["list"], ["list", "--json"], ["schema", "profile"]),
+        *(["--version"], ["compare", "--profiles", "ultra", "--workloads", "insert", "--dry-run"]),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("also_errors", [False, True])
+def test_a_reader_who_is_gone_is_no_verdict(words: list[str], also_errors: bool) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    stderr = writer if also_errors else subprocess.PIPE
+    command = [sys.executable, "-m", "orchestrator", *words]
+    ended = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=stderr, check=False)
+    os.close(writer)
+    assert ended.returncode == EXIT_DONE
+    assert b"Error" not in (ended.stderr or b"")
 
 
 # ------------------------------------------------------------------ variables of make

@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from orchestrator.cli import main
-from orchestrator.cli.commands import PLACES
-from orchestrator.cli.options import _PANELS, Request
+from orchestrator.cli.commands import COMMANDS
+from orchestrator.cli.options import _PANELS, Request, Told
 from tests import ROOT
 from tests.apps import an_app
 
@@ -19,12 +19,12 @@ APP = an_app(ROOT)
 
 
 def test_every_command_has_its_place() -> None:
-    assert set(PROGRAM.commands) == set(PLACES)
+    assert set(PROGRAM.commands) == set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_each_example_is_of_its_command_and_is_parsed(name: str) -> None:
-    words = shlex.split(PLACES[name][1])
+    words = shlex.split(COMMANDS[name][2])
     command = PROGRAM.loaded(words[0])
     context = command.make_context(name, words[1:], obj=APP)
     if hasattr(command, "commands"):
@@ -35,7 +35,7 @@ def test_each_example_is_of_its_command_and_is_parsed(name: str) -> None:
 
 def test_each_option_in_a_panel_is_of_a_campaign() -> None:
     names = " ".join(_PANELS.values()).split()
-    assert set(names) <= set(Request.__dataclass_fields__)
+    assert set(names) <= {*Request.__dataclass_fields__, *Told.__dataclass_fields__}
     assert len(names) == len(set(names))
 
 
@@ -45,7 +45,7 @@ def test_help_is_found_in_each_way(words: list[str], capsys: pytest.CaptureFixtu
     assert "Usage: tierbench" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_no_switch_has_a_twin_that_means_nothing(name: str) -> None:
     """Of `--burst` both mean something: with, without, or either."""
     command = PROGRAM.loaded(name)

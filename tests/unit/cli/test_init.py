@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from rich.console import Console
 
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.console import LastingConsole
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.model import Profile
@@ -43,7 +43,7 @@ def root(tmp_path: Path) -> Path:
 
 def tierbench_init(root: Path, *words: str) -> None:
     """Raises what the command raises."""
-    app = CampaignApp(root, out=Console(quiet=True))
+    app = CampaignApp(root, out=LastingConsole(quiet=True))
     main.program(["init", *words], standalone_mode=False, obj=app)
 
 
@@ -163,7 +163,7 @@ def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
 ) -> None:
     disk = planned.root / "disk"
     disk.mkdir()
-    app = replace(planned, out=Console(width=200))
+    app = replace(planned, out=LastingConsole(width=200))
     assert main.exit_code(["init", *(word.format(disk=disk) for word in words)], app) == EXIT_DONE
     said = capsys.readouterr().out.splitlines()[-1]
     assert said == f"next: tierbench {follows} --dry-run"

@@ -120,7 +120,7 @@ class Given(CampaignApp):
     def plan(self, request: Request) -> Plan:
         return self.given
 
-    def show(self, folder: Path, as_json: bool = False, slo: str | None = None) -> Any:
+    def show(self, folder: Path, slo: str | None = None) -> Any:
         return store.load(folder), SimpleNamespace(deltas=(), decisions=())
 
 

@@ -101,20 +101,29 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 
 # Command → its options, each with words of a call in which it cannot have an effect. Without words:
 # it has one in every call, which the command's own tests show.
+JSON = {"--json": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
-    "report": dict.fromkeys(("--brief", "--markdown", "--results"), ""),
+    "report": dict.fromkeys(("--brief", "--markdown", "--results"), "") | JSON,
     "calibrate": {
         "--profile": "",
         "--scale": "",
         "--quick": "",
         "--drain": "--profile premium --drain",
+        **JSON,
     },
     "setup": {"--platform": "", "--profile": ""},
-    "doctor": {"--db": "", "--version": "--version 2025.2.2.2", "--platform": "", "--profile": ""},
+    "doctor": {
+        "--db": "",
+        "--version": "--version 2025.2.2.2",
+        "--platform": "",
+        "--profile": "",
+        **JSON,
+    },
     "yugabyte-image": {},
-    "list": {},
-    "check": dict.fromkeys(("--host", "--port", "--user", "--database", "--fresh"), ""),
+    "list": JSON,
+    "validate": JSON,
+    "check": dict.fromkeys(("--host", "--port", "--user", "--database", "--fresh", "--json"), ""),
     "resume": dict.fromkeys(
         (
             *("--despite", "--fail-if-worse", "--accept-inconclusive", "--results", "--json"),
@@ -123,7 +132,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "",
     ),
     "rehearse": dict.fromkeys(
-        ("--profiles", "--workloads", "--scale", "--repeats", "--seed", "--results"), ""
+        ("--profiles", "--workloads", "--scale", "--repeats", "--seed", "--results", "--json"), ""
     ),
     "import-study": {"--results": "", "--beside": "--beside latest --json", "--json": ""},
     "init": {
@@ -139,8 +148,8 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     },
     "schema": {},
     "export": dict.fromkeys(("--format", "--output", "--slo", "--results"), ""),
-    "status": {"--results": ""},
-    "verify": {"--results": ""},
+    "status": {"--results": "", **JSON},
+    "verify": {"--results": "", **JSON},
     "history": {
         **dict.fromkeys(("--profile", "--workload", "--database", "--since"), ""),
         "--trend": "--trend",
@@ -162,7 +171,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "disk up": dict.fromkeys(("--at", "--size", "--name", "--data", "--gate"), ""),
     "disk down": {"--all": "mine --all", "--keep-data": "", "--yes": "", "--dry-run": ""},
     "disk record": dict.fromkeys(("--out", "--burst-minutes", "--quick", "--allow-root-disk"), ""),
-    "disk list": {},
+    "disk list": JSON,
     "disk set": {},
     "tiers list": {
         "--provider": "",
@@ -171,10 +180,12 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--max-latency": "--vms --max-latency 1ms",
         "--burst": "--vms --burst",
         "--vms": "",
+        **JSON,
     },
     "tiers set": {"--results": ""},
     "prices update": dict.fromkeys(("--provider", "--region", "--currency", "--file"), ""),
-    **{f"baseline {name}": {"--results": ""} for name in ("set", "list", "remove")},
+    **{f"baseline {name}": {"--results": ""} for name in ("set", "remove")},
+    "baseline list": {"--results": "", **JSON},
 }
 REHEARSED = ("--profiles ultra", "--workloads tpcc", "--scale laptop", "--repeats 4", "--seed 7")
 WITHOUT_EFFECT = [
@@ -200,7 +211,7 @@ def test_each_option_of_a_rehearsal_reaches_its_plan(words: str, tmp_path: Path)
         assert tierbench(app, "rehearse", *given) == EXIT_DONE
     without, with_it = app.asked
     assert without.plan != with_it.plan
-    options = {one.partition(" ")[0] for one in (*REHEARSED, "--results")}
+    options = {one.partition(" ")[0] for one in (*REHEARSED, "--results", "--json")}
     assert options == set(OTHER_COMMANDS["rehearse"])  # test_rehearsal.py shows that of --results
 
 

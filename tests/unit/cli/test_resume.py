@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.console import LastingConsole
 from orchestrator.cli.options import Request
 from orchestrator.errors import (
     EXIT_DONE,
@@ -45,16 +45,16 @@ class Given(CampaignApp):
     def plan(self, request: Request) -> Plan:
         return self.given
 
-    def show(self, folder: Path, as_json: bool = False, slo: str | None = None) -> Any:
+    def show(self, folder: Path, slo: str | None = None) -> Any:
         if self.reports:
-            return super().show(folder, as_json, slo)
+            return super().show(folder, slo)
         return store.load(folder), SimpleNamespace(deltas=(), decisions=())
 
 
 def program(folder: Path, log: Log | None = None, plan: Plan = PLAN, **fields: Any) -> CampaignApp:
     log = log or Log()
     app = an_app(folder, FakePlatform(log))
-    fields = {"clock": FakeClock(), "err": Console(file=StringIO(), width=500), **fields}
+    fields = {"clock": FakeClock(), "err": LastingConsole(file=StringIO(), width=500), **fields}
     known = {name: value for name, value in vars(app).items() if name not in fields}
     return with_parts(Given(**known, given=plan, **fields), fake_parts(log))
 

@@ -96,6 +96,11 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
         (["disk", "down", "--keep"], "--keep-data"),
         (["verify", "--res"], "--results"),
         (["init", "--work"], "--workload"),
+        (["validate", "--js"], "--json"),
+        (["init", "mine", "--tier", "azure/P1"], "azure/P15"),
+        (["disk", "up", "aws/gp"], "aws/gp3"),
+        (["report", "lat"], "latest"),
+        (["compare", "--db", "yuga"], "yugabytedb"),
     ],
 )
 def test_completion_loads_nothing_heavy(words: list[str], offered: str) -> None:
@@ -106,6 +111,7 @@ def test_completion_loads_nothing_heavy(words: list[str], offered: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_of_a_command_what_the_command_says(name: str) -> None:
-    """The one of `--help` stands in the table, because the command itself is not loaded for it."""
-    command = PROGRAM.loaded(name)
-    assert (command.name, " ".join(command.help.split())) == (name, COMMANDS[name].help)
+    """The list reads it where it is written, because no command is loaded for it."""
+    command, listed = PROGRAM.loaded(name), PROGRAM.commands[name]
+    assert (command.name, listed.name) == (name, name)
+    assert " ".join(listed.help.split()) == " ".join(command.help.split())

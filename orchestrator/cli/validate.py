@@ -1,0 +1,96 @@
+"""`tierbench validate`: whether files that a person wrote are as the commands will read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from typer import Argument
+
+from orchestrator.cli import defaults, main
+from orchestrator.cli.app import App
+from orchestrator.cli.options import takes
+from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
+
+_KEYS = {  # a file is of the kind of which it has most keys
+    "profile": {"question", "tier", "cluster", "platform", "machines"},
+    "workload": {"generator", "script", "dataset", "options", "scales"},
+    "cluster": {"database", "nodes", "replication_factor", "vm", "node", "settings", "existing"},
+    "price list": {"currency", "region", "as_of", "source", "prices"},
+    "study": {"question", "source", "as_of", "baseline", "cluster", "tiers", "workloads"},
+}
+
+
+@takes(in_json=True)
+def validate(
+    app: App,
+    files: Annotated[list[Path], Argument(help="Profiles, clusters, workloads, price lists, …")],
+) -> None:
+    """Says what is wrong in files, each mistake with its line; exit 64 if something is."""
+    answers, lines = [], []
+    for file in files:
+        kind, mistakes = read(app, file)
+        answers.append({"file": file, "kind": kind, "mistakes": mistakes})
+        lines += [f"{each.where}: {each.what}" for each in mistakes]
+        lines += [] if mistakes else [f"{file}: a {kind} without mistakes"]
+    app.out.show(answers, *map(escape, lines))
+    if any(answer["mistakes"] for answer in answers):
+        raise typer.Exit(EXIT_USAGE)
+
+
+def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
+    """Its kind, and its mistakes, each with its line if it has a key."""
+    from orchestrator.keys import strict_yaml
+    from orchestrator.planning import project_files
+
+    kind, texts, mistakes = "file", dict[str, str](), dict[Mistake, None]()
+    try:
+        where, text = project_files.read_text(file, app.root)
+        content, texts[where] = strict_yaml.parse(where, text), text
+    except UsageError as error:
+        return kind, list(error.mistakes)
+    kind = max(_KEYS, key=lambda kind: len(content.keys() & _KEYS[kind]))
+    kind = "file of defaults" if file.name == defaults.FILE.name else kind
+    for scale in _scales(content, project_files.clusters(app.root)):
+        try:
+            _as_commands_do(app, kind, file, where, text, scale)
+        except UsageError as error:
+            said = f"{error.what}: {error.advice}" if error.advice else error.what
+            mistakes.update(dict.fromkeys(error.mistakes or [Mistake(str(file), said)]))
+    return kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+
+
+def _as_commands_do(app: App, kind: str, file: Path, where: str, text: str, scale: str) -> None:
+    """UsageError with its mistakes."""
+    from orchestrator.keys import schema, strict_yaml
+    from orchestrator.load_generators import bind
+    from orchestrator.planning import project_files, published_study
+
+    path, kinds = str(file) if file.is_absolute() else f"./{file}", app.disk_kinds()
+    if kind == "profile":
+        project_files.read(app.root, [path], [], scale, kinds)
+    elif kind == "workload":
+        _, (load,) = project_files.read(app.root, [], [path], scale, kinds)
+        bind(load, None)
+    elif kind == "cluster":
+        strict_yaml.validate(schema.ClusterYaml, f"{where}: ", strict_yaml.parse(where, text))
+    elif kind == "price list":
+        project_files.catalog(app.root, file)
+    elif kind == "study":
+        published_study.read(where, file.stem, text)
+    else:
+        defaults.of_file(typer.main.get_command(main.program), file)
+
+
+def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:
+    """Those of a workload, or of a profile's cluster; or any, if it has none."""
+    from orchestrator.keys import strict_yaml
+
+    cluster = content.get("cluster")
+    if isinstance(cluster, str) and cluster in clusters:
+        cluster = strict_yaml.parse(cluster, clusters[cluster])
+    sizes = cluster.get("node") if isinstance(cluster, Mapping) else content.get("scales")
+    return [*map(str, sizes)] if isinstance(sizes, Mapping) and sizes else [""]

@@ -1,0 +1,157 @@
+"""Where an option comes from that is not given: the environment, `tierbench.yaml`, the program."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from orchestrator.cli import defaults, main
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE
+from tests import ROOT
+from tests.apps import an_app, said_by, tierbench
+from tests.asked import Ask, Asked, ask, commands
+
+__all__ = ["ask"]
+COMPARE = ("compare", "--profiles", "premium ultra", "--workloads", "insert")
+PROGRAM: Any = typer.main.get_command(main.program)
+# Of hooks of snapshots; beside `TIERBENCH_SNAPSHOT` no option is looked for.
+OF_HOOKS = {"TIERBENCH_DATA", "TIERBENCH_NODES", "TIERBENCH_PATH"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def scale(asked: Asked) -> str:
+    return asked.plan.scale
+
+
+def test_the_nearer_goes_first(ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert scale(ask(COMPARE)) == "laptop"
+    (folder / "tierbench.yaml").write_text("scale: smoke\n")
+    assert scale(ask(COMPARE)) == "smoke"
+    monkeypatch.setenv("TIERBENCH_SCALE", "study")
+    assert scale(ask(COMPARE)) == "study"
+    assert scale(ask([*COMPARE, "--scale", "rehearsal"])) == "rehearsal"
+
+
+def test_each_form_of_a_value_is_taken(ask: Ask, folder: Path) -> None:
+    lines = ["profiles: [premium, ultra]", "workloads: insert", "repeats: 2", "aa: true"]
+    lines += ["max-cost: 5 USD", "db: postgresql", "set: [threads=3]", "p99-margin: 30"]
+    (folder / "tierbench.yaml").write_text("\n".join(lines) + "\n")
+    plan = ask(["compare"]).plan
+    assert [profile.name for profile in plan.profiles][:2] == ["premium", "ultra"]
+    assert (plan.repetitions, bool(plan.twin), plan.p99_margin_pct) == (2, True, 30.0)
+    assert {profile.cluster.database for profile in plan.profiles} == {"postgresql"}
+    assert plan.workloads[0].threads == 3
+
+
+def test_variables_have_the_names_of_options(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERBENCH_DB", "postgresql")
+    monkeypatch.setenv("TIERBENCH_SET", "threads=3")
+    monkeypatch.setenv("TIERBENCH_AA", "1")
+    plan = ask(COMPARE).plan
+    assert (plan.workloads[0].threads, bool(plan.twin)) == (3, True)
+    assert {profile.cluster.database for profile in plan.profiles} == {"postgresql"}
+
+
+def test_what_came_from_where_is_said_of_a_dry_run_and_verbosely(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "tierbench.yaml").write_text("scale: smoke\nprovider: azure\n")
+    monkeypatch.setenv("TIERBENCH_DB", "postgresql")
+    app = an_app(folder)
+    assert tierbench(app, *COMPARE, "--nodes", "1", "--dry-run") == EXIT_DONE
+    said = said_by(app)
+    assert {"--scale smoke is from tierbench.yaml", "--db postgresql is from TIERBENCH_DB"} <= {
+        *said
+    }
+    for words, lines in ((("--verbose",), ["--provider azure is from tierbench.yaml"]), ((), [])):
+        app = an_app(folder)
+        assert tierbench(app, "tiers", "list", *words) == EXIT_DONE
+        assert said_by(app) == lines
+
+
+def test_the_command_that_a_report_shows_gives_the_same_again(
+    ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "scale: smoke\nset: [threads=3]\naa: true\ndrain: false\nmax-cost: 5 USD\n"
+    (folder / "tierbench.yaml").write_text(text)
+    first = ask(COMPARE)
+    words = shlex.split(str(first.fingerprint["command"]))[1:]
+    (folder / "tierbench.yaml").unlink()
+    again = ask(words)
+    assert (again.plan, words[: len(COMPARE)]) == (first.plan, [*COMPARE])
+    assert scale(again) == "smoke"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("scael: smoke\n", ["tierbench.yaml:1: scael", "did you mean scale"]),
+        ("min-iops: 5\nplatform:\n", ["tierbench.yaml:2: platform", "expected a value"]),
+        ("", ["the file is empty"]),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused(
+    text: str, words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "tierbench.yaml").write_text(text)
+    assert tierbench(an_app(folder), "list") == EXIT_USAGE
+    said = capsys.readouterr().err
+    assert all(word in said for word in words)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_of_another_user_is_not_obeyed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its `on-end` would run as whoever gives a command there."""
+    (folder / "tierbench.yaml").write_text("scale: smoke\n")
+    os.chown(folder / "tierbench.yaml", 12345, -1)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    assert tierbench(an_app(folder), "list") == EXIT_USAGE
+    assert "belongs to another user" in capsys.readouterr().err
+    monkeypatch.setenv("SUDO_UID", "12345")
+    assert tierbench(an_app(folder), "list") == EXIT_DONE
+
+
+@pytest.mark.parametrize("text", ["nodes: three\n", "db: oracle\n"])
+def test_a_wrong_value_is_refused_with_where_it_is_from(
+    text: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "tierbench.yaml").write_text(text)
+    assert tierbench(an_app(folder), *COMPARE, "--dry-run") == EXIT_USAGE
+    assert "is from tierbench.yaml" in capsys.readouterr().err
+
+
+def test_no_variable_of_another_meaning_is_that_of_an_option(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = [*(ROOT / "orchestrator").rglob("*.py"), *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(file.read_text() for file in sources).replace("`TIERBENCH_` ", "")
+    named = set(re.findall(r"(?<!_)TIERBENCH_[A-Z][A-Z_]*[A-Z]", text)) - {
+        "TIERBENCH_MAX_COST",
+        "TIERBENCH_SCALE",
+    }
+    assert {"TIERBENCH_RENT_S", "TIERBENCH_LEASE_S", "TIERBENCH_REGISTRY"} <= named
+    options = {
+        f"{defaults.PREFIX}_{option.name.upper()}"
+        for _, command in commands(PROGRAM)
+        for option in command.params
+        if option.param_type_name == "option"
+    }
+    assert named & options <= OF_HOOKS
+    monkeypatch.setenv("TIERBENCH_NODES", "node-1 node-2")
+    words = (*COMPARE, "--scale", "smoke", "--dry-run")
+    assert tierbench(an_app(folder), *words) == EXIT_USAGE
+    monkeypatch.setenv("TIERBENCH_SNAPSHOT", "a-dataset")
+    assert tierbench(an_app(folder), *words) == EXIT_DONE

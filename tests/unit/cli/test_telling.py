@@ -1,0 +1,155 @@
+"""How commands say what they do: as JSON, a line for each row, quietly, verbosely, in colour."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from orchestrator.cli import main
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE
+from tests import ROOT
+from tests.apps import an_app, tierbench
+from tests.asked import commands, options
+from tests.campaigns import build_campaign
+from tests.campaigns import stored as store_campaign
+
+PROGRAM: Any = typer.main.get_command(main.program)
+IN_JSON = {name for name, command in commands(PROGRAM) if "--json" in options(command)}
+# What each of those that need no database, disk or campaign of their own is called with.
+LISTINGS = {
+    "list": (),
+    "tiers list": ("azure",),
+    "history": ("--results", "{results}"),
+    "baseline list": ("--results", "{results}"),
+    "status": ("--results", "{results}"),
+    "verify": ("--results", "{results}"),
+    "report": ("--results", "{results}"),
+    "analyze": ("latest", "--results", "{results}"),
+    "doctor": (),
+    "validate": (str(ROOT / "profiles/ultra.yaml"),),
+    "compare": (
+        *("--profiles", "premium ultra", "--workloads", "insert", "--dry-run"),
+        *("--scale", "smoke", "--nodes", "1"),
+    ),
+}
+OTHERS = {"run", "resume", "rehearse", "import-study", "check", "calibrate", "compare-results"}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    made = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], measure_s=20.0)
+    store_campaign(made, folder)
+    return folder
+
+
+def said_of(name: str, results: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    given = [word.format(results=results) for word in LISTINGS[name]]
+    tierbench(an_app(results / "cache"), *name.split(), *given, *words)
+    return capsys.readouterr().out
+
+
+def test_every_command_that_shows_something_can_show_it_as_json() -> None:
+    assert {*LISTINGS, *OTHERS, "disk list"} == IN_JSON
+
+
+@pytest.mark.parametrize("name", LISTINGS)
+def test_json_is_read_by_a_program(
+    name: str, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = said_of(name, results, capsys, "--json")
+    assert json.loads(said) is not None
+    assert said != said_of(name, results, capsys)
+
+
+def test_figures_of_the_catalog_are_numbers_in_json(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (row,) = (
+        row
+        for row in json.loads(said_of("tiers list", results, capsys, "--json"))
+        if row["name"] == "azure/P15"
+    )
+    assert (row["iops"], row["size_bytes"]) == ([1100, 1100], [256 * 2**30] * 2)
+    assert row["price"]["currency"] == "USD" and row["latency"]["documented"]
+
+
+def test_off_a_terminal_a_row_is_a_line(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [line for line in said_of("tiers list", results, capsys).splitlines() if line]
+    names = [row["name"] for row in json.loads(said_of("tiers list", results, capsys, "--json"))]
+    table = [line for line in rows if line.startswith("azure/") and ": " not in line[:60]]
+    assert [line.split()[0] for line in table[: len(names)]] == names
+    assert max(map(len, rows)) > 80
+    assert len(said_of("list", results, capsys).splitlines()) == 5
+    (*_, row) = said_of("history", results, capsys).splitlines()
+    assert "premium, ultra" in row and "insert" in row and "times" in row
+
+
+# ------------------------------------------------------------------ quiet, verbose, colour
+
+
+def told(*words: str, is_terminal: bool = False) -> tuple[str, str]:
+    """Standard output and error of a listing whose progress says something."""
+    streams = io.StringIO(), io.StringIO()
+    out, err = (LastingConsole(file=file, force_terminal=is_terminal) for file in streams)
+    progress = ConsoleProgress(err)
+    app = an_app(ROOT / ".cache", out=out, err=err, progress=progress)
+    assert tierbench(app, "list", *words) == EXIT_DONE
+    for second in range(3):
+        progress.step(f"measuring: {second} s")
+    progress.run("01-premium", 1, 2, 60.0)
+    progress.note("a note")
+    progress.warn("a warning")
+    progress.done()
+    return streams[0].getvalue(), streams[1].getvalue()
+
+
+def test_quiet_leaves_results_and_warnings() -> None:
+    out, err = told("--quiet")
+    assert "profiles" in out
+    (line,) = err.splitlines()
+    assert "a warning" in line
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_verbose_says_every_step(is_terminal: bool) -> None:
+    assert told("--verbose", is_terminal=is_terminal)[1].count("measuring: ") == 3
+    assert told("-v")[1].count("measuring: ") > told()[1].count("measuring: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "no_color", "is_terminal", "coloured"),
+    [
+        ((), "", True, True),
+        ((), "", False, False),
+        ((), "1", True, False),
+        (("--color", "always"), "", False, True),
+        (("--color", "always"), "1", False, True),
+        (("--color", "never"), "", True, False),
+    ],
+)
+def test_colour(
+    words: tuple[str, ...],
+    no_color: str,
+    is_terminal: bool,
+    coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    _, err = told(*words, is_terminal=is_terminal)
+    (warned,) = (line for line in err.splitlines() if "warning" in line)
+    assert ("\x1b[33m" in warned) == coloured
+    if words == ("--color", "never"):
+        assert "\x1b[3" not in warned
+
+
+def test_less_and_more_are_refused_together(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tierbench(an_app(ROOT / ".cache"), "list", "-q", "-v") == EXIT_USAGE
+    assert "give one of them" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""`tierbench validate`: files are judged as the commands that read them would."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE
+from tests import ROOT
+from tests.apps import an_app, tierbench
+from tests.asked import PRICES
+from tests.refused_profiles import MISTAKES
+
+SHIPPED = {
+    "profile": [*(ROOT / "profiles").glob("*.yaml"), *(ROOT / "profiles").glob("study*/*.yaml")],
+    "cluster": [*(ROOT / "profiles/clusters").glob("*.yaml")],
+    "workload": [*(ROOT / "workloads").glob("*.yaml")],
+    "study": [ROOT / "results/reference-azure-yugabytedb/study.yaml"],
+}
+PROFILE = """\
+title: A disk
+question: q
+tier:
+  enforcement: mounted
+  path: /mnt/a
+  iosp: 4000
+cluster: azure-d8s-v6
+"""
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_what_is_shipped_has_no_mistakes(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = SHIPPED[kind]
+    assert tierbench(an_app(tmp_path), "validate", *map(str, files)) == EXIT_DONE
+    said = capsys.readouterr().out.splitlines()
+    assert said == [f"{file}: a {kind} without mistakes" for file in files] and said
+
+
+def validated(
+    name: str, text: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
+    file = folder / name
+    file.write_text(text)
+    code = tierbench(an_app(folder), "validate", str(file))
+    return code, capsys.readouterr().out.replace(str(file), name)
+
+
+def test_a_price_list_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = validated("prices.yaml", PRICES, tmp_path, capsys)
+    assert (code, said) == (EXIT_DONE, "prices.yaml: a price list without mistakes\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "words"),
+    [
+        ("p.yaml", PROFILE, 7, "did you mean azure-d8s-v5"),
+        ("p.yaml", PROFILE.replace("v6", "v5"), 6, "unknown key"),
+        ("p.yaml", "tier: {iops: 1\n", 2, ""),
+        ("w.yaml", "title: W\ngenerator: sysbench\nscript: a.lua\ndataste: b\n", 4, "dataset"),
+        ("c.yaml", "nodes: 3\nreplication_factor: 3\nndoe: {}\n", 3, "did you mean node?"),
+        ("l.yaml", PRICES.replace("azure/P15", "azure/P16"), 6, "did you mean azure/P6"),
+        ("tierbench.yaml", "scale: smoke\nprofles: ultra\n", 2, "did you mean profiles"),
+        ("tierbench.yaml", "scale: smoke\nset: {a: 1}\n", 2, "expected a value"),
+    ],
+)
+def test_a_mistake_has_its_line_and_its_remedy(
+    name: str, text: str, line: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = validated(name, text, tmp_path, capsys)
+    assert code == EXIT_USAGE
+    assert f"{name}:{line}:" in said and words in said
+
+
+def test_each_scale_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A disk may be too small for the cluster at one scale only."""
+    sizes = "smoke: {cpus: 1, memory: 2GiB, disk: 8GiB}, study: {cpus: 1, memory: 2GiB, disk: 9TiB}"
+    text = "title: t\nquestion: q\ntier: {type: azure/P15}\ncluster:\n  nodes: 1\n"
+    text += f"  replication_factor: 1\n  node: {{{sizes}}}\n"
+    code, said = validated("p.yaml", text, tmp_path, capsys)
+    assert code == EXIT_USAGE and "cluster.node.study.disk" in said
+
+
+@pytest.mark.parametrize("text", [text for text, *_ in MISTAKES][:40])
+def test_what_the_reader_refuses_is_refused(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert validated("p.yaml", text, tmp_path, capsys)[0] == EXIT_USAGE
+
+
+def test_a_file_that_is_not_there_hides_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "missing.yaml", str(ROOT / "profiles/ultra.yaml")
+    assert tierbench(an_app(tmp_path), "validate", *words, "--json") == EXIT_USAGE
+    missing, ultra = json.loads(capsys.readouterr().out)
+    assert missing["mistakes"] and ultra["kind"] == "profile" and not ultra["mistakes"]
