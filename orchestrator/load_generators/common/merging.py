@@ -39,16 +39,16 @@ def reading(generator: str) -> Iterator[None]:
         ) from error
 
 
-def one_table(tables: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
+def one_table(several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
     """All rows, in order of start. `shifts_s`: what to take off each table's times."""
     columns: dict[str, Any] = {
-        name: union_categoricals([table[name] for table in tables])
+        name: union_categoricals([table[name] for table in several])
         if name in _CATEGORIES
-        else np.concatenate([table[name].to_numpy() for table in tables])
-        for name in tables[0].columns
+        else np.concatenate([table[name].to_numpy() for table in several])
+        for name in several[0].columns
     }
     if any(shifts_s):
-        columns["start_s"] -= np.repeat(shifts_s, [len(table) for table in tables])
+        columns["start_s"] -= np.repeat(shifts_s, [len(table) for table in several])
     return pd.DataFrame(columns).sort_values("start_s", kind="stable", ignore_index=True)
 
 
