@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from orchestrator.report.blocks import Chart
 
@@ -27,6 +26,12 @@ SHADE = "#808080"
 INK, QUIET = "#444444", "#666666"
 _GRID = "#dddddd"
 _DIGITS = 6  # significant ones of every number drawn
+_NOT_DRAWN = "Not drawn: what draws charts is not installed."
+_INSTALL = "pip install 'tierbench[charts]'"
+_IN_ITS_PLACE = (
+    f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 44" font-size="12" '
+    f'fill="{QUIET}"><text x="8" y="18">{_NOT_DRAWN}</text><text x="8" y="36">{_INSTALL}</text></svg>'
+)
 
 
 def colours(tiers: Sequence[str]) -> dict[str, str]:
@@ -43,10 +48,7 @@ def colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
 
 def tooltips(**titles: str) -> list[alt.Tooltip]:
     """What is shown under the pointer: a field of texts → its title, or empty for its own name."""
-    return [
-        alt.Tooltip(f"{name}:N", title=title) if title else alt.Tooltip(f"{name}:N")
-        for name, title in titles.items()
-    ]
+    return [alt.Tooltip(f"{key}:N", title=word or alt.Undefined) for key, word in titles.items()]
 
 
 def panel_header() -> alt.Header:
@@ -67,7 +69,10 @@ def figure(
     marks may have tooltips, and rows with a field `tier` can be hidden by the page's legend. hover:
     layers and selections for the page alone (`readings`). remark: what a reader must know."""
     short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
-    svg = with_own_ids(rendered(dict(spec), **short), name)
+    try:
+        svg = with_own_ids(rendered(dict(spec), **short), name)
+    except ModuleNotFoundError:  # of the extra `charts`
+        return Chart(name, f"{title}. {_NOT_DRAWN} {_INSTALL}", _IN_ITS_PLACE, remark)
     return Chart(name, title, svg, remark, _live(spec, short, hover, title))
 
 
@@ -118,6 +123,8 @@ LOOK: Mapping[str, Any] = {
 
 def rendered(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
     """SVG of a drawing with its data, which altair never sees: it would check every row."""
+    import vl_convert
+
     full = spec | {"config": dict(LOOK), "datasets": {k: list(v) for k, v in tables.items()}}
     return str(vl_convert.vegalite_to_svg(full))
 

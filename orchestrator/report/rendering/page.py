@@ -14,7 +14,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup, escape
 
 from orchestrator.report import wording
@@ -68,7 +67,8 @@ def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
     drawn = {chart.name: _packed(chart.live) for chart in charts_of(document) if chart.live}
     drawing = (_vega(cache), text_of("page.js")) if drawn else ()
     code = [_closed(text) for text in (*drawing, text_of("copy.js"))]
-    sums = " ".join(f"'sha256-{_sum(text)}'" for text in code)
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in code)
+    sums = " ".join(f"'sha256-{digest}'" for digest in digests)
     policy = (
         f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -94,6 +94,8 @@ def _vega(cache: Path | None) -> str:
 @functools.cache
 def _bundle() -> str:
     """It takes two seconds."""
+    import vl_convert
+
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
@@ -102,10 +104,6 @@ def _closed(code: str) -> str:
     if "</script" in code.lower() or "<!--" in code:
         raise ValueError("a script of the page holds `</script` or `<!--`")
     return code
-
-
-def _sum(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _inside(content: Mapping[str, Any]) -> Markup:

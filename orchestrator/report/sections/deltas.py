@@ -144,14 +144,13 @@ def _spec(
         base.mark_point(size=55, filled=True, opacity=1).encode(x=x),
     )
     workloads = list(dict.fromkeys(row["workload"] for row in rows))
-    chart = (
+    return (
         alt.layer(*layers, data=alt.NamedData("changes"))
         .properties(width=charts.WIDTH - 30, height=alt.Step(18))
         .facet(row=alt.Row("workload:N", sort=workloads, header=charts.panel_header()), spacing=8)
         .properties(title=alt.Title(title, subtitle=better))
+        .to_dict()
     )
-    spec: dict[str, Any] = chart.to_dict()
-    return spec
 
 
 def _change_row(delta: Delta) -> dict[str, Any]:

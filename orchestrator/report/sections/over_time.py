@@ -182,9 +182,7 @@ def _over_time_spec(
     layers = [_warm_up_shade(), alt.layer(lines)]
     if with_caps:
         layers.append(_cap_layers())
-    chart = alt.layer(*layers).properties(width=charts.WIDTH, height=charts.HEIGHT)
-    spec: dict[str, Any] = chart.to_dict()
-    return spec
+    return alt.layer(*layers).properties(width=charts.WIDTH, height=charts.HEIGHT).to_dict()
 
 
 def _lines(
@@ -214,10 +212,7 @@ def _cap_layers() -> _Layers:
 
 def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Chart:
     """Small text that may stand above the plot, where a zoom would cut it off."""
-    text: alt.Chart = base.mark_text(
-        align=align, baseline="bottom", dy=-2, fontSize=10, color=ink, clip=False
-    )
-    return text
+    return base.mark_text(align=align, baseline="bottom", dy=-2, fontSize=10, color=ink, clip=False)
 
 
 # ------------------------------------------------------------------ node by node

@@ -10,10 +10,13 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
@@ -131,3 +134,26 @@ def test_without_the_client_of_kubernetes_it_is_said_what_to_install(
     with pytest.raises(UnavailableError) as raised:
         platforms()["kubernetes"](SystemClock(), Placing())
     assert raised.value.advice == "pip install 'tierbench[kubernetes]'"
+
+
+def needed(name: str, extras: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The distributions that an installation of `name` brings, itself included; some repeatedly."""
+    yield name
+    for line in metadata.requires(name) or ():
+        wanted = Requirement(line)
+        asked = [{"extra": extra} for extra in ("", *extras)]
+        if wanted.marker is None or any(map(wanted.marker.evaluate, asked)):
+            yield from needed(wanted.name, frozenset(wanted.extras))
+
+
+def megabytes(distribution: str) -> float:
+    files = [file.locate() for file in metadata.files(distribution) or ()]
+    return sum(os.stat(file).st_size for file in files if os.path.exists(file)) / 1e6
+
+
+def test_the_smallest_installation_is_small() -> None:
+    """Neither what draws charts nor the client of Kubernetes is in it. 633 MB are left for what is
+    needed always; pip itself and what is compiled at installation take the rest of 650 MB."""
+    sizes = {name: megabytes(name) for name in {*needed("tierbench")}}
+    assert not {"vl-convert-python", "kubernetes"} & set(sizes)
+    assert sum(sizes.values()) < 633, sizes

@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 import typer
+import yaml
 
+import orchestrator
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
@@ -109,6 +111,24 @@ def test_a_storage_class_is_printed_as_the_recipe_says(
     ]
     assert tierbench(app, *words) == EXIT_DONE
     assert "skuName: UltraSSD_LRS" in capsys.readouterr().out
+
+
+def test_the_job_does_what_was_looked_at_before_with_the_profiles_that_it_is_given() -> None:
+    recipe = ROOT / "docs/recipes/in-cluster.md"
+    manifests = yaml.safe_load_all(recipe.with_suffix(".yaml").read_text())
+    (job,) = (each for each in manifests if each["kind"] == "Job")
+    pod = job["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    given = [word.replace("/profiles/", "") for word in container["args"]]
+    (looked,) = (words[:-1] for words in ours(recipe) if words[-1] == "--dry-run")
+    assert [part for word in given for part in word.split("=")] == looked
+    brought = [words for words in lines(recipe) if "configmap" in words][0]
+    files = [brought[place + 1] for place, word in enumerate(brought) if word == "--from-file"]
+    assert files == looked[looked.index("--profiles") + 1].split()
+    (fetch,) = (text for text in blocks(recipe, "yaml") if text.startswith("# fetch"))
+    assert yaml.safe_load(fetch)["spec"]["containers"][0]["image"] == container["image"]
+    assert container["image"].endswith(f"/tierbench/tierbench:{orchestrator.__version__}")
+    assert pod["serviceAccountName"] == "tierbench" and job["spec"]["backoffLimit"] == 0
 
 
 @dataclass(frozen=True)
