@@ -72,8 +72,7 @@ def api(loaded: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_the_manifests_are_what_the_cluster_knows(api: Any) -> None:
     """Its API server refuses a field that it does not know."""
-    fetch = [text for text in (ROOT / "docs/recipes/in-cluster.md").read_text().split("```yaml\n")]
-    (pod,) = (yaml.safe_load(text.split("```")[0]) for text in fetch if "# fetch.yaml" in text[:20])
+    pod = fetch_pod()
     space, *others = MANIFESTS
     api.make(path_of(space), space)
     for thing in (*others, pod):
@@ -130,10 +129,15 @@ def job_of(job: dict[str, Any], tag: str) -> dict[str, Any]:
     return changed
 
 
+def fetch_pod() -> dict[str, Any]:
+    recipe = (ROOT / "docs/recipes/in-cluster.md").read_text()
+    pod: dict[str, Any] = yaml.safe_load(recipe.split("# fetch.yaml\n")[1].split("```")[0])
+    return pod
+
+
 def fetched(core: Any, tag: str, command: str) -> str:
     """What a command says in the recipe's pod that has the results."""
-    recipe = (ROOT / "docs/recipes/in-cluster.md").read_text()
-    manifest = yaml.safe_load(recipe.split("# fetch.yaml\n")[1].split("```")[0])
+    manifest = fetch_pod()
     manifest["spec"]["containers"][0]["image"] = tag
     if "fetch" not in {pod.metadata.name for pod in core.list_namespaced_pod(SPACE).items}:
         core.create_namespaced_pod(SPACE, manifest)

@@ -30,7 +30,8 @@ _NOT_DRAWN = "Not drawn: what draws charts is not installed."
 _INSTALL = "pip install 'tierbench[charts]'"
 _IN_ITS_PLACE = (
     f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 44" font-size="12" '
-    f'fill="{QUIET}"><text x="8" y="18">{_NOT_DRAWN}</text><text x="8" y="36">{_INSTALL}</text></svg>'
+    f'fill="currentColor"><text x="8" y="18">{_NOT_DRAWN}</text>'
+    f'<text x="8" y="36">{_INSTALL}</text></svg>'
 )
 
 

@@ -147,8 +147,8 @@ def needed(name: str, extras: frozenset[str] = frozenset()) -> Iterator[str]:
 
 
 def megabytes(distribution: str) -> float:
-    files = [file.locate() for file in metadata.files(distribution) or ()]
-    return sum(os.stat(file).st_size for file in files if os.path.exists(file)) / 1e6
+    files = [Path(str(file.locate())) for file in metadata.files(distribution) or ()]
+    return sum(file.stat().st_size for file in files if file.is_file()) / 1e6
 
 
 def test_the_smallest_installation_is_small() -> None:
