@@ -127,10 +127,8 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             words = {word: place for place, word in enumerate(dict.fromkeys(values))}
             columns[name] = {"words": list(words), "at": [words[value] for value in values]}
         else:
-            columns[name] = [_short(value) for value in values]
+            columns[name] = [  # 12.0 as 12
+                int(value) if isinstance(value, float) and value.is_integer() else value
+                for value in values
+            ]
     return columns
-
-
-def _short(value: Any) -> Any:
-    """12.0 as 12."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
