@@ -26,13 +26,11 @@ SHADE = "#808080"
 INK, QUIET = "#444444", "#666666"
 _GRID = "#dddddd"
 _DIGITS = 6  # significant ones of every number drawn
-_NOT_DRAWN = "Not drawn: what draws charts is not installed."
-_INSTALL = "pip install 'tierbench[charts]'"
+_NOT_DRAWN = ("Not drawn: what draws charts is not installed.", "pip install 'tierbench[charts]'")
 _IN_ITS_PLACE = (
-    f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 44" font-size="12" '
-    f'fill="currentColor"><text x="8" y="18">{_NOT_DRAWN}</text>'
-    f'<text x="8" y="36">{_INSTALL}</text></svg>'
-)
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 44" font-size="12"><g '
+    'fill="currentColor"><text x="8" y="18">{}</text><text x="8" y="36">{}</text></g></svg>'
+).format(*_NOT_DRAWN)
 
 
 def colours(tiers: Sequence[str]) -> dict[str, str]:
@@ -73,7 +71,7 @@ def figure(
     try:
         svg = with_own_ids(rendered(dict(spec), **short), name)
     except ModuleNotFoundError:  # of the extra `charts`
-        return Chart(name, f"{title}. {_NOT_DRAWN} {_INSTALL}", _IN_ITS_PLACE, remark)
+        return Chart(name, f"{title}. {' '.join(_NOT_DRAWN)}", _IN_ITS_PLACE, remark)
     return Chart(name, title, svg, remark, _live(spec, short, hover, title))
 
 
@@ -255,8 +253,7 @@ def readings(
 
 
 def _half_way(neighbour: str, place: str) -> str:
-    both = f"(datum.{neighbour} + datum.{place}) / 2"
-    return f"isValid(datum.{neighbour}) ? {both} : datum.{place}"
+    return f"isValid(datum.{neighbour}) ? (datum.{neighbour} + datum.{place}) / 2 : datum.{place}"
 
 
 def of_tier(tier: str) -> str:

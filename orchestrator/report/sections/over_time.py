@@ -212,7 +212,10 @@ def _cap_layers() -> _Layers:
 
 def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Chart:
     """Small text that may stand above the plot, where a zoom would cut it off."""
-    return base.mark_text(align=align, baseline="bottom", dy=-2, fontSize=10, color=ink, clip=False)
+    text: alt.Chart = base.mark_text(
+        align=align, baseline="bottom", dy=-2, fontSize=10, color=ink, clip=False
+    )
+    return text
 
 
 # ------------------------------------------------------------------ node by node
