@@ -86,6 +86,6 @@ def test_a_campaign_on_the_engine_beside_it_is_read_as_from_outside(
         "disk_writes_total",
         "network_received_bytes_total",
     } <= set(node["metric"])
-    assert data.record.facts["telemetry"]["misses"] == []
+    assert data.record.facts["telemetry"]["misses"] == {}
     machine = {node.machine for node in data.record.nodes if node.role == "database"}
     assert machine == {os.uname().nodename}

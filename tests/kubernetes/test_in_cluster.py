@@ -75,6 +75,8 @@ def test_the_manifests_are_what_the_cluster_knows(api: Any) -> None:
     pod = fetch_pod()
     space, *others = MANIFESTS
     api.make(path_of(space), space)
+    account = f"/api/v1/namespaces/{SPACE}/serviceaccounts/default"  # which every pod needs
+    assert wait_until(lambda: api.find(account), deadline_s=30, clock=SystemClock(), every_s=0.2)
     for thing in (*others, pod):
         api.make(f"{path_of(thing)}?dryRun=All&fieldValidation=Strict", thing)
     wrong = {**pod, "spec": {**pod["spec"], "contaners": []}}

@@ -47,6 +47,7 @@ _UNCONNECTED = (
     urllib3.exceptions.ConnectTimeoutError,
 )
 _MERGE = "application/merge-patch+json"
+_Body = Mapping[str, Any] | None  # of a request
 Thing = dict[str, Any]
 """An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
 
@@ -123,6 +124,11 @@ class Api:
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = self.client_of(self._configuration)
+        # As kubectl: Python 3.13 refuses authorities without key identifiers, as EKS has some.
+        pool = self._client.rest_client.pool_manager.connection_pool_kw
+        tls = urllib3.util.create_urllib3_context(cert_reqs=pool.get("cert_reqs"))
+        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        pool["ssl_context"] = tls
         self._ahead_s = 0.0  # of the server's clock
 
     @property
@@ -201,19 +207,13 @@ class Api:
             raise Unanswered(str(error)) from error
 
     def _asked_again(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, Any],
-        body: Mapping[str, Any] | None = None,
+        self, method: str, path: str, query: Mapping[str, Any], body: _Body = None
     ) -> bytes:
         return lifecycle.patiently(
             lambda: self._asked(method, path, query, body), self._clock, _is_passing
         )
 
-    def _asked(
-        self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
-    ) -> bytes:
+    def _asked(self, method: str, path: str, query: Mapping[str, Any], body: _Body) -> bytes:
         headers = {"Accept": "application/json, */*"}
         if body is not None:
             headers["Content-Type"] = _MERGE if method == "PATCH" else "application/json"
