@@ -72,7 +72,7 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(cal
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden man bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit
+.PHONY: help setup demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden man bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -193,15 +193,27 @@ lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with
 	$(PIP) --editable '.[lock]'
 	$(VENV)/bin/uv pip compile pyproject.toml --extra test --extra build --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file requirements.lock
+	$(VENV)/bin/uv pip compile pyproject.toml --extra charts --extra kubernetes --constraint requirements.lock \
+	  --python-version 3.13 --python-platform linux --generate-hashes --no-emit-index-url --no-annotate --quiet \
+	  --custom-compile-command "make lock" --output-file docker/tierbench/requirements.lock
 
 release: $(VENV)/.ready ## wheel and source archive in dist/, installed in an environment of their own and tried there
 	@git diff --quiet HEAD -- || { echo "there are changes that are not committed: a release is what is committed" >&2; exit 64; }
 	@rm -rf dist && $(VENV)/bin/hatchling build --target wheel --target sdist --directory dist
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(PYTHON) -m venv "$$folder/env" \
-	  && "$$folder/env/bin/pip" install --quiet --disable-pip-version-check dist/*.whl && du -sh "$$folder/env" \
+	  && "$$folder/env/bin/pip" install --quiet --disable-pip-version-check dist/*.whl \
+	  && size=$$(du -sm "$$folder"/env/lib/python*/site-packages | cut -f1) && echo "site-packages: $$size MB" && [ "$$size" -lt 650 ] \
 	  && cd "$$folder" && XDG_CACHE_HOME="$$folder/cache" env/bin/tierbench --version \
 	  && XDG_CACHE_HOME="$$folder/cache" env/bin/tierbench rehearse --repeats 2 --results results >rehearsal \
 	  && ls results/latest/report.html
+
+image: $(VENV)/.ready ## an image of tierbench itself, from the wheel; pushed to TIERBENCH_REGISTRY if that is set
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cp docker/tierbench/* "$$folder" \
+	  && if [ -n "$$PIP_CERT" ]; then cp "$$PIP_CERT" "$$folder/authorities.crt"; fi \
+	  && $(VENV)/bin/hatchling build --target wheel --directory "$$folder" \
+	  && tag=tierbench/tierbench:$$($(TIERBENCH) --version | cut -d' ' -f2) && docker build --quiet --tag "$$tag" "$$folder" \
+	  && if [ -n "$$TIERBENCH_REGISTRY" ]; then docker tag "$$tag" "$$TIERBENCH_REGISTRY/$$tag" && docker push "$$TIERBENCH_REGISTRY/$$tag"; fi \
+	  && echo "built $$tag"
 
 audit: $(VENV)/.ready ## without network: is all that is installed as it is pinned, and what are the images made of
 	@$(VENV)/bin/python -m tests.audit

@@ -22,6 +22,7 @@ MISTAKES = [
     (profile_text("{iops: 500}"), "tier", "needs `iops` and `throughput`"),
     (profile_text("{enforcement: mounted}"), "tier", "needs `disks`"),
     (profile_text("{enforcement: magic}"), "tier.enforcement", "emulated"),
+    (profile_text("{iops: 5,000, throughput: 1MB/s}"), "tier", "a comma in a number"),
     (
         profile_text("{iops: 9, throughput: 1MB/s, burst: {iops: 3, duration: 1min}}"),
         "tier",

@@ -64,4 +64,4 @@ def choose(
         raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
     if name in known:
         return Choice(name)
-    raise UsageError(unknown("database", name, (AUTO, *known)))
+    raise UsageError(unknown("database", name, {AUTO, *known} - {NONE, DRY}))

@@ -147,7 +147,9 @@ def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
     """Makes one error of all mistakes."""
     every = tuple(mistakes)
     count, them = (f"{len(every)} mistakes", "them") if len(every) > 1 else ("one mistake", "it")
-    advice = advice or f"correct {them}; `tierbench list` and `tierbench tiers list` show names"
+    names = "; `tierbench list` and `tierbench tiers list` show names"
+    is_name = any(each.what.startswith("unknown ") for each in every)
+    advice = advice or f"correct {them}{names if is_name else ''}"
     return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=every)
 
 
@@ -189,7 +191,8 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
 def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -> str:
     """Makes the message for an unknown name. `where_known`: says where all are listed."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    alike = [each for each in names if each.lower() == name.lower()]
+    near = alike or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     listed = where_known or f"known: {', '.join(names) or 'none'}"
     return f"unknown {kind} {name!r}; {hint}{listed}"
@@ -202,6 +205,7 @@ _PLAIN = {
     "float_type": "expected a number",
     "bool_parsing": "expected true or false",
     "string_type": "expected a text",
+    "invalid_key": "a key must be a text; a comma in a number, as in 5,000, begins a new key",
 }
 
 

@@ -365,6 +365,19 @@ def test_the_lock_file_pins_everything_with_checksums_and_names_no_host() -> Non
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["test"], *extras["build"]]
+    assert {*extras["charts"], *extras["kubernetes"]} <= set(wanted), "make installs every extra"
     names = {re.split(r"[\[<>=; ]", one)[0].lower() for one in wanted}
     assert names <= pinned, "run `make lock`"
     assert "://" not in text
+
+
+def test_the_image_of_the_program_is_made_of_what_is_locked_for_all() -> None:
+    def pinned(file: str) -> set[str]:
+        return set(re.findall(r"^(\S+==\S+)", (ROOT / file).read_text(), re.M))
+
+    own = pinned("docker/tierbench/requirements.lock")
+    assert own <= pinned("requirements.lock"), "run `make lock`"
+    assert {"kubernetes", "vl-convert-python"} <= {entry.partition("==")[0] for entry in own}
+    text = (ROOT / "docker/tierbench/requirements.lock").read_text()
+    entries = re.findall(r"^\S+==\S+(?: \\\n +--hash=\S+)+$", text, re.M)
+    assert len(entries) == len(own) and "://" not in text

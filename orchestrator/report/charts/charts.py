@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from orchestrator.report.blocks import Chart
 
@@ -24,6 +23,11 @@ INK, QUIET = "#444444", "#666666"
 _GRID = "#dddddd"
 _DIGITS = 6  # significant ones of every number drawn
 Layers = alt.LayerChart | alt.FacetChart  # as altair types those of a chart
+_NOT_DRAWN = ("Not drawn: what draws charts is not installed.", "pip install 'tierbench[charts]'")
+_IN_ITS_PLACE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 44" font-size="12"><g '
+    'fill="currentColor"><text x="8" y="18">{}</text><text x="8" y="36">{}</text></g></svg>'
+).format(*_NOT_DRAWN)
 
 
 def colours(tiers: Sequence[str]) -> dict[str, str]:
@@ -40,10 +44,7 @@ def colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
 
 def tooltips(**titles: str) -> list[alt.Tooltip]:
     """What is shown under the pointer: a field of texts → its title, or empty for its own name."""
-    return [
-        alt.Tooltip(f"{name}:N", title=title) if title else alt.Tooltip(f"{name}:N")
-        for name, title in titles.items()
-    ]
+    return [alt.Tooltip(f"{key}:N", title=word or alt.Undefined) for key, word in titles.items()]
 
 
 def panels(
@@ -69,7 +70,10 @@ def figure(
     marks may have tooltips, and rows with a field `tier` can be hidden by the page's legend. hover:
     layers and selections for the page alone (`readings`). remark: what a reader must know."""
     short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
-    svg = with_own_ids(rendered(dict(spec), **short), name)
+    try:
+        svg = with_own_ids(rendered(dict(spec), **short), name)
+    except ModuleNotFoundError:  # of the extra `charts`
+        return Chart(name, f"{title}. {' '.join(_NOT_DRAWN)}", _IN_ITS_PLACE, remark)
     return Chart(name, title, svg, remark, _live(spec, short, hover, title))
 
 
@@ -120,6 +124,8 @@ LOOK: Mapping[str, Any] = {
 
 def rendered(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
     """SVG of a drawing with its data, which altair never sees: it would check every row."""
+    import vl_convert
+
     full = spec | {"config": dict(LOOK), "datasets": {k: list(v) for k, v in tables.items()}}
     return str(vl_convert.vegalite_to_svg(full))
 
@@ -249,8 +255,7 @@ def readings(
 
 
 def _half_way(neighbour: str, place: str) -> str:
-    both = f"(datum.{neighbour} + datum.{place}) / 2"
-    return f"isValid(datum.{neighbour}) ? {both} : datum.{place}"
+    return f"isValid(datum.{neighbour}) ? (datum.{neighbour} + datum.{place}) / 2 : datum.{place}"
 
 
 def of_tier(tier: str) -> str:

@@ -14,7 +14,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup, escape
 
 from orchestrator.report import wording
@@ -90,6 +89,8 @@ def _vega(cache: Path | None) -> str:
 @functools.cache
 def _bundle() -> str:
     """It takes two seconds."""
+    import vl_convert
+
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 

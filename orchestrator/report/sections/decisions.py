@@ -272,5 +272,4 @@ def _price_chart(
     heading = f"{what} against price"
     chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
     title = f"{heading}: {axis} against cost a month, {currency}"
-    name = f"{workload}-price-{shown.file}"
-    return charts.figure(name, title, chart.to_dict(), tables)
+    return charts.figure(f"{workload}-price-{shown.file}", title, chart.to_dict(), tables)

@@ -128,8 +128,7 @@ def _chart(
         "tier:N", title=None, sort=list(index.tiers), axis=alt.Axis(domain=False, ticks=False)
     )
     told = charts.tooltips(tier="", told=title.lower(), interval="95 % interval", verdict="")
-    hue = charts.colour(index.tiers, legend=False)
-    base = alt.Chart().encode(y=y, color=hue, tooltip=told)
+    base = alt.Chart().encode(y=y, color=charts.colour(index.tiers, legend=False), tooltip=told)
     shade = alt.Chart().mark_rect(color=charts.SHADE, opacity=0.14)
     layers = (
         shade.encode(x=alt.datum(-margin_pct), x2=alt.datum(margin_pct)),

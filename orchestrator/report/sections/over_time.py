@@ -171,9 +171,7 @@ def _over_time_spec(
     layers = [_warm_up_shade(), alt.layer(lines)]
     if with_caps:
         layers.append(_cap_layers())
-    chart = alt.layer(*layers).properties(width=charts.WIDTH, height=charts.HEIGHT)
-    spec: dict[str, Any] = chart.to_dict()
-    return spec
+    return alt.layer(*layers).properties(width=charts.WIDTH, height=charts.HEIGHT).to_dict()
 
 
 def _lines(

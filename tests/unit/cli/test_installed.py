@@ -10,10 +10,13 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
@@ -137,3 +140,27 @@ def test_without_the_client_of_kubernetes_it_is_said_what_to_install(
     with pytest.raises(UnavailableError) as raised:
         platforms()["kubernetes"](SystemClock(), Placing())
     assert raised.value.advice == "pip install 'tierbench[kubernetes]'"
+
+
+def needed(name: str, extras: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The distributions that an installation of `name` brings, itself included; some repeatedly."""
+    yield name
+    for line in metadata.requires(name) or ():
+        wanted = Requirement(line)
+        asked = [{"extra": extra} for extra in ("", *extras)]
+        if wanted.marker is None or any(map(wanted.marker.evaluate, asked)):
+            yield from needed(wanted.name, frozenset(wanted.extras))
+
+
+def mebibytes(distribution: str) -> float:
+    files = [Path(str(file.locate())) for file in metadata.files(distribution) or ()]
+    return sum(file.stat().st_size for file in files if file.is_file()) / 2**20
+
+
+def test_the_smallest_installation_is_small() -> None:
+    """Below 650 MiB of a new environment's site-packages, where the wheel itself, pip, setuptools
+    and whole blocks took 64 more. Neither what draws charts nor the client of Kubernetes is in it.
+    """
+    sizes = {name: mebibytes(name) for name in {*needed("tierbench")}}
+    assert not {"vl-convert-python", "kubernetes"} & set(sizes)
+    assert sum(sizes.values()) < 586, sizes

@@ -8,8 +8,10 @@ Not walked here: the commands of a cloud, and campaigns on real parts, which
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +19,9 @@ from typing import Any
 
 import pytest
 import typer
+import yaml
 
+import orchestrator
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
@@ -98,6 +102,50 @@ def test_each_target_of_a_recipe_is_one_of_make(recipe: Path) -> None:
     assert {words[1] for words in lines(recipe) if words[0] == "make"} <= set(TARGETS)
 
 
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
+def test_each_shell_block_of_a_recipe_is_read_by_a_shell(recipe: Path) -> None:
+    for text in blocks(recipe, "sh"):
+        subprocess.run(["sh", "-n"], input=text, text=True, check=True, timeout=10)
+
+
+def test_each_command_in_troubleshooting_is_the_programs() -> None:
+    """As it stands between backticks, its words up to an ellipsis."""
+    known = {
+        name.strip(): command for name, command in commands(typer.main.get_command(main.program))
+    }
+    text = (ROOT / "docs/TROUBLESHOOTING.md").read_text()
+    told = re.findall(r"`tierbench ([^`]+)`", text)
+    assert len(told) > 8
+    for words in map(str.split, told):
+        name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+        options = {option for each in known[name].params for option in each.opts}
+        assert {word for word in words if word.startswith("--")} <= options, words
+    every = {
+        option for command in known.values() for each in command.params for option in each.opts
+    }
+    assert set(re.findall(r"`(--[a-z-]+)", text)) <= every
+
+
+@pytest.mark.parametrize(
+    ("measured", "trend", "ended"), [(69, 0, 69), (0, 0, 0), (0, 1, 1), (0, 2, 2)]
+)
+def test_the_script_of_every_night_ends_with_the_code_that_it_says(
+    tmp_path: Path, measured: int, trend: int, ended: int
+) -> None:
+    (text,) = (text for text in blocks(ROOT / "docs/recipes/nightly.md", "sh") if "#!" in text)
+    stub = f'#!/bin/sh\necho "$*"\n[ "$1" = run ] && exit {measured}\nexit {trend}\n'
+    (tmp_path / "tierbench").write_text(stub)
+    (tmp_path / "tierbench").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh"], input=text, env={"PATH": path, "RESULTS": "/kept"}, text=True, capture_output=True
+    )
+    assert done.returncode == ended, done.stderr
+    asked = [line.split()[0] for line in done.stdout.splitlines()]
+    assert asked == (["run"] if measured else ["run", "history"])
+    assert all(line.endswith("/kept") for line in done.stdout.splitlines())
+
+
 def test_a_storage_class_is_printed_as_the_recipe_says(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +157,24 @@ def test_a_storage_class_is_printed_as_the_recipe_says(
     ]
     assert tierbench(app, *words) == EXIT_DONE
     assert "skuName: UltraSSD_LRS" in capsys.readouterr().out
+
+
+def test_the_job_does_what_was_looked_at_before_with_the_profiles_that_it_is_given() -> None:
+    recipe = ROOT / "docs/recipes/in-cluster.md"
+    manifests = yaml.safe_load_all(recipe.with_suffix(".yaml").read_text())
+    (job,) = (each for each in manifests if each["kind"] == "Job")
+    pod = job["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    given = [word.replace("/profiles/", "") for word in container["args"]]
+    (looked,) = (words[:-1] for words in ours(recipe) if words[-1] == "--dry-run")
+    assert [part for word in given for part in word.split("=")] == looked
+    brought = next(words for words in lines(recipe) if "configmap" in words)
+    files = [brought[place + 1] for place, word in enumerate(brought) if word == "--from-file"]
+    assert files == looked[looked.index("--profiles") + 1].split()
+    (fetch,) = (text for text in blocks(recipe, "yaml") if text.startswith("# fetch"))
+    assert yaml.safe_load(fetch)["spec"]["containers"][0]["image"] == container["image"]
+    assert container["image"].endswith(f"/tierbench/tierbench:{orchestrator.__version__}")
+    assert pod["serviceAccountName"] == "tierbench" and job["spec"]["backoffLimit"] == 0
 
 
 @dataclass(frozen=True)

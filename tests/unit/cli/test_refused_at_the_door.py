@@ -47,6 +47,7 @@ REFUSED = {
     "other windows": (("--windows", "long"), "checkpoints"),
     "another generator": (("--generator", "hammerdb"), "--generator may also be benchbase"),
     "names without quotation marks": (("ultra",), "quotation marks"),
+    "no database": (("--db", "mysql"), "known: auto, existing, postgresql, yugabytedb"),
 }
 
 
@@ -59,6 +60,17 @@ def test_a_value_that_cannot_be_meant_is_refused(
     monkeypatch.chdir(ROOT)
     assert tierbench(an_app(tmp_path), *COMPARE, *words, "--dry-run") == EXIT_USAGE
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "is_name"), [(("--slo", "p99 < 50"), False), (("--set", "tpc.threads=4"), True)]
+)
+def test_the_lists_of_names_are_for_who_has_a_wrong_name(
+    words: tuple[str, ...], is_name: bool, capsys: Any, tmp_path: Path
+) -> None:
+    assert tierbench(an_app(tmp_path), *COMPARE, *words, "--dry-run") == EXIT_USAGE
+    said = capsys.readouterr().err
+    assert "correct it" in said and ("tierbench list" in said) == is_name
 
 
 def test_a_margin_over_time_has_the_same_range(capsys: Any, tmp_path: Path) -> None:

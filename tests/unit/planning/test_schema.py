@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys import strict_yaml
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_workload
 from orchestrator.tier import Snapshots
@@ -59,6 +60,11 @@ def test_all_mistakes_are_shown_at_once_with_their_paths() -> None:
         "profiles/x.yaml: tier.fast",
     }
     assert "unknown key" in {mistake.what for mistake in found}
+
+
+def test_a_name_in_another_case_is_the_one_that_is_meant() -> None:
+    said = strict_yaml.unknown("tier", "azure/p30", ["azure/S30", "azure/P30", "azure/P3"])
+    assert "; did you mean azure/P30? known" in said
 
 
 @pytest.mark.parametrize(("text", "where", "what"), MISTAKES)

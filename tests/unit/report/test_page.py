@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
+import pytest
+
+from orchestrator import report
 from orchestrator.report.rendering import page
+from tests import report_verdicts
+
+INSTALL = "pip install 'tierbench[charts]'"
 
 
 def test_the_code_that_draws_is_kept_for_the_next_page(tmp_path: Path) -> None:
@@ -17,3 +25,18 @@ def test_the_code_that_draws_is_kept_for_the_next_page(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     assert page._vega(tmp_path / "none") == page._vega(None)
+
+
+def test_without_what_draws_charts_each_place_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    paths = report.write(report_verdicts.campaign(), report_verdicts.verdict(), tmp_path)
+    html, markdown = paths.html.read_text(), paths.markdown.read_text()
+    assert len(paths.charts) > 10
+    for path in paths.charts:
+        words = [each.text for each in ElementTree.parse(path).iter() if each.text]
+        assert words == ["Not drawn: what draws charts is not installed.", INSTALL]
+    assert html.count(f">{INSTALL}</text>") == len(paths.charts)
+    assert markdown.count("pip install 'tierbench\\[charts\\]'](charts/") == len(paths.charts)
+    assert "data-chart" not in html and "vegaEmbed" not in html

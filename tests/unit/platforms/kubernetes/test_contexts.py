@@ -5,7 +5,10 @@ Method: two API servers in memory, "test" (the current context) and "bench".
 
 from __future__ import annotations
 
+import http.server
 import json
+import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
+from tests.cluster.pki import Authority
 from tests.fake_cluster import FakeCluster
 
 
@@ -134,3 +138,41 @@ def test_the_record_says_which_cluster_it_was(clusters: dict[str, FakeCluster]) 
 def test_doctor_says_which_cluster_it_looks_at(clusters: dict[str, FakeCluster]) -> None:
     first = connected("bench").examine()[0]
     assert "context bench" in first.text and clusters["bench"].address in first.text
+
+
+class Version(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"gitVersion": "v1.31.4"}')
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_an_authority_without_key_identifiers_is_believed_and_no_other_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.13 asks for the identifiers unless it is told not to; who signed, and for which
+    address, is looked at as ever."""
+    server = http.server.HTTPServer(("127.0.0.1", 0), Version)
+    for name in ("own", "other"):
+        (tmp_path / name).mkdir()
+        url = f"https://127.0.0.1:{server.server_port}"
+        authority = Authority.make(tmp_path / name, url)
+        authority.sign("server", "server", names=("127.0.0.1",))
+        authority.user("admin", "admin")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "own/server.crt", tmp_path / "own/server.key")
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    answers = {}
+    for name in ("own", "other"):
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / name / "admin.kubeconfig"))
+        api = Api(SystemClock())
+        context = api._client.rest_client.pool_manager.connection_pool_kw["ssl_context"]
+        assert not context.verify_flags & ssl.VERIFY_X509_STRICT
+        answers[name] = api.answers()
+        api._client.rest_client.pool_manager.clear()
+    server.shutdown()
+    server.server_close()
+    assert answers == {"own": True, "other": False}

@@ -16,6 +16,7 @@ from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system.clock import SystemClock
+from tests import ROOT
 from tests.documented import examples
 from tests.fake_cluster import FakeCluster, placed_rights_of_doctor, rights_of_doctor
 
@@ -187,6 +188,17 @@ def test_the_documented_role_of_a_given_namespace_gives_what_is_looked_for_and_n
     places = {"Role": GIVEN, "ClusterRole": ""}
     found = {(places[kind], right) for kind, role in roles.items() for right in rights_in(role)}
     assert found == placed_rights_of_doctor(GIVEN)
+
+
+def test_the_recipes_job_has_the_roles_of_a_given_namespace() -> None:
+    _, text = examples("KUBERNETES.md", "Rights")
+    manifests = [*yaml.safe_load_all((ROOT / "docs/recipes/in-cluster.yaml").read_text())]
+    roles = [each for each in manifests if each["kind"] in ("Role", "ClusterRole")]
+    assert roles == [*yaml.safe_load_all(text)]
+    bound = {each["roleRef"]["name"] for each in manifests if "roleRef" in each}
+    assert bound == {role["metadata"]["name"] for role in roles}
+    (account,) = {str(each["subjects"]) for each in manifests if "roleRef" in each}
+    assert account == str([{"kind": "ServiceAccount", "name": "tierbench", "namespace": GIVEN}])
 
 
 def rights_in(role: dict[str, Any]) -> set[str]:
