@@ -31,6 +31,7 @@ from tests import ROOT, golden
 from tests.documented import examples, existing_profiles
 from tests.plans import CLUSTER
 from tests.refused_profiles import MISTAKES, NO_MACHINE
+from tests.sources import PACKAGE
 
 SCHEMAS = ROOT / "docs" / "schema"
 SHIPPED = {
@@ -71,6 +72,18 @@ def errors(kind: str, content: Any) -> list[str]:
 def test_the_kept_schema_is_the_readers(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["schema", kind], CampaignApp()) == EXIT_DONE
     golden.compare(str(SCHEMAS / f"{kind}.json"), capsys.readouterr().out)
+
+
+def test_each_key_has_words_and_no_words_are_left_over() -> None:
+    used = set()
+    for kind in schemas.FILES:
+        schema = json.loads((SCHEMAS / f"{kind}.json").read_text())
+        for record, of in ((kind, schema), *schema.get("$defs", {}).items()):
+            for key, what in of.get("properties", {}).items():
+                assert what["description"].endswith("."), f"{kind}: {record}.{key}"
+                used |= {(f"{record}.{key}", what["description"]), (key, what["description"])}
+    words = strict_yaml.parse("words.yaml", (PACKAGE / "keys" / "words.yaml").read_text())
+    assert {key for key, text in words.items() if (key, text) not in used} == set()
 
 
 def test_a_schema_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
