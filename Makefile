@@ -154,7 +154,7 @@ yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an im
 list: $(VENV)/.ready ## profiles, workloads, databases, load generators
 	@$(TIERBENCH) list
 
-test: setup ## the tests, those with real containers included; some 16 minutes; PART=docker: only these
+test: setup ## the tests, those with real containers included; some 14 minutes; PART=docker: only these
 	@$(if $(PART),,$(FAST_TESTS))
 	@$(VENV)/bin/pytest -q -m "$(or $(PART),docker) and not slow and not kubernetes"
 
