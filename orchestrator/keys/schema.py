@@ -144,6 +144,7 @@ class AnyTierYaml(RealDiskYaml):
     enforcement: Enforcement = EMULATED
     iops: Positive | None = None
     throughput: BytesPerS | None = None
+    count: Positive = 1
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     recorded: str | None = None
     storage_class: ClassName | None = None
@@ -198,6 +199,7 @@ class TierYaml(AnyTierYaml):
         return Tier(
             name=name,
             title=title,
+            count=self.count,
             limits=Limits(self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit),
             disk=self.disk(wanted or None),
             latency=Latencies(self.read_latency, self.write_latency),

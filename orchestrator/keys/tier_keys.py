@@ -34,11 +34,13 @@ _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     **dict.fromkeys(("path", "disks", "file_system", "mount_options"), ("mounted",)),
     **dict.fromkeys(("allow_root_disk", "cloud", "wal"), ("mounted",)),
     "snapshots": ("mounted", "storage-class"),
+    "count": ("emulated", "cgroup", "mounted"),
 }
 # Of the tier of a log's disks: where they are is in `disks`, and the rest holds for both.
 _NOT_OF_LOGS = (
     "enforcement", "path", "disks", "wal", "cloud", "recorded", "storage_class", "snapshots",
     "file_system", "mount_options", "allow_root_disk", "allow_retained_volumes", "burst_time_scale",
+    "count",
 )  # fmt: skip
 
 

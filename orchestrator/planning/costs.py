@@ -74,7 +74,8 @@ def is_rented(profile: Profile) -> bool:
 
 def bought_disks(profile: Profile) -> int:
     """One for each node, and those that nodes have for their WAL alone."""
-    return profile.cluster.nodes + len(node_disks.log_disks(profile.tier))
+    logs = len(node_disks.log_disks(profile.tier))
+    return profile.cluster.nodes * profile.tier.count + logs
 
 
 def disks_monthly(profile: Profile) -> float | None:

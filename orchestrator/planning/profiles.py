@@ -84,6 +84,7 @@ def read_profile(
         limits = replace(tier.limits, burst=chosen.tier.limits.burst)
         chosen = replace(chosen, tier=replace(tier, limits=limits))
     chosen = replace(chosen, tier=_with_log(where, chosen.tier, given, catalog))
+    chosen = replace(chosen, tier=tier_catalog.striped(chosen))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
     if bool(read.cluster.existing) != isinstance(chosen.tier.disk, OthersDisks):
         what = "`enforcement: existing` and `database: existing` belong together"
@@ -167,7 +168,7 @@ def read_row(
     """A catalog row and the keys that a profile may give beside it. UsageError: every mistake."""
     asked = {"type": row, **changes}
     chosen = tier_catalog.choose(catalog, asked, row.replace("/", "-"), "", row, mechanisms)
-    return replace(chosen, tier=tier_keys.as_held(_scaled(chosen.tier, row)))
+    return replace(chosen, tier=tier_keys.as_held(_scaled(tier_catalog.striped(chosen), row)))
 
 
 def _check_cluster(where: str, cluster: ClusterYaml, scale: str, catalog: Catalog) -> None:
@@ -211,7 +212,9 @@ def _on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     if vm is None:
         return chosen.tier
     size = catalog.vm(vm)
-    tier = tier_catalog.bound(chosen.tier, tier_catalog.effective(chosen, 1, size, vm))
+    tier = tier_catalog.bound(
+        chosen.tier, tier_catalog.effective(chosen, chosen.tier.count, size, vm)
+    )
     if not any(disks.wal for disks in chosen.tier.disk.of_nodes.values()):
         return tier
     log_limits = tier.wal.limits if tier.wal else None
@@ -219,7 +222,7 @@ def _on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
         log = replace(tier_catalog.own(wal), type=wal.origin.catalog_type or None)
         wal = tier_catalog.bound(wal, tier_catalog.effective(log, 1, size, vm))
         tier = replace(tier, wal=wal)
-    both = tier_catalog.effective(chosen, 2, size, vm, log_limits)
+    both = tier_catalog.effective(chosen, chosen.tier.count + 1, size, vm, log_limits)
     return replace(tier, origin=replace(tier.origin, vm_caps=tuple(both.warnings())))
 
 

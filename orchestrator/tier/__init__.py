@@ -141,7 +141,8 @@ class Origin:
 @dataclass(frozen=True)
 class Tier:
     """A class of disk: what it is declared to do (each disk), and what makes it. `wal`: that of the
-    disks which `disks` names for the nodes' WAL; None: they are of this tier, and not judged."""
+    disks which `disks` names for the nodes' WAL; None: they are of this tier, and not judged.
+    `count`: equal disks striped to one; limits and price are those of all together."""
 
     name: str
     title: str
@@ -151,6 +152,7 @@ class Tier:
     price: Price | None = None
     origin: Origin = Origin()
     wal: Tier | None = None
+    count: int = 1
 
     def without_burst(self) -> Tier:
         return replace(self, limits=replace(self.limits, burst=None))
@@ -211,15 +213,17 @@ def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     flat = {"name": content["name"], "title": content["title"]}
     for key, (part, name) in _LAYOUT.items():
         flat[key] = (content[part] if part else content).get(name, _UNUSED.get(key))
-    wal = {"wal": content["wal"]} if content["wal"] else {}
-    return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"], **wal}
+    more = {"wal": content["wal"]} if content["wal"] else {}
+    more |= {"count": content["count"]} if content["count"] > 1 else {}
+    return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"], **more}
 
 
 def _of_layout(content: Any) -> Any:
     """The parts of a tier that is read; anything else as it is."""
     if not isinstance(content, Mapping) or "disk" in content:
         return content
-    parts: dict[str, Any] = {key: content[key] for key in ("name", "title") if key in content}
+    alike = ("name", "title", "count")
+    parts: dict[str, Any] = {key: content[key] for key in alike if key in content}
     if "wal" in content:
         parts["wal"] = _of_layout(content["wal"])
     for key, (part, name) in _LAYOUT.items():

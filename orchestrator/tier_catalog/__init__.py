@@ -19,4 +19,5 @@ from orchestrator.tier_catalog.choosing import own as own
 from orchestrator.tier_catalog.effective import Effective as Effective
 from orchestrator.tier_catalog.effective import bound as bound
 from orchestrator.tier_catalog.effective import effective as effective
+from orchestrator.tier_catalog.effective import striped as striped
 from orchestrator.tier_catalog.prices import with_prices as with_prices

@@ -191,6 +191,7 @@ def _chosen(
             assumed=tuple(way for way, given_s in given if not given_s),  # none is promised
         ),
         price=price,
+        count=asked.count,
         origin=Origin(
             full,
             kind.source.text,

@@ -89,6 +89,21 @@ def together(chosen: Chosen, disks: int) -> Limits:
     return chosen.limits.times(disks)
 
 
+def striped(chosen: Chosen) -> Tier:
+    """The tier's disks as one, if it has several: what they let through together, and cost. Latency
+    is that of one, which is all that an I/O below the stripe's unit sees."""
+    tier, price, count = chosen.tier, chosen.tier.price, chosen.tier.count
+    if count == 1:
+        return tier
+    shared = chosen.kind is not None and chosen.kind.shared_per_vm
+    return replace(
+        tier,
+        title=f"{count} × {tier.title}",
+        limits=together(chosen, count) if shared else tier.limits.times(count),
+        price=replace(price, monthly=round(price.monthly * count, 2)) if price else None,
+    )
+
+
 def bound(tier: Tier, on_vm: Effective) -> Tier:
     """The tier as it is on the VM, to be emulated: effective limits, and the burst of both. The
     model knows one duration for both buckets: the shorter. After it the disk falls to the effective

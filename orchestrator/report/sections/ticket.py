@@ -53,7 +53,8 @@ def _bought(index: ReportIndex, tier: str | None, price: str) -> Iterator[Paragr
     each = f", each {units.listed(declared)}" if declared else ""
     yield Paragraph(f"{tier}, {disk.title}{each}", "Tier")
     logs = len(node_disks.log_disks(disk))
-    count = units.counted(nodes + (0 if disk.wal else logs), "disk")
+    count = units.counted(nodes * disk.count + (0 if disk.wal else logs), "disk")
+    count += f", {disk.count} of them striped to one" if disk.count > 1 else ""
     count += f", and {logs} of {disk.wal.title} for the WAL" if disk.wal else ""
     each_on = f", each on {profile.cluster.vm}" if profile.cluster.vm else ""
     yield Paragraph(f"{count}, for {units.counted(nodes, 'node')}{each_on}", "Count")

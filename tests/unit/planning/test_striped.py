@@ -1,0 +1,92 @@
+"""Equal disks striped to one: limits and price of all, bounded by what the VM lets through."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pytest
+from pydantic import TypeAdapter
+
+from orchestrator.errors import UsageError
+from orchestrator.model import Profile
+from orchestrator.planning import costs, project_files
+from orchestrator.planning.profiles import read_profile, read_row
+from orchestrator.tier import Tier, in_layout
+from tests import ROOT
+from tests.plans import CLUSTER, profile_text
+
+CATALOG = project_files.catalog(ROOT)
+
+
+def profile(tier: str, vm: str = "") -> Profile:
+    cluster = CLUSTER + (f"vm: {vm}\n" if vm else "")
+    return read_profile("x", profile_text(tier), {"small": cluster}, "smoke", CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("tier", "vm", "iops", "bytes_per_s", "monthly"),
+    [
+        ("{type: azure/P30, count: 1}", "", 5_000, 200e6, 135.17),
+        ("{type: azure/P30, count: 4}", "", 20_000, 800e6, 540.68),
+        # The page of the Dsv5 sizes: 12,800 IOPS and 290 MB/s for all disks together.
+        ("{type: azure/P30, count: 4}", "azure/Standard_D8s_v5", 12_800, 290e6, 540.68),
+        ("{type: azure/P30, count: 2}", "azure/Standard_D8s_v5", 10_000, 290e6, 270.34),
+        ("{iops: 900, throughput: 50MB/s, count: 3}", "", 2_700, 150e6, None),
+    ],
+)
+def test_limits_and_price_are_those_of_all(
+    tier: str, vm: str, iops: int, bytes_per_s: float, monthly: float | None
+) -> None:
+    striped = profile(tier, vm).tier
+    assert (striped.limits.iops, striped.limits.bytes_per_s) == (iops, bytes_per_s)
+    assert (striped.price.monthly if striped.price else None) == monthly
+    assert striped.title.startswith(f"{striped.count} × ") == (striped.count > 1)
+
+
+def test_bursts_add_up() -> None:
+    alone, four = (
+        profile(f"{{type: azure/P15, burst: full, count: {count}}}").tier.limits.burst
+        for count in (1, 4)
+    )
+    assert alone and four and alone.iops and alone.bytes_per_s
+    assert (four.iops, four.bytes_per_s) == (4 * alone.iops, 4 * alone.bytes_per_s)
+    assert four.duration_s == alone.duration_s
+
+
+def test_a_disk_whose_limits_are_shared_gives_what_its_formula_gives_for_all() -> None:
+    """GCP's persistent disks share their limits for a VM: by the sum of their sizes."""
+    two = profile("{type: gcp/pd-ssd, size: 250GiB, count: 2}").tier.limits
+    one = profile("{type: gcp/pd-ssd, size: 500GiB}").tier.limits
+    assert (two.iops, two.bytes_per_s) == (one.iops, one.bytes_per_s)
+
+
+def test_the_number_of_disks_is_told_and_paid() -> None:
+    three_nodes = profile("{type: azure/P30, count: 4}")
+    assert costs.bought_disks(three_nodes) == 12
+    assert costs.disks_monthly(three_nodes) == pytest.approx(3 * 540.68)
+
+
+def test_a_machine_takes_so_many_disks() -> None:
+    with pytest.raises(UsageError) as refused:
+        profile("{type: azure/P30, count: 17}", "azure/Standard_D8s_v5")
+    assert "takes 16 disks, not 17" in str(refused.value.mistakes)
+
+
+@pytest.mark.parametrize("enforcement", ["storage-class", "none"])
+def test_what_is_one_disk_is_not_striped(enforcement: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        profile(f"{{type: azure/P30, enforcement: {enforcement}, count: 2}}")
+    assert "count" in str(refused.value.mistakes)
+
+
+def test_results_keep_it_and_older_ones_have_one() -> None:
+    tier = profile("{type: azure/P30, count: 4}").tier
+    kept = json.loads(json.dumps(asdict(tier, dict_factory=in_layout)))
+    assert TypeAdapter(Tier).validate_python(kept) == tier
+    del kept["count"]
+    assert TypeAdapter(Tier).validate_python(kept).count == 1
+
+
+def test_a_disk_for_any_program_is_striped_too() -> None:
+    assert read_row("azure/P30", {"count": 2}, CATALOG).tier.limits.iops == 10_000
