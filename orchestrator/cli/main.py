@@ -294,6 +294,7 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         return int(end.code or 0) if "_TIERBENCH_COMPLETE" in os.environ else errors.EXIT_DONE
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
+            vars(error).update(message=str(error).removeprefix("Value error, "))
             getattr(error, "show", lambda: None)()
             for line in defaults.lines(defaults.told(getattr(error, "ctx", None))):
                 app.err.print(f"  {escape(line)}")

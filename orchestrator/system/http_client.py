@@ -77,8 +77,8 @@ def public_lines(url: str) -> Iterator[str]:
 
 @contextmanager
 def _blamed(url: str) -> Iterator[None]:
-    """Every failure as an OSError that names the page."""
-    shown = hidden(url)
+    """Every failure as an OSError that names the page, without what it was asked."""
+    shown = hidden(url).partition("?")[0]
     try:
         yield
     except (http.client.HTTPException, ValueError) as error:

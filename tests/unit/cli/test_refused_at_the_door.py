@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.system import store
 from tests import ROOT
@@ -153,3 +154,11 @@ def test_a_reader_who_has_seen_enough_changes_no_exit_code() -> None:
     ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (EXIT_DONE, "")
+
+
+def test_a_choice_that_there_is_not_is_refused_in_plain_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["compare", "--profiles", "premium", "--workloads", "tpcc", "--enforcement", "mounted"]
+    assert exit_code(words, CampaignApp()) == EXIT_USAGE
+    assert "'--enforcement': 'mounted' is not one of" in capsys.readouterr().err
