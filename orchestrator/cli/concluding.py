@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -25,21 +26,19 @@ from orchestrator.units import counted
 # Pages of a campaign that goes on: none in its first minutes, then at most one part in so many of
 # its time.
 _FIRST_PAGE_S, _PAGE_PART = 300.0, 200
+_PAGE_S = 600.0  # of a page at most
 
 
 def conclude(
-    folder: Path,
-    objectives: str | None = None,
-    cache: Path | None = None,
-    in_progress: bool = False,
+    folder: Path, objectives: str | None = None, cache: Path | None = None
 ) -> tuple[Results, Verdict, report.ReportPaths]:
     """Makes verdict and report of a results folder, from its files alone. `objectives`: an SLO to
-    judge by instead of the plan's. `cache`: as of `report.write`. `in_progress`: that is said."""
+    judge by instead of the plan's. `cache`: as of `report.write`."""
     campaign, verdict = judged(folder, objectives)
-    if in_progress:
-        ended, plan = len(campaign.runs), campaign.plan
-        text = f"{ended} of {counted(len(plan.runs), 'run')} have ended, and nothing is decided yet"
-        plan = replace(plan, notes=(*plan.notes, Note("in progress", text)))
+    ended, plan = len(campaign.runs), campaign.plan
+    if ended < len(plan.runs):
+        text = f"{ended} of {counted(len(plan.runs), 'planned run')} have ended"
+        plan = replace(plan, notes=(*plan.notes, Note("unfinished", text)))
         campaign = replace(campaign, plan=plan)
     store.save_verdict(folder, verdict)
     return campaign, verdict, report.write(campaign, verdict, folder, cache)
@@ -69,17 +68,24 @@ def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measur
 
 def page_writer(app: App, world: World) -> Callable[[Path], None]:
     """What makes the report of a campaign anew after a run, so that an open page shows where it
-    stands; skipped while that would take more than a part of the time. What fails is said alone."""
+    stands; skipped while that would take more than a part of the time. By a program of its own,
+    because it needs more memory than the campaign. What fails is said alone."""
     due_s = world.clock.monotonic() + _FIRST_PAGE_S
+    environment = {"TIERBENCH_CACHE": str(app.cache.resolve())}
 
     def write(folder: Path) -> None:
         nonlocal due_s
         if (began_s := world.clock.monotonic()) < due_s:
             return
+        argv = [sys.executable, "-m", "orchestrator", "analyze", str(folder.resolve())]
         try:
-            conclude(folder, None, app.cache, in_progress=True)
-        except Exception as error:
-            world.progress.warn(f"the report so far cannot be made: {error}")
+            done = app.shell.run(argv, timeout_s=_PAGE_S, env=environment)
+            said = done.err.strip() or f"exit code {done.exit_code}"
+            why = said.splitlines()[-1] if done.exit_code else ""
+        except TierbenchError as error:
+            why = error.what
+        if why:
+            world.progress.warn(f"the report so far cannot be made: {why}")
         ended_s = world.clock.monotonic()
         due_s = ended_s + _PAGE_PART * (ended_s - began_s)
 

@@ -22,11 +22,11 @@ _NOTE_LABELS: dict[NoteKind, str] = {
     "campaign cost": "Cost of the campaign itself",
     "left behind": "Rented, and maybe left behind",
     "interrupted": "Interrupted and gone on with",
-    "in progress": "In progress",
+    "unfinished": "Unfinished",
     "data as asked": "Data as asked for",
     "planned in time": "Planned by time",
 }
-_FIRST = {_NOTE_LABELS["in progress"], _NOTE_LABELS["left behind"]}
+_FIRST = {_NOTE_LABELS["unfinished"], _NOTE_LABELS["left behind"]}
 _LABELS: dict[DoubtKind, str] = {
     "emulated tier": "Emulated disks",
     "cgroup tier": "Limited by control group",
