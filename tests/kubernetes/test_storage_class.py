@@ -102,6 +102,7 @@ def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, t
                 assert shell(volume, spoiling, world) == volume.placement
 
 
+@pytest.mark.slow
 def test_the_gate_measures_a_volume_on_each_machine(world: World) -> None:
     gate = MECHANISM.gate(changed(TIER, storage_class=replace(WANTED, nodes=2)), world)
     assert gate.passed
