@@ -150,4 +150,11 @@ def fetched(core: Any, tag: str, command: str) -> str:
     assert wait_until(runs, deadline_s=120, clock=SystemClock(), every_s=0.5)
     words = ["sh", "-c", command]
     asked = core.connect_get_namespaced_pod_exec
-    return str(stream(asked, "fetch", SPACE, command=words, stdout=True, stderr=True))
+    answer = stream(
+        asked, "fetch", SPACE, command=words, stdout=True, stderr=True, _preload_content=False
+    )
+    try:
+        answer.run_forever(timeout=60)
+        return str(answer.read_all())
+    finally:
+        answer.close()
