@@ -18,7 +18,9 @@ from orchestrator.powers import ContainerSpec, Platform, World
 BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
 BASE = f"{BASE_REPOSITORY}:{BASE_TAG}"
 FOLDER = "docker"
-PROJECT = Path(__file__).resolve().parents[2]  # the project folder, with FOLDER
+_TREE = Path(__file__).resolve().parents[2]
+# The folder with FOLDER: the checkout, or what came with a wheel.
+PROJECT = _TREE if (_TREE / "pyproject.toml").is_file() else _TREE / "orchestrator" / "shipped"
 OURS = ("disk", "client", "postgres")
 REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
 _OURS = "tierbench/"

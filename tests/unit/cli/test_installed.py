@@ -116,10 +116,12 @@ def test_the_published_study_comes_with_it(installed: Installed) -> None:
 
 
 def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
-    """So that a registry serves both, and neither builds what the other has built."""
+    """So that a registry serves both, and neither builds what the other has built. Agents on other
+    machines are started from them without the project folder of the command."""
     ask = (
         "from orchestrator.cli import root; from orchestrator.platforms import own_images; "
-        "print(*(own_images.tag(root(), name) for name in own_images.OURS))"
+        "print(*(own_images.tag(folder, name) for folder in (root(), own_images.PROJECT) "
+        "for name in own_images.OURS))"
     )
     search = os.pathsep.join([str(installed.site), sysconfig.get_path("purelib")])
     tags = subprocess.run(
@@ -130,7 +132,7 @@ def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
         text=True,
         check=True,
     ).stdout.split()
-    assert tags == [own_images.tag(ROOT, name) for name in own_images.OURS]
+    assert tags == 2 * [own_images.tag(ROOT, name) for name in own_images.OURS]
 
 
 def test_without_the_client_of_kubernetes_it_is_said_what_to_install(
