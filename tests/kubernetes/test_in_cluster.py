@@ -112,6 +112,9 @@ def test_the_job_measures_its_own_cluster_and_leaves_a_report(
         log = core.read_namespaced_pod_log(pod.metadata.name, SPACE)
         assert pod.status.phase == "Succeeded", log[-6000:]
         assert "Fast volumes" in fetched(core, tag, "cat /work/results/latest/report.md")
+        record = json.loads(fetched(core, tag, "cat /work/results/latest/runs/*/record.json"))
+        assert record["outcome"] == "done"
+        assert record["facts"]["telemetry"]["misses"] == {}  # its agents answer
         assert int(fetched(core, tag, "grep -c data-chart /work/results/latest/report.html")) > 0
         core.delete_namespaced_pod("fetch", SPACE, grace_period_seconds=0)
     finally:

@@ -92,6 +92,7 @@ def test_pods_that_ask_for_all_that_is_free_find_a_machine(
             assert platform.free_cpus(3) < 0.2
 
 
+@pytest.mark.slow
 def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
     platform: KubernetesPlatform, cluster: Cluster, debian: str
 ) -> None:
@@ -263,6 +264,7 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
 # ------------------------------------------------------------------ what goes wrong
 
 
+@pytest.mark.slow
 def test_an_image_that_cannot_be_pulled(platform: KubernetesPlatform) -> None:
     platform.images.told_s = 2.0
     image = "127.0.0.1:1/image:1"  # where nobody listens: a name would be looked for first
