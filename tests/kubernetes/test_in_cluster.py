@@ -67,6 +67,7 @@ def api(loaded: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         lambda: api.find(f"/api/v1/namespaces/{SPACE}") is None,
         deadline_s=120, clock=SystemClock(), every_s=0.5,
     )  # fmt: skip
+    api._client.rest_client.pool_manager.clear()
     assert gone and ours(loaded) == []
 
 
@@ -85,8 +86,6 @@ def test_the_manifests_are_what_the_cluster_knows(api: Any) -> None:
 
 
 @pytest.mark.slow
-# The client leaves a socket of each conversation to the garbage collector.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_job_measures_its_own_cluster_and_leaves_a_report(
     loaded: Cluster, core: Any, api: Any
 ) -> None:

@@ -54,6 +54,7 @@ OWN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "read_latency": ("2ms", HELD_OR_JUDGED),
     "write_latency": ("2ms", HELD_OR_JUDGED),
     "burst": (BURST, HELD_OR_JUDGED),
+    "count": (2, ("emulated", "cgroup", "mounted")),
     "burst_time_scale": (60, ("emulated",)),
     "recorded": ("disk.json", ("emulated",)),
     "io_unit": ("64KiB", HELD_OR_JUDGED),
