@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -162,3 +164,7 @@ def fetched(core: Any, tag: str, command: str) -> str:
         return str(answer.read_all())
     finally:
         answer.close()
+        del answer
+        with warnings.catch_warnings():  # the client leaves its socket to the garbage collector
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
