@@ -21,6 +21,7 @@ POINTS_PER_LINE, LEAST_PER_LINE = 150, 50
 POINTS = 6000  # of all lines of a chart, as long as each has the least
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
+_SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s"]
 _RATES = ["line", "tier", "run", "seconds", "node", "phase"]
 MEAN, BUSIEST = "mean of nodes", "busiest node"
 
@@ -49,7 +50,10 @@ class Runs:
 
     def of_interval(self, column: str) -> Series:
         """A column of intervals.csv for every run that left one."""
-        return _thinned(self._intervals.rename(columns={column: "value"}), ["tier", "run"])
+        wanted = ["time_s", "phase", column]
+        table = self._joined([data.intervals[wanted] for _, data, _ in self._runs])
+        counted = table[table["phase"].isin(_COUNTED)]
+        return _thinned(counted.rename(columns={column: "value"}), ["tier", "run"])
 
     def of_disk(self, metric: str) -> Series:
         """Reads and writes together, per second, of the busiest database node's disk in each."""
@@ -84,16 +88,11 @@ class Runs:
         ]
 
     @cached_property
-    def _intervals(self) -> pd.DataFrame:
-        table = self._joined([data.intervals for _, data, _ in self._runs])
-        return table[table["phase"].isin(_COUNTED)]
-
-    @cached_property
     def _by_second(self) -> pd.DataFrame:
         """CPU in % of each node's limit, where that is known."""
         tables, of_machine = [], results.machine_cpus(self.index.campaign)
         for _, data, _ in self._runs:
-            table = data.telemetry.by_second
+            table = data.telemetry.by_second[_SECONDS]
             limits = machines.cpu_limits(data.record.nodes, of_machine)
             scale = table["node"].map({node: 100 / limit for node, limit in limits.items()})
             tables.append(table.assign(cpu_pct=table["cpus"] * scale.astype(float)))
