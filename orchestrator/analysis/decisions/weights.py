@@ -1,8 +1,9 @@
 """Several workloads as one, by the weight that each has for the cluster (`--weights`). Pure.
 
 What is compared is the weighted geometric mean of each repetition: a tier that is worse in a little
-of the work may be better in the most of it. A workload with an SLO, or at a rate of its own, stays
-apart: a must is not weighed.
+of the work may be better in the most of it. A workload with an SLO, at a rate of its own, or of
+which some tiers lack a figure, stays apart: a must is not weighed. So is the share of failed
+transactions, of which the mean has that of the worst workload.
 """
 
 from __future__ import annotations
@@ -10,8 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
-from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate, Criterion
+from orchestrator.analysis.decisions.candidates import (
+    FAILED,
+    LATENCIES,
+    THROUGHPUT,
+    Candidate,
+    Criterion,
+)
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.model import Doubt
@@ -21,10 +29,15 @@ from orchestrator.units import listed
 def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> list[Contest]:
     """The contests to be met together: that of all weighted workloads without an SLO instead of
     theirs, if there are several."""
-    mixed = [c for c in contests if c.workload in weights and not (c.slo or c.overload.asked)]
+    mixed = [c for c in contests if c.workload in weights and not _is_must(c)]
     if len(mixed) < 2:
         return list(contests)
     return [_together(mixed, weights), *(c for c in contests if c not in mixed)]
+
+
+def _is_must(contest: Contest) -> bool:
+    lacking = any(of in tier.values for of in contest.left_out for tier in contest.candidates)
+    return bool(contest.slo) or contest.overload.asked or lacking
 
 
 def _together(contests: Sequence[Contest], weights: Mapping[str, float]) -> Contest:
@@ -82,4 +95,6 @@ def _mean(
             math.exp(sum(s * math.log(v[n]) for s, v in zip(shares, measured, strict=True)))
             for n in numbers
         )
-    return replace(own[0], values=values, cause=cause, measured=None, repetitions=tuple(numbers))
+    failed = [shares for tier in own if (shares := (tier.measured or {}).get(FAILED))]
+    worst = {FAILED: max(failed, key=fmean)} if failed else None
+    return replace(own[0], values=values, cause=cause, measured=worst, repetitions=tuple(numbers))

@@ -16,7 +16,8 @@ from orchestrator.planning import slo
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import summary
 from tests.bench import bench_cluster
-from tests.campaigns import build_campaign, build_profile
+from tests.campaigns import build_campaign, build_profile, with_tail
+from tests.decision_scenarios import Change, failing, on, without_p99
 
 SLOW, FAST = (1000.0, 1005.0, 995.0), (2000.0, 2010.0, 1990.0)
 NOISY = (1900.0, 2300.0, 1700.0)
@@ -149,6 +150,37 @@ def test_a_loss_in_little_of_the_work_does_not_force_a_dearer_tier(
 def test_a_workload_without_an_answer_leaves_the_weighted_mean_without_one() -> None:
     made = answer(LITTLE_WORK, {"tpcc": "its data differ"}, {"point-select": 9, "tpcc": 1})
     assert made.tier is None and "has no answer" in made.reason
+
+
+@pytest.mark.parametrize("change", [on("premium-v2", failing(20)), on("premium-v2", without_p99)])
+def test_what_refuses_a_tier_in_one_workload_refuses_it_in_the_mean(change: Change) -> None:
+    """Failed transactions are in no rate, and a figure that some runs lack is in no mean."""
+    insert = replace_in("insert", change)
+    campaign = with_tail(
+        build_campaign(
+            profiles=("premium-v2", "ultra"),
+            workloads=["insert", "tpcc"],
+            repetitions=5,
+            values={
+                (tier, load): FIVE
+                for tier in ("premium-v2", "ultra")
+                for load in ("insert", "tpcc")
+            },
+            frames=False,
+            change=insert,
+        )
+    )
+    plan = replace(campaign.plan, weights={"insert": 1, "tpcc": 9})
+    cluster = judge(replace(campaign, plan=plan)).cluster
+    assert cluster is not None
+    assert cluster.standings["premium-v2"] != "enough"
+
+
+FIVE = (600.0, 603.0, 597.0, 601.0, 599.0)
+
+
+def replace_in(workload: str, change: Change) -> Change:
+    return lambda record: change(record) if record.run.workload == workload else record
 
 
 def test_a_must_is_not_weighed() -> None:
