@@ -85,6 +85,13 @@ def parse_bytes(text: object) -> int:
     return round(_possible(number * _SIZE[unit.lower()], text))
 
 
+def parse_size(text: object) -> int:
+    """As `parse_bytes`. A bare number is refused: 250 would be 250 bytes."""
+    if isinstance(text, (int, float)) or (isinstance(text, str) and text.strip().isdigit()):
+        raise ValueError("give the size with its unit, such as 250GiB")
+    return parse_bytes(text)
+
+
 def parse_bytes_per_s(text: object) -> int:
     """`"125MB/s"`, `"240MiB/s"` → bytes per second. A bare number is refused."""
     number, unit = _split(text, "125MB/s")

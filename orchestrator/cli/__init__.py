@@ -12,10 +12,10 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-_TREE = Path(__file__).resolve().parents[2]
-IS_CHECKOUT = (_TREE / "pyproject.toml").is_file()
-_SHIPPED = _TREE / "orchestrator" / "shipped"  # in a wheel (pyproject.toml)
-OWN = _TREE if IS_CHECKOUT else Path.cwd()  # where the user's profiles, workloads and results are
+from orchestrator import IS_CHECKOUT as IS_CHECKOUT
+from orchestrator import PROJECT
+
+OWN = PROJECT if IS_CHECKOUT else Path.cwd()  # where the user's profiles, workloads and results are
 _XDG_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tierbench"
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or (OWN / ".cache" if IS_CHECKOUT else _XDG_CACHE))
 RESULTS = OWN / "results"
@@ -28,8 +28,8 @@ def root() -> Path:
     """The project folder, with `profiles/`, `workloads/` and `docker/`: the checkout. Of a wheel a
     copy in the cache, named by its content: what was shipped, with the user's own files over it."""
     if IS_CHECKOUT:
-        return _TREE
-    files = {file.relative_to(_SHIPPED): file for file in _SHIPPED.rglob("*") if file.is_file()}
+        return PROJECT
+    files = {file.relative_to(PROJECT): file for file in PROJECT.rglob("*") if file.is_file()}
     for folder, endings in _OWN_FILES.items():
         own = (file for file in (OWN / folder).rglob("*") if file.suffix in endings)
         files |= {file.relative_to(OWN): file for file in own if file.is_file()}

@@ -11,7 +11,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
 from orchestrator.planning.plan import EXISTING
-from orchestrator.units import format_bytes, format_seconds, parse_bytes
+from orchestrator.units import format_bytes, format_seconds, parse_size
 
 DISK_PER_DATA = 3  # the data, their log, and what rewriting leaves until it is cleaned up
 NODES_MEMORY = 0.8  # of a machine's: the rest is the kernel's, the collectors' and a client's
@@ -27,16 +27,10 @@ def node_size(text: str) -> NodeSize:
         raise ValueError(
             f"expected `auto`, or processors, memory and disk such as 4,16GiB,200GiB: got {text!r}"
         )
-    cpus, memory, disk = float(words[0]), _bytes(words[1]), _bytes(words[2])
+    cpus, memory, disk = float(words[0]), parse_size(words[1]), parse_size(words[2])
     if not (0 < cpus < math.inf and memory > 0 and disk > 0):
         raise ValueError(f"each part of a node's size is above zero: got {text!r}")
     return NodeSize(cpus, memory, disk)
-
-
-def _bytes(text: str) -> int:
-    if text.strip().isdigit():
-        raise ValueError(f"give the size with its unit, such as 16GiB: got {text!r}")
-    return parse_bytes(text)
 
 
 def of_machines(
@@ -79,7 +73,7 @@ def with_data(
 def data_size(text: str) -> tuple[float | None, int | None]:
     """`4x` → that factor of memory, `100GiB` → bytes. ValueError for another text, or for none."""
     factor = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*x", text.strip())
-    size = float(factor[1]) if factor else _bytes(text)
+    size = float(factor[1]) if factor else parse_size(text)
     if size <= 0:
         raise ValueError(f"a data set is larger than {text}")
     return (size, None) if factor else (None, int(size))

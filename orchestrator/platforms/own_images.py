@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from orchestrator import PROJECT as PROJECT
 from orchestrator.errors import UnavailableError
 from orchestrator.powers import ContainerSpec, Platform, World
 
 BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
 BASE = f"{BASE_REPOSITORY}:{BASE_TAG}"
 FOLDER = "docker"
-_TREE = Path(__file__).resolve().parents[2]
-# The folder with FOLDER: the checkout, or what came with a wheel.
-PROJECT = _TREE if (_TREE / "pyproject.toml").is_file() else _TREE / "orchestrator" / "shipped"
 OURS = ("disk", "client", "postgres")
 REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
 _OURS = "tierbench/"

@@ -46,19 +46,12 @@ def _burst_word(value: object) -> object:
     raise ValueError(f"use {', '.join(_BURST_WORDS)} or a percentage of the bucket")
 
 
-def _size_with_unit(value: object) -> int:
-    """Parses a size; refuses a bare number, because 250 would be 250 bytes."""
-    if isinstance(value, (int, float)) or (isinstance(value, str) and value.strip().isdigit()):
-        raise ValueError("give the size with its unit, such as 250GiB")
-    return units.parse_bytes(value)
-
-
 class Reference(AnyTierYaml):
     """What a profile may write under `tier` when it names a row."""
 
     type: str
     size_bytes: (
-        Annotated[int, BeforeValidator(_size_with_unit, json_schema_input_type=_Size), Field(gt=0)]
+        Annotated[int, BeforeValidator(units.parse_size, json_schema_input_type=_Size), Field(gt=0)]
         | None
     ) = Field(None, alias="size")
     burst: Annotated[

@@ -95,6 +95,6 @@ def _mean(
             math.exp(sum(s * math.log(v[n]) for s, v in zip(shares, measured, strict=True)))
             for n in numbers
         )
-    failed = [shares for tier in own if (shares := (tier.measured or {}).get(FAILED))]
+    failed = [kept for tier in own if (kept := (tier.measured or {}).get(FAILED))]
     worst = {FAILED: max(failed, key=fmean)} if failed else None
     return replace(own[0], values=values, cause=cause, measured=worst, repetitions=tuple(numbers))

@@ -63,11 +63,10 @@ class Runs:
         """CPU of the database nodes in each run, in % of what a node may use: their mean whenever
         all of them were read, and the node that is busiest while measured, if there are several."""
         rates = self._rates("cpu_pct")
-        nodes = pd.Series({line: _nodes(data) for line, (_, data, _) in enumerate(self._runs)})
         each = rates.groupby(["line", "tier", "run", "seconds"], sort=False, observed=True)["value"]
         means = each.agg(["mean", "count"]).reset_index().rename(columns={"mean": "value"})
-        means = means[means["count"] == means["line"].map(nodes)].assign(of=MEAN)
-        several = rates[rates["line"].map(nodes) > 1]
+        means = means[means["count"] == means["line"].map(self.nodes)].assign(of=MEAN)
+        several = rates[rates["line"].map(self.nodes) > 1]
         busiest = _of_busiest(several).assign(of=BUSIEST)
         both = [means.assign(line=2 * means["line"]), busiest.assign(line=2 * busiest["line"] + 1)]
         return _thinned(pd.concat(both, ignore_index=True), ["tier", "run", "of"])
@@ -77,6 +76,12 @@ class Runs:
         rates = self._rates(metric)
         lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
         return _thinned(rates.assign(line=lines, run=rates["tier"]), ["tier", "run", "node"])
+
+    @cached_property
+    def nodes(self) -> pd.Series:
+        """Database nodes of each run, by its line."""
+        counts = [sum(node.role == "database" for node in d.record.nodes) for _, d, _ in self._runs]
+        return pd.Series(counts, dtype=int)
 
     @cached_property
     def _runs(self) -> list[tuple[str, RunData, float]]:
@@ -113,10 +118,6 @@ class Runs:
         """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""
         table = self._by_second.reindex(columns=[*_RATES, metric])
         return table.rename(columns={metric: "value"}).dropna(subset=["value"])
-
-
-def _nodes(data: RunData) -> int:
-    return sum(node.role == "database" for node in data.record.nodes)
 
 
 def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:

@@ -82,15 +82,10 @@ def _drawn(index: ReportIndex, runs: series.Runs) -> Iterator[Chart]:
 
 def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
     """Folded, and only where a cluster has more than one node: else all is drawn already."""
-    nodes = [
-        sum(node.role == "database" for node in data.record.nodes)
-        for tier in index.tiers
-        for data in index.finished(tier, runs.workload)
-    ]
     tiers = {profile.name: profile.tier for profile in index.profiles}
     drawn = []
     bin_s = 1
-    for measure in (_CPU, *_DISKS) if max(nodes, default=0) > 1 else ():
+    for measure in (_CPU, *_DISKS) if runs.nodes.max() > 1 else ():
         rates = runs.of_nodes(measure.metric)
         if len(rates.table) and rates.table["node"].nunique() > 1:
             limits = caps(tiers, measure.metric, rates.highest)
