@@ -1,0 +1,101 @@
+"""`tierbench predict`: which run is meant, which tiers, and what is printed of them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import predictions
+from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.main import exit_code
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from orchestrator.planning import project_files
+from orchestrator.planning.profiles import ANY_SCALE
+from orchestrator.system import store
+from tests import ROOT
+from tests.campaigns import build_campaign
+
+RUN = "02-ultra-tpcc-r1"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of results with one campaign of two tiers."""
+    made = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=1, nodes=1)
+    folder = tmp_path_factory.mktemp("results")
+    campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
+    for run in made.runs:
+        tables = (run.intervals, None, run.sampled.parts())
+        store.save_run(store.run_folder(campaign, run.record.run), run.record, *tables)
+    return folder
+
+
+def predict(*words: str | Path) -> int:
+    return exit_code(["predict", *map(str, words)], CampaignApp())
+
+
+def test_tiers_by_their_rows_with_keys_as_in_a_profile(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gp3 = "aws/gp3:size=1TiB,iops=6000,throughput=250MiB/s"
+    assert predict(RUN, "--tier", "azure/P15", "--tier", gp3, "--results", results) == EXIT_DONE
+    out, _ = capfd.readouterr()
+    assert "iops_cap" in out and "aws/gp3:size=1TiB" in out and "USD" in out
+
+
+def test_json_has_each_figure_with_its_interval(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder,) = results.glob("2*/")
+    asked = (folder / "runs" / RUN, "--tier", "azure/P15", "--json", "--results", results)
+    assert predict(*asked) == EXIT_DONE
+    (tier,) = json.loads(capfd.readouterr().out)
+    figure = tier["figures"]["throughput_per_s"]
+    assert figure["low"] < figure["value"] < figure["high"]
+    assert (tier["tier"], tier["upwards"], tier["limit"]) == ("azure/P15", False, "iops_cap")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("99-none-r1",), "has no finished run '99-none-r1'"),
+        (("01-premium-tpcc-r1",), "was at a cap of its disk"),
+        ((RUN, "--tier", "azure/P15:iops=5000"), "azure/P15 has fixed limits"),
+        ((RUN, "--tier", "azure/P14"), "azure/P14"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(
+    words: tuple[str, ...], said: str, results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(*words, "--results", results) == EXIT_USAGE
+    assert said in " ".join(capfd.readouterr().err.split())
+
+
+@cache
+def points(needed: int) -> list[str]:
+    return list(predictions._points(project_files.catalog(ROOT), needed))
+
+
+def test_the_catalog_is_predicted_at_sizes_that_hold_the_data() -> None:
+    """Fixed sizes as they are; a provisioned type at three points within its rules."""
+    assert "azure/P15" in points(250 * 2**30) and "azure/P10" not in points(250 * 2**30)
+    gp3 = [point for point in points(250 * 2**30) if point.startswith("aws/gp3:")]
+    assert gp3[:2] == [
+        "aws/gp3:size=250GiB,iops=3000,throughput=125MiB/s",
+        "aws/gp3:size=250GiB,iops=12000,throughput=500MiB/s",
+    ]
+
+
+def test_most_points_can_be_bought() -> None:
+    """Of the catalog's rows only those beyond a provider's rules are left out."""
+    refused = []
+    for point in points(250 * 2**30):
+        row, _, keys = point.partition(":")
+        try:
+            project_files.tier(ROOT, row, [key for key in keys.split(",") if key], ANY_SCALE)
+        except UsageError:
+            refused.append(point)
+    assert len(refused) < len(points(250 * 2**30)) / 5, refused
