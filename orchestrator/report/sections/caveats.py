@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from orchestrator.analysis import results
-from orchestrator.facts import DoubtKind, NoteKind
+from orchestrator.facts import NoteKind
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Profile, Record
 from orchestrator.report.blocks import Stamp
+from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence, some
 from orchestrator.units import gathered, listed
@@ -15,37 +16,9 @@ from orchestrator.units import gathered, listed
 STUDY_NODES = 3
 
 _NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
-_NOTE_LABELS: dict[NoteKind, str] = {
-    "fallback database": "Another database",
-    "preferred database": "Another database",
-    "longer windows": "Longer windows",
-    "campaign cost": "Cost of the campaign itself",
-    "left behind": "Rented, and maybe left behind",
-    "interrupted": "Interrupted and gone on with",
-    "unfinished": "Unfinished",
-    "data as asked": "Data as asked for",
-    "planned in time": "Planned by time",
-}
+_NOTE_LABELS, _LABELS = words("stamps.notes"), words("stamps.doubts")
 _FIRST = {_NOTE_LABELS["unfinished"], _NOTE_LABELS["left behind"]}
-_LABELS: dict[DoubtKind, str] = {
-    "emulated tier": "Emulated disks",
-    "cgroup tier": "Limited by control group",
-    "none tier": "No disk limits",
-    "rehearsal": "Rehearsal: nothing was measured",
-    "published figures": "Published by others, not measured here",
-}
-
-
-_STAND_IN = Stamp(
-    "Stand-in, not a real cluster",
-    "A stand-in that speaks the database's language, for tests of this program, served these runs. "
-    "The figures say nothing about any database or disk.",
-    "",
-)
-_SMALL = (
-    "Less data and shorter runs than the published study: good for how the tiers compare under "
-    "these conditions, not for sizing."
-)
+_STAND_IN = Stamp("Stand-in, not a real cluster", said("stamps.stand_in"), "")
 
 
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
@@ -58,7 +31,7 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
         *_doubts(index),
         *(stamp for stamp in notes if stamp.label not in _FIRST),
         *_nodes(index),
-        *([Stamp(f"Scale “{scale}”", _SMALL, "")] if scale else ()),
+        *([Stamp(f"Scale “{scale}”", said("stamps.small_scale"), "")] if scale else ()),
     )
 
 
@@ -92,8 +65,9 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
         name, colon, rest = text.partition(": ")
         known = bool(colon) and name in index.tiers
         tiers_of.setdefault(rest if known else text, []).extend([name] * known)
-    said = {text: f"{listed(tiers)}: {text}" for text, tiers in tiers_of.items() if tiers}
-    return some([closed(said[text]) if text in said else index.opening(text) for text in tiers_of])
+    named = {text: f"{listed(tiers)}: {text}" for text, tiers in tiers_of.items() if tiers}
+    texts = (closed(named[text]) if text in named else index.opening(text) for text in tiers_of)
+    return some(list(texts))
 
 
 def _nodes(index: ReportIndex) -> Iterator[Stamp]:

@@ -20,6 +20,7 @@ from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
@@ -109,13 +110,9 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
         if any(load.dataset.family.startswith("tpcc") for load in own):
             yield "Latencies of all types together, averages too, leave Delivery out."
     else:
-        yield (f"Each change is against the tier beside which this one comes off worst, {bounds}.")
+        yield f"Each change is against the tier beside which this one comes off worst, {bounds}."
     if any(offer.on_front is not None for offer in decision.offers):
-        yield (
-            "On the front: each tier as cheap is proven worse in something. Another beats it: one "
-            "as cheap is proven within the margin in everything, worse in nothing, and cheaper or "
-            "better."
-        )
+        yield said("decision.front")
     if any(offer.least_margin_pct is not None for offer in decision.offers):
         yield "Lost: lower throughput or longer latency; that it is no more is proven."
     if any(offer.cost_per_unit is not None for offer in decision.offers):
@@ -141,10 +138,7 @@ def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
     if scale := index.campaign.small_scale:
         why.append(f"at scale {scale}")
     if why:
-        yield (
-            f"Cost per throughput is of what was measured here, {' and '.join(why)}: it ranks "
-            "tiers, and is no figure to plan with."
-        )
+        yield said("decision.no_cost_to_plan_with", why=" and ".join(why))
 
 
 def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
@@ -159,14 +153,6 @@ def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
 # ------------------------------------------------------------------ what it gives for its price
 
 
-_PRICE_CAPTION = (
-    "Cost of the disks of all nodes at list price, VM not included; dots are means, bars their "
-    "95 % interval where runs were repeated. Filled: on the Pareto front, as each tier as cheap is "
-    "proven worse in a criterion of the decision. Hollow: another is proven to beat it, or it is "
-    "open."
-)
-
-
 def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     """Empty unless two tiers or more have prices of one list, and for a sweep's decision, whose
     figures are those of two loads."""
@@ -178,7 +164,7 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     drawn = tuple(_drawn(index, decision.workload, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    caption = f"{_PRICE_CAPTION} Dashed: the SLO." if decision.slo else _PRICE_CAPTION
+    caption = said("decision.prices") + " Dashed: the SLO." * bool(decision.slo)
     return (Charts(drawn, tiers, caption),) if drawn else ()
 
 

@@ -21,6 +21,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.charts import charts
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.summary import change_cell, has_intervals, levels
 from orchestrator.report.wording import sentence
@@ -31,10 +32,7 @@ def section(index: ReportIndex) -> Section:
     anchor, title = "deltas", f"Against {index.verdict.baseline}"
     if not index.contenders and not index.twin:
         title = "Against another tier"
-        nothing = Paragraph(
-            f"Only {index.verdict.baseline} was measured, so there are no differences to show. "
-            "Compare it with another profile to get them."
-        )
+        nothing = Paragraph(said("deltas.alone", baseline=index.verdict.baseline))
         tables: tuple[Part, ...] = (Part("", (nothing,)),)
     else:
         p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
@@ -88,13 +86,9 @@ def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
         return ()
     plan = index.campaign.plan
     margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
+    caption = said("deltas.dots_alone", margin=margin)
     if has_intervals(index):
-        caption = (
-            f"Dots: change of the mean; bars: {levels(index)} interval, cut off if it is "
-            f"far wider than the changes. {margin}, within which a change does not matter."
-        )
-    else:
-        caption = f"Dots: change, without an interval since nothing was repeated. {margin}."
+        caption = said("deltas.dots", levels=levels(index), margin=margin)
     return (Charts(drawn, index.contenders, caption),)
 
 

@@ -27,6 +27,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.charts import charts
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 
 Matrix = Sequence[MatrixCell]
@@ -37,7 +38,6 @@ _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
 _PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
 _ON_PALE, _ON_DEEP = "#222222", "#ffffff"
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
-_MAPS = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
 _HEATS = (
     Measure("iops", "iops", "IOPS", "I/Os per second"),
     Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
@@ -74,7 +74,9 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
             text = f"No run of {tier} was measured to its end: {len(rows)} of {count} so far."
             blocks.append(Paragraph(text))
         maps = tuple(_heat_map(shown, heat, tier, workload.name) for heat in _HEATS)
-        parts.append(Part(title, (*blocks, Charts(maps, (tier,), _MAPS), _table(rows))))
+        parts.append(
+            Part(title, (*blocks, Charts(maps, (tier,), said("matrix.maps")), _table(rows)))
+        )
     if not shown:
         parts = [Part("", (Paragraph("No run of this workload left figures."),))]
     title = f"{workload.name}: {workload.title}"
@@ -100,12 +102,9 @@ def _so_far(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.D
 
 
 def _about(workload: Workload, cells: Matrix) -> Paragraph:
-    return Paragraph(
-        f"{units.counted(len(cells), 'cell')} of pattern, read share, block, depth and threads, "
-        f"each by fio for {units.format_seconds(workload.measure_s)} after "
-        f"{units.format_seconds(workload.warmup_s)} of warm-up. In the tables of all workloads, "
-        "its throughput is the IOPS ceiling and its latency that of one small random I/O alone."
-    )
+    warmup, measured = map(units.format_seconds, (workload.warmup_s, workload.measure_s))
+    count = units.counted(len(cells), "cell")
+    return Paragraph(said("matrix.about", cells=count, warmup=warmup, measured=measured))
 
 
 _CEILINGS = (
@@ -115,14 +114,8 @@ _CEILINGS = (
 
 
 def _ceilings(profiles: Sequence[Profile], measured: ByTier) -> Table:
-    remark = (
-        "A ceiling is the median of the cells on the highest plateau; it was reached where half as "
-        "much again in flight gave no more, and the other limit was not what held it back. The "
-        "native I/O size is the block at which the two ceilings meet: a smaller one costs the disk "
-        "as much, a larger one in proportion."
-    )
     rows = [_ceiling_row(profile, measured[profile.name]) for profile in profiles]
-    return table_of(rows, ("Tier",), (remark,))
+    return table_of(rows, ("Tier",), (said("matrix.ceilings"),))
 
 
 def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
@@ -166,15 +159,11 @@ def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
     yield _laws(laws) if laws else nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
-    caption = "A saturated disk gives no more: each further I/O in flight only waits."
-    yield Charts((chart,), tuple(measured), caption)
+    yield Charts((chart,), tuple(measured), said("matrix.deeper"))
 
 
 def _laws(laws: Sequence[tuple[str, DepthLaw]]) -> Table:
-    remark = (
-        "Where the disk is saturated, median latency is fitted by a straight line against what is "
-        "in flight; by Little's law its slope is 1 / IOPS."
-    )
+    remark = said("matrix.depth")
     return table_of([_law_row(*law) for law in laws], ("Tier", "Asked for"), (remark,))
 
 
@@ -232,19 +221,14 @@ def _steps(measured: ByTier) -> Table | Paragraph:
     ]
     if not rows:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")
-    remark = "Median latencies, and their median over the loads that saturate the disk with both."
-    return table_of(rows, ("Tier",), (remark,))
+    return table_of(rows, ("Tier",), (said("matrix.steps"),))
 
 
 _LATENCIES = {"latency_avg_s": "Mean", **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")}}
 
 
 def _table(rows: pd.DataFrame) -> Table:
-    remark = (
-        "Latency. A percentile stands where ten I/Os lie beyond it besides those in flight at the "
-        "end, which fio collects all at once; they lengthen the mean by latency / (2 × measured "
-        "time)."
-    )
+    remark = said("matrix.every_cell")
     return table_of([_row(row) for _, row in rows.iterrows()], ("Asked for",), (remark,))
 
 

@@ -17,6 +17,7 @@ from orchestrator.analysis.results import RunData, measured_window, value_of
 from orchestrator.analysis.statistics.stats import MIN_BEYOND
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.charts import charts
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 from orchestrator.report.wording import sentence
 
@@ -26,11 +27,6 @@ _NAMED_PCT = (50.0, 95.0)  # stand between steps; 90, 99, 99.9, … are steps th
 _P50 = -math.log10(0.5)
 _HEIGHT, _MOST_LABELS = 190, 12
 _LEAST_MS = 1e-3  # what generators write down
-_ABOUT = Paragraph(
-    "Each curve is made of every transaction of a tier's measured windows, all runs together, and "
-    "ends where ten transactions are slower; tables and verdicts take the mean of each run's own "
-    "percentile instead. Percentiles stand further apart the closer they come to 100 %."
-)
 
 
 def section(index: ReportIndex) -> tuple[Section, ...]:
@@ -41,8 +37,9 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
         if drawn:
             counted = " ".join(chart.remark for chart in drawn)
             parts.append(Part(workload.name, (Charts(drawn, index.tiers_with_figures, counted),)))
+    about = Part("", (Paragraph(said("latency.about")),))
     title = "Latency of every transaction"
-    return (Section("latency", title, (Part("", (_ABOUT,)), *parts)),) if parts else ()
+    return (Section("latency", title, (about, *parts)),) if parts else ()
 
 
 def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:

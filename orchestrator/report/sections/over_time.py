@@ -13,6 +13,7 @@ from orchestrator.planning import load_points
 from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
 from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import Tier
 
@@ -28,8 +29,6 @@ _DISKS = (
     Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
 )
 
-_BUSIEST = "Disk figures are those of the busiest database node."
-_CAPS = "Dashed: the declared cap of a tier's disk, if the tier came near it."
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 _CAP_IN_VIEW = 2.0
@@ -59,7 +58,7 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
     bin_s = runs.of_interval("throughput_per_s").bin_s
     points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
     remark = max((chart.remark for chart in drawn), key=len)  # that of the caps holds the other
-    caption = f"One line per run, {points}; the shaded warm-up is not counted. {remark}".rstrip()
+    caption = said("over_time.lines", points=points, remark=remark).rstrip()
     block = Charts(drawn, index.tiers_with_figures, caption)
     return Part(workload, (block, *_node_charts(index, runs)))
 
@@ -76,7 +75,8 @@ def _drawn(index: ReportIndex, runs: series.Runs) -> Iterator[Chart]:
         remark = ""
         if measure in _DISKS:
             limits = caps(tiers, measure.metric, means.highest)
-            remark = f"{_BUSIEST} {_CAPS}" if limits else _BUSIEST
+            remark = said("over_time.busiest")
+            remark += f" {said('over_time.caps')}" if limits else ""
         yield over_time(runs.workload, measure, means, index.tiers, limits, remark)
 
 
@@ -93,7 +93,7 @@ def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
             bin_s = rates.bin_s
     if drawn:
         points = "second by second" if bin_s == 1 else f"over {bin_s} s"
-        caption = f"A panel for each database node; lines are means of a tier's runs, {points}."
+        caption = said("over_time.nodes", points=points)
         yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
 
 

@@ -12,6 +12,7 @@ from orchestrator.model import Plan
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 
 
@@ -171,23 +172,14 @@ def _reading(index: ReportIndex) -> Iterator[str]:
     if index.contenders:
         plan = index.campaign.plan
         margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-        yield (
-            f"Changes are against the baseline of the same workload, with their {levels(index)} "
-            f"interval; those whose 90 % interval lies within {margins} count as the same."
-            if has_intervals(index)
-            else "Changes are against the baseline of the same workload; without repetitions they "
-            "have no interval."
-        )
+        if has_intervals(index):
+            yield said("summary.changes", levels=levels(index), margins=margins)
+        else:
+            yield said("summary.changes_alone")
     if index.twin:
-        yield (
-            f"{index.twin} is {index.verdict.baseline} under a second name: its changes are the "
-            "noise floor, what two equal tiers differed by. It takes part in no decision."
-        )
+        yield said("summary.twin", twin=index.twin, baseline=index.verdict.baseline)
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
-        yield (
-            "The TPC-C-derived workload counts New-Orders per minute (NOPM), "
-            "and its latency is that of New-Order."
-        )
+        yield said("summary.tpcc")
 
 
 def levels(index: ReportIndex) -> str:

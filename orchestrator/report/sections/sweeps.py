@@ -20,16 +20,8 @@ from orchestrator.report.blocks import (
     Table,
     table_of,
 )
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
-
-_KNEE = (
-    "The knee is the least load with at least 95 % of the tier's highest throughput, if a higher "
-    "load was measured."
-)
-_CAPACITY = (
-    "Capacity at the SLO is the highest load proven to meet its latencies, tested from the least "
-    "load upwards."
-)
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -37,12 +29,8 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
     every = []
     for sweep in index.verdict.sweeps:
         drawn = charts_of_sweep(index, sweep)
-        caption = (
-            "Means over the repetitions with their 95 % interval. The latency of a tier that is "
-            "overloaded at a rate is not drawn."
-        )
-        blocks = (Charts(drawn, index.tiers, caption),) if drawn else ()
-        text = f"{_KNEE} {_CAPACITY}" if sweep.slo else _KNEE
+        blocks = (Charts(drawn, index.tiers, said("sweeps.charts")),) if drawn else ()
+        text = " ".join([said("sweeps.knee"), *([said("sweeps.capacity")] if sweep.slo else [])])
         parts = (
             Part("", (Paragraph(text), overview(sweep), *blocks)),
             *(Part(tier, (_loads(index, sweep, tier),)) for tier in index.tiers),
