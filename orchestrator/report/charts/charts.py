@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 import altair as alt
@@ -19,8 +20,8 @@ from orchestrator.report.blocks import Chart
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 WIDTH, HEIGHT = 320, 150
 SHADE = "#808080"
-INK, QUIET = "#444444", "#666666"
-_GRID = "#dddddd"
+LOOK: Mapping[str, Any] = json.loads((resources.files(__package__) / "look.json").read_bytes())
+INK, QUIET = LOOK["title"]["color"], LOOK["title"]["subtitleColor"]
 _DIGITS = 6  # significant ones of every number drawn
 Layers = alt.LayerChart | alt.FacetChart  # as altair types those of a chart
 _NOT_DRAWN = ("Not drawn: what draws charts is not installed.", "pip install 'tierbench[charts]'")
@@ -87,39 +88,6 @@ def _short(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------ rendering
-
-
-LOOK: Mapping[str, Any] = {
-    "background": "white",
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None},
-    "title": {
-        "anchor": "start",
-        "frame": "group",
-        "fontSize": 13,
-        "fontWeight": 600,
-        "color": INK,
-        "subtitleColor": QUIET,
-        "subtitleFontSize": 11,
-        "offset": 8,
-    },
-    "axis": {
-        "labelColor": QUIET,
-        "titleColor": QUIET,
-        "titleFontWeight": "normal",
-        "titleFontSize": 11,
-        "labelFontSize": 11,
-        "gridColor": _GRID,
-        "domainColor": _GRID,
-        "tickColor": _GRID,
-        "tickCount": 5,
-    },
-    "axisX": {"grid": False},
-    "axisY": {"minExtent": 40},
-    "padding": {"left": 8, "right": 8, "top": 4, "bottom": 4},
-    "legend": {"labelColor": INK, "labelFontSize": 11, "symbolStrokeWidth": 3, "offset": 4},
-    "header": {"labelColor": INK, "labelFontSize": 11, "labelFontWeight": 600, "labelPadding": 2},
-}
 
 
 def rendered(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
