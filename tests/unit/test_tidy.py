@@ -51,6 +51,7 @@ OWNERS = {
     "websocket": {"platforms/kubernetes"},
     "psycopg": {"system/sql"},
     "urllib": {"system/http_client"},
+    "urllib.parse": {"system/http_client", "keys/addresses"},
     "time": {"system/clock", "system/shell", "cli/console"},
     "yaml": {"keys/strict_yaml"},
     "altair": {"report"},
