@@ -134,11 +134,8 @@ def last_lines(name: str, world: World) -> str:
 
 def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> None:
     """NodeError, with its last lines, for the first container that no longer runs."""
-
-    def state_of(name: str) -> str:
-        return world.platform.container(name).state()
-
-    for name, state in zip(names, at_once.each(state_of, names), strict=True):
+    states = at_once.each(lambda name: world.platform.container(name).state(), names)
+    for name, state in zip(names, states, strict=True):
         if state != "running":
             why = "its last log lines say why; out of memory means: give nodes more of it"
             if "137" in state:
