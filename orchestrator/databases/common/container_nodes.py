@@ -11,6 +11,7 @@ from typing import NoReturn
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
+from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once, redaction
 from orchestrator.system.clock import wait_while
@@ -86,12 +87,10 @@ def described(
     sources: Mapping[str, str] | None = None,
 ) -> Node:
     """Node `number`, counted from 1, as collectors and the record need it."""
-    return Node(
-        name=f"node-{number}",
-        role="database",
-        container=container.name,
-        container_id=container.id,
-        process_id=container.process_id,
+    return as_node(
+        container,
+        f"node-{number}",
+        "database",
         device=_device(plan, volume, world),
         wal_device=volume.wal_device.removeprefix("/dev/") or None,
         cpus=plan.cpus,
