@@ -60,9 +60,6 @@ class CgroupTier(disk_server.OnFiles):
         files = disk_files.of_run(data, world)
         return _on_files(tier, files, world, restored=bool(data.snapshots))
 
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return self.gate_on("node-1", tier, world, thorough)
-
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""
         with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:

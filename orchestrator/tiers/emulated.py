@@ -67,9 +67,6 @@ class EmulatedTier(disk_server.OnFiles):
         for server, running in _enforced(_servers(disks), world):
             disk_server.read_back(server, limits_of(tier), running)
 
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return self.gate_on("node-1", tier, world, thorough)
-
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""
         model = tier.latency.model

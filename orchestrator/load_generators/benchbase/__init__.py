@@ -145,7 +145,7 @@ class BenchBase(Splits, InClient):
         files.keep(out / "command.txt", shlex.join(done.argv) + "\n")
         files.keep(out / "benchbase.out", results.plain(done.out))
         files.keep(out / "benchbase.err", results.plain(done.err))
-        state = results.final_state(out)
+        state = results.summary(out).get("Final State")  # "EXIT" if it ended well
         if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
             why = f", state {state or 'unknown'}: {_complaint(done)}"
             raise ended_badly("BenchBase", done.exit_code, why, _tail(done))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -90,11 +90,23 @@ def run(
     world: World,
 ) -> tuple[Phase, Phase]:
     """As the generator's own `run`, by all clients. LoadError that names the client if one fails,
-    or if they did not measure at the same time."""
-    if len(clients) == 1:
-        return _alone(generator, workload, cluster, clients[0], out, world)
-    assert isinstance(generator, Splits), f"{generator.name} was checked"
-    return _Together(generator, workload, cluster, clients, out, world).run()
+    or if they did not measure at the same time. The clock of an only client is that of this
+    computer if it runs there; times of a generator without a record of each transaction are by
+    this computer's clock anyway."""
+    if len(clients) > 1:
+        assert isinstance(generator, Splits), f"{generator.name} was checked"
+        return _Together(generator, workload, cluster, clients, out, world).run()
+    (client,), records = clients, isinstance(generator, Splits)
+    if is_here(world):
+        return generator.run(workload, cluster, client, out, world)
+
+    def run_alone(own: World, _shift_s: float) -> tuple[Phase, Phase]:
+        return generator.run(workload, cluster, client, out, own)
+
+    ran = _by_its_clock(run_alone, client, workload.threads, world, shifts=records)
+    if records or (ran.before and ran.after):  # else it changes nothing
+        _keep({client.name: ran}, out)
+    return ran.warmup, ran.measure
 
 
 def read(
@@ -148,27 +160,9 @@ class _Ran:
         return known
 
 
-def _alone(
-    generator: LoadGenerator,
-    workload: Workload,
-    cluster: Cluster,
-    client: Node,
-    out: Path,
-    world: World,
-) -> tuple[Phase, Phase]:
-    """The run of the only client; its clock is that of this computer if it runs there. Times of a
-    generator without a record of each transaction are by this computer's clock anyway."""
-    if is_here(world):
-        return generator.run(workload, cluster, client, out, world)
-    records = isinstance(generator, Splits)
-
-    def run_alone(own: World, _shift_s: float) -> tuple[Phase, Phase]:
-        return generator.run(workload, cluster, client, out, own)
-
-    ran = _by_its_clock(run_alone, client, workload.threads, world, shifts=records)
-    if records or (ran.before and ran.after):  # else it changes nothing
-        (out / _NOTES).write_text(json.dumps({client.name: ran.note()}, indent=1) + "\n")
-    return ran.warmup, ran.measure
+def _keep(ran: Mapping[str, _Ran], out: Path) -> None:
+    notes = {client: own.note() for client, own in ran.items()}
+    (out / _NOTES).write_text(json.dumps(notes, indent=1) + "\n")
 
 
 def _by_its_clock(
@@ -232,8 +226,8 @@ class _Together:
                 raise LoadError(what, error.advice, error.evidence) from error
             raise error
         ran = [future.result() for future in futures]
-        notes = {client.name: own.note() for client, own in zip(self._clients, ran, strict=True)}
-        (self._out / _NOTES).write_text(json.dumps(notes, indent=1) + "\n")
+        names = [client.name for client in self._clients]
+        _keep(dict(zip(names, ran, strict=True)), self._out)
         return _common(ran)
 
     def _carried(self, at: int) -> _Ran:

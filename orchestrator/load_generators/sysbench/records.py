@@ -151,7 +151,8 @@ class Records:
 
     def _table(self, rows: np.ndarray) -> pd.DataFrame:
         codes = np.array(sorted(self._codes), dtype=np.uint32)
-        names = pd.Index([_sqlstate(code) for code in codes.tolist()], dtype=str)
+        # Base-36 numbers of five characters; 0 is none.
+        states = [np.base_repr(code, 36).zfill(5) if code else "" for code in codes.tolist()]
         return pd.DataFrame(
             {
                 "start_s": rows["start_ns"] * 1e-9,
@@ -163,7 +164,7 @@ class Records:
                 "outcome": rows["outcome"],
                 "retries": rows["retries"],
                 "sqlstate": pd.Categorical.from_codes(
-                    np.searchsorted(codes, rows["sqlstate"]), names
+                    np.searchsorted(codes, rows["sqlstate"]), pd.Index(states, dtype=str)
                 ),
             }
         )
@@ -182,8 +183,3 @@ def began_s(out: Path) -> float | None:
 
 def _read(path: Path, offset: int, count: int) -> Any:
     return np.fromfile(path, RECORD, count, offset=offset * RECORD.itemsize)
-
-
-def _sqlstate(code: int) -> str:
-    """A base-36 number as five characters; 0 is none."""
-    return np.base_repr(code, 36).zfill(5) if code else ""

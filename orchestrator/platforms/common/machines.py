@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from orchestrator.powers import Machine, MachineFacts, Platform, World
+from orchestrator.model import Node
+from orchestrator.powers import Container, Machine, MachineFacts, Platform, World
 from orchestrator.system import at_once
 
 
@@ -29,6 +30,7 @@ class Finding:
 
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
+_Role = Literal["database", "client", "disk"]
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
@@ -136,6 +138,12 @@ def of_nodes(platform: Platform) -> tuple[Machine, ...]:
     if isinstance(platform, KnowsNodes):
         return platform.machines_of_nodes()
     return platform.machines()
+
+
+def as_node(container: Container, name: str, role: _Role, **more: Any) -> Node:
+    """What runs in a container, as collectors and the record need it; `more`: its other fields."""
+    known: dict[str, Any] = {"container_id": container.id, "process_id": container.process_id}
+    return Node(name, role, container=container.name, **known, **more)
 
 
 def value(text: str, key: str) -> str:

@@ -101,11 +101,8 @@ class Pods:
                 placed = self._awaited(spec, lambda thing: bool(thing["spec"].get("nodeName")))
                 machine = str(placed["spec"]["nodeName"])
                 self._placement.machine_names.setdefault(spec.placement, machine)
-
-        def has_begun(thing: Thing) -> bool:
-            return bool(set(trouble.main_state(thing)) & {"running", "terminated"})
-
-        return self._awaited(spec, has_begun)
+        begun = {"running", "terminated"}
+        return self._awaited(spec, lambda thing: not begun.isdisjoint(trouble.main_state(thing)))
 
     def _awaited(self, spec: ContainerSpec, done: Callable[[Thing], bool]) -> Thing:
         """Returns the pod when it is `done`. UnavailableError when that is hopeless."""
