@@ -14,9 +14,8 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from orchestrator import units
-from orchestrator.cli import console
+from orchestrator.cli import completion, console
 from orchestrator.cli.app import App
-from orchestrator.cli.completion import among
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.cli.options import LimitsArgument, takes
 from orchestrator.errors import UsageError
@@ -45,7 +44,7 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 def show(
     app: App,
     text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
-    provider: Annotated[str | None, among("azure, aws, gcp", "whose rows.")] = None,
+    provider: Annotated[str | None, completion.among("azure, aws, gcp", "whose rows.")] = None,
     min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
     min_throughput: Annotated[str | None, Option(help="At least, such as 200MB/s.")] = None,
     max_latency: Annotated[str | None, Option(help="Documented, at most, such as 1ms.")] = None,
@@ -73,7 +72,9 @@ def show(
 @takes()
 def change(
     app: App,
-    run: Annotated[str, Argument(help="A run's folder name, or latest.")],
+    run: Annotated[
+        str, Argument(help="A run's folder, or latest.", autocompletion=completion.runs)
+    ],
     limits: LimitsArgument,
     results: ResultsOption = None,
 ) -> None:
