@@ -12,7 +12,7 @@ from typing import Any
 
 from typer import Context, Option
 
-from orchestrator.cli import RESULTS, root
+from orchestrator.cli import CACHE, RESULTS, root
 
 
 def completing(known: Callable[[Context], Iterable[str]]) -> Callable[..., list[str]]:
@@ -49,17 +49,37 @@ def _rows(_: Context) -> Iterator[str]:
 
 def _campaigns(ctx: Context) -> Iterable[str]:
     """Folders, the newest first, and names of baselines."""
-    results = Path(ctx.params.get("results") or RESULTS)
-    folders = sorted((file.parent.name for file in results.glob("*/plan.json")), reverse=True)
-    return dict.fromkeys(["latest", *folders, *_baselines(ctx)])
+    return dict.fromkeys(["latest", *(folder.name for folder in _folders(ctx)), *_baselines(ctx)])
+
+
+def _unfinished(ctx: Context) -> Iterator[str]:
+    """The run of the newest campaign that has no record."""
+    yield "latest"
+    for campaign in _folders(ctx)[:1]:
+        runs = sorted((campaign / "runs").glob("*/"))
+        yield from (run.name for run in runs if not (run / "record.json").exists())
+
+
+def _folders(ctx: Context) -> list[Path]:
+    return sorted((file.parent for file in _results(ctx).glob("*/plan.json")), reverse=True)
+
+
+def _results(ctx: Context) -> Path:
+    return Path(ctx.params.get("results") or RESULTS)
 
 
 def _baselines(ctx: Context) -> Iterable[str]:
-    saved = Path(ctx.params.get("results") or RESULTS) / "baselines.json"
+    saved = _results(ctx) / "baselines.json"
     with suppress(OSError, ValueError, LookupError, TypeError):
         return [*json.loads(saved.read_text())["baselines"]]
     return []
 
 
+def _disks(_: Context) -> list[str]:
+    """Standing disks by the files of their data, as asking the engine takes seconds."""
+    return sorted(file.stem for file in (CACHE / "standing").glob("*.img"))
+
+
 profiles, workloads = _files("profiles"), _files("workloads")
 rows, campaigns, baselines = map(completing, (_rows, _campaigns, _baselines))
+runs, disks = completing(_unfinished), completing(_disks)

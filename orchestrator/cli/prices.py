@@ -43,9 +43,8 @@ def update(
 ) -> None:
     """Asks a provider for its list prices and writes a list that profiles then use.
 
-    Of disks, and on Azure of the virtual machines of the catalog. AWS answers with a file of
-    hundreds of megabytes for a region. Google Cloud has no such
-    service that answers without an account.
+    Of the disks and virtual machines of the catalog. AWS answers with a file of hundreds of
+    megabytes for a region. Google Cloud has no such service that answers without an account.
     """
     from orchestrator.planning import project_files
     from orchestrator.tier_catalog import aws_prices, azure_prices

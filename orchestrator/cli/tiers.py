@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 from typer.core import TyperGroup
 
 from orchestrator import units
-from orchestrator.cli import console
+from orchestrator.cli import completion, console
 from orchestrator.cli.app import App
-from orchestrator.cli.completion import among
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.cli.options import LimitsArgument, takes
 from orchestrator.errors import UsageError
@@ -25,6 +23,7 @@ from orchestrator.units import format_bytes, format_bytes_per_s, format_number, 
 
 if TYPE_CHECKING:
     from orchestrator.tier_catalog import TierRow, VmRow
+    from orchestrator.tier_catalog.rows import PriceRow
 
 ResultsOption = Annotated[Path | None, Option(help="Where results are kept.")]
 
@@ -45,7 +44,7 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 def show(
     app: App,
     text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
-    provider: Annotated[str | None, among("azure, aws, gcp", "whose rows.")] = None,
+    provider: Annotated[str | None, completion.among("azure, aws, gcp", "whose rows.")] = None,
     min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
     min_throughput: Annotated[str | None, Option(help="At least, such as 200MB/s.")] = None,
     max_latency: Annotated[str | None, Option(help="Documented, at most, such as 1ms.")] = None,
@@ -73,7 +72,9 @@ def show(
 @takes()
 def change(
     app: App,
-    run: Annotated[str, Argument(help="A run's folder name, or latest.")],
+    run: Annotated[
+        str, Argument(help="A run's folder, or latest.", autocompletion=completion.runs)
+    ],
     limits: LimitsArgument,
     results: ResultsOption = None,
 ) -> None:
@@ -129,8 +130,8 @@ def _quantity(parse: Callable[[object], float], text: str | None) -> Any:
         raise UsageError(str(error)) from error
 
 
-_UNKNOWN = "–"
-_WHOLE = ("tier", "machine", "burst", "as of")  # never broken over lines
+_UNKNOWN, _ANY = "–", "any"
+_WHOLE = ("tier", "burst")  # of a disk; never broken over lines
 
 
 def _facts(row: TierRow) -> dict[str, Any]:
@@ -159,10 +160,7 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
         (row.kind.latency and f"documented latency {row.kind.latency.documented}", row.name)
         for row in rows
     )
-    read_on = _shared(
-        (row.price and f"price: region {row.price.region}, {row.price.date}", row.name)
-        for row in rows
-    )
+    read_on = _shared((_price_read(row.price), row.name) for row in rows)
     limits = _shared((f"limits as of {row.kind.source.as_of}", row.name) for row in rows)
     return Group(table, *latencies, *limits, *read_on)
 
@@ -170,27 +168,43 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
 def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
     """Makes a line for each text, with the rows that share it; of pairs of a text and a row."""
     for text, names in gathered((str(text), name) for text, name in texts if text).items():
-        yield Text.assemble((", ".join(names), "dim"), f": {text}")
+        yield Text.assemble((", ".join(dict.fromkeys(names)), "dim"), f": {text}")
 
 
-def vm_table(rows: Sequence[VmRow]) -> Table:
-    """Lists the caps that a virtual machine puts on its disks, without host cache."""
-    columns = "machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "as of"
-    table = console.table(columns, _WHOLE)
-    for row in rows:
-        burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
-        peak = burst and f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}"
-        table.add_row(
-            row.name,
-            row.disk_type or "any",
-            _figure(row.size.vcpus),
-            _figure(row.size.max_disks),
-            _figure(row.limits.total_iops),
-            rate(row.limits.bytes_per_s),
-            peak or _UNKNOWN,
-            row.size.source.as_of,
-        )
-    return table
+def _price_read(price: PriceRow | None) -> str:
+    return f"price: region {price.region}, {price.date}" if price else ""
+
+
+def vm_table(rows: Sequence[VmRow]) -> RenderableType:
+    """Lists the caps that a virtual machine puts on its disks, without host cache, and its price;
+    below, as of disks, when they were read. A column that tells nothing of any row is left out."""
+    drawn = list(map(_of_vm, rows))
+    told = {name for row in drawn for name, text in row.items() if text not in (_UNKNOWN, _ANY)}
+    columns = [name for name in next(iter(drawn), ()) if name in told]
+    table = console.table(columns, told - {"burst"})
+    for row in drawn:
+        table.add_row(*(row[name] for name in columns))
+    limits = _shared((f"limits as of {row.size.source.as_of}", row.name) for row in rows)
+    read_on = _shared((_price_read(price), row.name) for row in rows for price in row.size.prices)
+    return Group(table, *limits, *read_on)
+
+
+def _of_vm(row: VmRow) -> dict[str, str]:
+    """By column."""
+    from orchestrator.tier_catalog import prices
+
+    burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
+    price = next(iter(row.size.prices), None)
+    return {
+        "machine": row.name,
+        "disk type": row.disk_type or _ANY,
+        "vCPU": _figure(row.size.vcpus),
+        "disks": _figure(row.size.max_disks),
+        "IOPS": _figure(row.limits.total_iops),
+        "throughput": rate(row.limits.bytes_per_s),
+        "burst": f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}" if burst else _UNKNOWN,
+        "price": prices.describe(price) if price else _UNKNOWN,
+    }
 
 
 def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:

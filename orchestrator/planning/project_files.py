@@ -5,12 +5,12 @@ Reads files and hands their texts to `profiles`, which knows what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from orchestrator import tier_catalog
+from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.schema import KINDS, Kinds
@@ -92,8 +92,17 @@ def read(
         if given:
             given.check(contents)
     by_name = {_where(file, root): text for file, text in texts.items()}
-    raise_all([strict_yaml.with_line(mistake, by_name) for mistake in mistakes])
+    raise_all(list(_once(strict_yaml.with_line(mistake, by_name) for mistake in mistakes)))
     return tuple(profiles), tuple(workloads)
+
+
+def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
+    """A name that several files do not know is one mistake."""
+    for what, places in units.gathered((each.what, each.where) for each in mistakes).items():
+        if what.startswith("unknown "):
+            more = [f"{len(places) - 2} more"] if len(places) > 3 else places[2:]
+            places = [units.listed([*places[:2], *more])]
+        yield from (Mistake(where, what) for where in places)
 
 
 def tier(

@@ -56,6 +56,10 @@ class Catalog:
             raise refused([Mistake(where, unknown("VM size", name, self.vms, _LISTED))])
         return self.vms[name]
 
+    def vms_of(self, provider: str) -> tuple[str, ...]:
+        """Names of its VM sizes, without the provider's."""
+        return tuple(n.partition("/")[2] for n in self.vms if provider_of(n) == provider)
+
     def _sizes(self, full: str) -> tuple[str, ...]:
         return tuple(f"{provider_of(full)}/{size}" for size in self.types[full].sizes or {})
 

@@ -144,6 +144,7 @@ def decide(contest: Contest) -> Decision:
         decision = replace(_undecided(contest, reason), offers=every)
     return replace(
         decision,
+        with_vms=any(candidate.with_vms for candidate in contest.candidates),
         is_open=is_open(contest),
         confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
         basis=reasons.basis(contest) if decision.offers else "",
@@ -222,7 +223,6 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
         offers=every,
         dearer=offers.step(candidate, +1, contest),
         cheaper=offers.step(candidate, -1, contest),
-        with_vms=candidate.with_vms,
         without_prices=reasons.without_prices(candidate, contest),
         cheaper_open=(*(tier.name for tier in open_), *contest.absent),
     )

@@ -15,7 +15,7 @@ from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt
-from orchestrator.planning import latency_quantiles, notes, rehearsal
+from orchestrator.planning import costs, latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind, Gate
 from orchestrator.tier_catalog import prices
 from orchestrator.units import format_change, format_quantity, gathered
@@ -126,10 +126,12 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
     if began_s is None:
         return
     today = datetime.fromtimestamp(began_s, UTC).date()
+    with_vms, _, _ = costs.compare_prices(campaign.plan.tiers)
     for profile in campaign.plan.tiers:
-        wal = profile.tier.wal
+        wal, cluster = profile.tier.wal, profile.cluster
         of_log = (f"{profile.name}'s WAL", wal.price if wal else None)
-        for name, price in ((profile.name, profile.tier.price), of_log):
+        of_vm = (f"{profile.name}'s machines", cluster.vm_price if with_vms else None)
+        for name, price in ((profile.name, profile.tier.price), of_log, of_vm):
             read = prices.read_on(price.as_of) if price else None
             if price and (read is None or (today - read).days > OLD_PRICE_DAYS):
                 yield Doubt(

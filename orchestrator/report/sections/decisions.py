@@ -120,14 +120,21 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     for word, step in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
         if step is not None and step.changes:
             yield _step(word, step, decision)
-    priced = units.gathered(
-        (f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})", offer.tier)
-        for offer in decision.offers
-        if offer.price_source
-    )
-    if priced:
+    if priced := units.gathered(dict.fromkeys(_prices(index, decision))):
         sources = "; ".join(f"{units.listed(names)} {where}" for where, names in priced.items())
-        yield f"List prices of the disks of all nodes, VM not included: {sources}."
+        yield f"List prices of {wording.of_all_nodes(decision)}: {sources}."
+
+
+def _prices(index: ReportIndex, decision: Decision) -> Iterator[tuple[str, str]]:
+    """Where each price was read, and of which tier it is, or of which machine if these count."""
+    for offer in decision.offers:
+        if offer.price_source:
+            where = f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})"
+            yield where, offer.tier
+    for offer in decision.offers if decision.with_vms else ():
+        cluster = index.campaign.plan.profile(offer.tier).cluster
+        if cluster.vm_price:
+            yield wording.place(cluster.vm_price), cluster.vm or "machines"
 
 
 def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
@@ -161,14 +168,16 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
     if len(offers) < 2:
         return ()
-    drawn = tuple(_drawn(index, decision.workload, offers))
+    drawn = tuple(_drawn(index, decision, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    caption = said("decision.prices") + " Dashed: the SLO." * bool(decision.slo)
+    caption = said("decision.prices", what=wording.of_all_nodes(decision))
+    caption += " Dashed: the SLO." if decision.slo else ""
     return (Charts(drawn, tiers, caption),) if drawn else ()
 
 
-def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
+def _drawn(index: ReportIndex, decision: Decision, offers: Sequence[Offer]) -> Iterator[Chart]:
+    workload = decision.workload
     rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
     if index.throughput_metric(workload) == "nopm":
         rate = Measure("nopm", "throughput", "NOPM", "NOPM")
@@ -194,7 +203,7 @@ def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterat
         ]
         if len(rows) > 1:
             tables = {"offers": rows, "slo": limits}
-            yield _price_chart(workload, shown, offers[0].currency, tables, index.tiers)
+            yield _price_chart(decision, shown, tables, index.tiers)
 
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
@@ -216,9 +225,8 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
 
 
 def _price_chart(
-    workload: str,
+    decision: Decision,
     shown: Measure,
-    currency: str,
     tables: Mapping[str, Sequence[dict[str, Any]]],
     tiers: Sequence[str],
 ) -> Chart:
@@ -227,7 +235,7 @@ def _price_chart(
 
     from orchestrator.report.charts import charts
 
-    what, unit = shown.title, shown.unit
+    what, unit, currency = shown.title, shown.unit, decision.offers[0].currency
     axis = unit if unit == what else f"{what}, {unit}"
     told = charts.tooltips(
         tier="", price="a month", told=what, interval="95 % interval", front="Pareto front"
@@ -235,7 +243,7 @@ def _price_chart(
     most = max(row["cost"] for row in tables["offers"])
     x = alt.X(
         "cost:Q",
-        title=f"disks of all nodes, {currency} a month",
+        title=f"{wording.paid_for(decision)} of all nodes, {currency} a month",
         scale=alt.Scale(domain=[0, most * 1.2], nice=False),
     )
     y = alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
@@ -258,4 +266,5 @@ def _price_chart(
     heading = f"{what} against price"
     chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
     title = f"{heading}: {axis} against cost a month, {currency}"
-    return charts.figure(f"{workload}-price-{shown.file}", title, chart.to_dict(), tables)
+    name = f"{decision.workload}-price-{shown.file}"
+    return charts.figure(name, title, chart.to_dict(), tables)

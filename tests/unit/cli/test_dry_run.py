@@ -245,12 +245,27 @@ def test_what_the_campaign_itself_rents_is_shown_and_limited(
     assert code == EXIT_USAGE and "would cost" in capsys.readouterr().err
 
 
-def test_a_machine_without_a_price_is_shown_and_refused_under_a_limit(
+def test_a_machine_of_the_catalog_has_its_price(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "p15.yaml").write_text(P15_VOLUMES)
     words = ["run", "-p", str(tmp_path / "p15.yaml"), "-w", "insert", "--db", "postgresql"]
-    words += ["--nodes", "3", "--platform", "kubernetes"]
+    words += ["--nodes", "3", "--platform", "kubernetes", "--json"]
+    assert dry(*words, "--max-cost", "5 USD") == EXIT_DONE
+    things = {one["what"]: one["price"] for one in content(capsys)["rented"]}
+    assert things["azure/Standard_D8s_v5"]["monthly"] == 280.32
+
+
+def test_a_machine_without_a_price_is_shown_and_refused_under_a_limit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The catalog has prices of one region."""
+    elsewhere = {"currency": "USD", "region": "westus", "as_of": "2026-09", "source": "a list"}
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(json.dumps({**elsewhere, "prices": {"azure/P15": {"per_disk": 38}}}))
+    (tmp_path / "p15.yaml").write_text(P15_VOLUMES)
+    words = ["run", "-p", str(tmp_path / "p15.yaml"), "-w", "insert", "--db", "postgresql"]
+    words += ["--nodes", "3", "--platform", "kubernetes", "--prices", str(prices)]
     assert dry(*words) == EXIT_DONE
     assert re.search(r"3 × azure/Standard_D8s_v5 .* not known", capsys.readouterr().out)
     assert dry(*words, "--max-cost", "900 USD") == EXIT_USAGE

@@ -101,6 +101,7 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
         (["disk", "up", "aws/gp"], "aws/gp3"),
         (["report", "lat"], "latest"),
         (["compare", "--db", "yuga"], "yugabytedb"),
+        (["tiers", "set", "lat"], "latest"),
     ],
 )
 def test_completion_loads_nothing_heavy(words: list[str], offered: str) -> None:
