@@ -25,7 +25,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -139,6 +139,14 @@ class Campaign:
         self._listening.join(10)
         return lived_s
 
+    def says(self, text: str, times: int = 1) -> bool:
+        """Waits until it has said a text so often. False if it ended before."""
+        while self.process.poll() is None:
+            if sum(text in line for _, line in self.said) >= times:
+                return True
+            time.sleep(0.05)
+        return False
+
     @property
     def text(self) -> str:
         return "\n".join(line for _, line in self.said)
@@ -186,6 +194,8 @@ class Kills:
         finally:
             for name in GIVEN:
                 self._core.delete_namespace(name)
+            while {one.metadata.name for one in self._core.list_namespace().items} & {*GIVEN}:
+                time.sleep(0.5)
             self._custom.delete_cluster_custom_object(*group, "rented")
             storage.delete_storage_class("rented")
 
@@ -199,11 +209,17 @@ class Kills:
         assert not left, f"a campaign left {left}"
         return Whole(lived_s, tuple(after_s for after_s, _ in campaign.said))
 
-    def made(self, seed: int, of: int, whole: Whole, namespace: str) -> Kill:
+    def drawn(self, seed: int, of: int, whole: Whole, namespace: str) -> Kill:
+        """That of a seed: in its share of the life of a campaign."""
         share = (seed - 1 + random.Random(seed).random()) / of
+        kill = self.made(namespace, lambda campaign: whole.come(share, campaign))
+        return replace(kill, seed=seed, share=round(share, 3))
+
+    def made(self, namespace: str, comes: Callable[[Campaign], bool]) -> Kill:
+        """Kills a campaign when it `comes` to a moment, and waits until nothing of it is left."""
         with tempfile.TemporaryDirectory() as folder:
             campaign = self._started(Path(folder), namespace)
-            struck = whole.come(share, campaign)
+            struck = comes(campaign)
             campaign.process.kill()
             killed_s, moment_s = time.monotonic(), campaign.end(60)
         names = self._namespaces(namespace)
@@ -211,7 +227,7 @@ class Kills:
         gone_s, left = self._waited(killed_s, lambda: self.rented(names))
         doing = campaign.said[-1][1].strip()[:200] if campaign.said else "starting"
         return Kill(
-            *(seed, namespace or "its own", self._rent_s, round(share, 3), round(moment_s, 1)),
+            *(0, namespace or "its own", self._rent_s, 0.0, round(moment_s, 1)),
             *(struck, doing, there, gone_s, tuple(left)),
         )
 
@@ -320,7 +336,7 @@ def main(of: int, rent_s: int = 60) -> int:
     def take_turns(namespace: str) -> None:
         with contextlib.suppress(Empty):
             while True:
-                kill = kills.made(todo.get_nowait(), of, whole, namespace)
+                kill = kills.drawn(todo.get_nowait(), of, whole, namespace)
                 with telling, file.open("a") as lines:
                     lines.write(json.dumps(asdict(kill)) + "\n")
                     known[kill.seed] = kill
