@@ -15,7 +15,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
-from orchestrator.system.clock import SystemClock, wait_until
+from orchestrator.system.clock import SystemClock
 from orchestrator.tiers.common.real import removal
 from tests import ROOT
 from tests.cluster.cluster import Cluster
@@ -103,9 +103,7 @@ def given(
     yield KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN))
     assert api.find(here) is not None and api.find(f"{here}/services/web") is not None
     for path in (*made, here):
-        api.remove(path)
-    clock = SystemClock()
-    assert wait_until(lambda: api.find(here) is None, deadline_s=90, clock=clock, every_s=0.5)
+        api.remove(path)  # nobody waits for the namespace: it goes with the cluster at the latest
 
 
 def test_the_documented_roles_are_enough_in_a_given_namespace(
