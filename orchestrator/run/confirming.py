@@ -102,10 +102,12 @@ class Changes:
     def follow(self, begin_s: float) -> None:
         each = [(name, times) for name in self.levers for times in CHANGES]
         order = [*each, *reversed(each)]
-        lasts_s = self.workload.confirm_s / len(order)
         if not window.wait_until(begin_s, self.clock, self.stop):
             return
+        end_s = begin_s + self.workload.confirm_s
         self.window_over()
+        begin_s = self.clock.now()
+        lasts_s = (end_s - begin_s) / len(order)
         for number, (name, times) in enumerate(order):
             start_s = begin_s + number * lasts_s
             if not window.wait_until(start_s, self.clock, self.stop):

@@ -54,7 +54,8 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
             cause = "unattributed"
         best = max(tried, key=lambda e: e.value)
         if cause == "unattributed" and best.value >= CONFIRMED and best.low >= REJECTED:
-            cause, text = _CAUSES[best.limit], f"{text} By trial the limit is {best.limit}."
+            told = "Its counters alone did not tell, but by" if suspected is None else f"{text} By"
+            cause, text = _CAUSES[best.limit], f"{told} trial the limit is {best.limit}."
     elif suspected.low < REJECTED:
         text = f"{text} Trying it out was too noisy to prove it."
     else:
