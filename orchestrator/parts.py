@@ -32,6 +32,7 @@ from orchestrator.powers import Network, World
 from orchestrator.tier import DiskKind, Gate, Tier
 
 AUTO = "auto"  # asked for as the database: one is chosen
+Levers = Mapping[str, Callable[[float], None]]  # each sets a limit to so many times the tier's
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Rented(Protocol):
 
 @runtime_checkable
 class LiftsLimits(Protocol):
-    """A tier mechanism that can lift the limits of attached disks while nothing is measured."""
+    """A tier mechanism that can lift the limits of attached disks, and change them under load."""
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None: ...
 
@@ -112,6 +113,9 @@ class LiftsLimits(Protocol):
 
     def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
         """Reads all limits back. GateError if a disk enforces others than the tier's."""
+
+    def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
+        """Returns what sets "IOPS", "bandwidth" and "disk latency", as far as it declares them."""
 
 
 @runtime_checkable
@@ -124,8 +128,7 @@ class KeepsGate(Protocol):
 
 @runtime_checkable
 class MadeOnMachines(Protocol):
-    """A tier mechanism that makes its disks where their nodes run: a gate says what a disk of one
-    machine is, so each has its own."""
+    """A tier mechanism that makes its disks where their nodes run, so each machine has a gate."""
 
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """`gate` of a disk on the machine that runs `placement`."""
@@ -279,8 +282,7 @@ class Share:
 
 @runtime_checkable
 class GoesOnLoading(Protocol):
-    """A load generator whose `load` goes on in a database where an earlier call was ended, at
-    whatever moment before it returned."""
+    """A load generator whose `load` goes on where an earlier call was ended, at any moment."""
 
     loading_goes_on: bool
 

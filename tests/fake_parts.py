@@ -13,7 +13,7 @@ from orchestrator.databases.dry import DryDatabase
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Volume, Workload
-from orchestrator.parts import Disks, Parts, Result
+from orchestrator.parts import Disks, Levers, Parts, Result
 from orchestrator.powers import World
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.dry import DryTier
@@ -55,6 +55,9 @@ class FakeTier(DryTier):
 
     def require_enforced(self, *_: Any) -> None:
         self._log.say("limits read back")
+
+    def levers(self, *_: Any) -> Levers:
+        return {}
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         self._log.say(f"gate of {tier.name}")

@@ -60,9 +60,20 @@ class Delta:
 
 
 @dataclass(frozen=True)
+class Elasticity:
+    """How throughput follows a limit: 1 as it does, 0 not at all; with its interval of 90 %."""
+
+    limit: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Bottleneck:
     """What limited a cell, on its busiest node. `verdict`: its cause, by that name in verdict.json
-    since its first version; `evidence`: `resources.VALUES` by name."""
+    since its first version; `evidence`: `resources.VALUES` by name. `elasticities`: to the limits
+    that were tried out."""
 
     profile: str
     workload: str
@@ -70,6 +81,7 @@ class Bottleneck:
     verdict: BottleneckCause
     text: str
     evidence: Mapping[str, float]
+    elasticities: tuple[Elasticity, ...] = ()
 
     @property
     def cause(self) -> BottleneckCause:

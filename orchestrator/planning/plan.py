@@ -197,7 +197,7 @@ def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
 
 def run_s(workload: Workload) -> float:
     """The windows of one run, at least."""
-    each_s = workload.warmup_s + workload.measure_s
+    each_s = workload.warmup_s + workload.measure_s + workload.confirm_s
     return each_s * disk_matrix.stretches(workload.options)
 
 

@@ -32,7 +32,7 @@ from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, observed, recording, status, window
+from orchestrator.run import checks, confirming, datasets, observed, recording, status, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.recording import Draft, RunContext
@@ -270,24 +270,34 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         "database_before": here.database.facts(cluster, world).recorded(),
         "identity": recording.identity_of(here).recorded(),
     }
-    tier = here.profile.tier
+    tier, facts = here.profile.tier, draft.facts
+
+    def window_over() -> None:
+        facts["database"] = here.database.facts(cluster, world).recorded()
+
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
     with _limits_in_force(here, disks, cluster.nodes):
         here.begin_phase("warm-up")
-        world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
+        windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
+        world.progress.step("warm-up, then measuring", windows_s)
         with (
             window.clock_watched(world.clock, here.run, draft.doubts),
-            window.watched(tier, disks.volumes, window_s, world) as (telling, served),
+            window.watched(tier, disks.volumes, window_s, world) as (watching, served),
+            confirming.changing(here, disks, cluster.nodes, watching, window_over) as (
+                load,
+                telling,
+            ),
         ):
-            warmup, measure = several.run(generator, workload, cluster, clients, here.raw, telling)
-        here.windows(warmup, measure)
+            warmup, measure = several.run(generator, load, cluster, clients, here.raw, telling)
+        measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
         draft.facts["disks"] = served
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
         credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)
         if credit:
             draft.facts["burst_credit"] = credit
-        draft.facts["database"] = here.database.facts(cluster, world).recorded()
+        if "database" not in draft.facts:
+            window_over()
     with here.spending("check"):
         draft.facts["checked"] = dict(generator.verify(workload, cluster, world))
     here.begin_phase("read")

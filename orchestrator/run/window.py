@@ -130,9 +130,11 @@ class _Watch:
         at_once.each(_EmulatedDisk.end, [disk for disk in self.disks if disk.last is None])
 
     def _follow(self, time_s: float) -> None:
-        if self._wait_until(time_s):
+        if wait_until(time_s, self.clock, self._stop):
             at_once.each(self._filled, self.disks)
-        if self.measure_s is not None and self._wait_until(time_s + self.measure_s):
+        if self.measure_s is None:
+            return
+        if wait_until(time_s + self.measure_s, self.clock, self._stop):
             at_once.each(_EmulatedDisk.end, self.disks)
 
     def _filled(self, disk: _EmulatedDisk) -> None:
@@ -140,12 +142,13 @@ class _Watch:
             disk.fill(self.credit_pct)
         disk.begin()
 
-    def _wait_until(self, time_s: float) -> bool:
-        """False if the load ended before."""
-        while (left_s := time_s - self.clock.now()) > 0:
-            if self._stop.wait(min(left_s, 1.0)):
-                return self.clock.now() >= time_s - _WAKE_S
-        return True
+
+def wait_until(time_s: float, clock: Clock, stop: threading.Event) -> bool:
+    """False if the load ended before, which sets `stop`."""
+    while (left_s := time_s - clock.now()) > 0:
+        if stop.wait(min(left_s, 1.0)):
+            return clock.now() >= time_s - _WAKE_S
+    return True
 
 
 @contextmanager

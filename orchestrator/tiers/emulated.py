@@ -12,10 +12,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.parts import Disks, NodesData
+from orchestrator.parts import Disks, Levers, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
@@ -30,6 +31,11 @@ _MICRO = 1e6
 _BASES, _PEAKS = ("iops", "bytes_per_s"), ("iops_burst", "bytes_burst")
 _LATENCIES, _CREDIT = ("read_latency_us", "write_latency_us"), "burst_start"
 CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{peak}_length" for peak in _PEAKS), _CREDIT)
+_LEVERS = {
+    "IOPS": _BASES[:1] + _PEAKS[:1],
+    "bandwidth": _BASES[1:] + _PEAKS[1:],
+    "disk latency": _LATENCIES,
+}
 Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
 
 
@@ -66,6 +72,17 @@ class EmulatedTier(disk_server.OnFiles):
     def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
         for server, running in _enforced(_servers(disks), world):
             disk_server.read_back(server, limits_of(tier), running)
+
+    def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
+        own = {name.replace("-", "_"): value for name, value in limits_of(tier).items()}
+        of_levers = {name: [n for n in names if own.get(n)] for name, names in _LEVERS.items()}
+        if tier.latency.model:  # drawn: it cannot be changed on a running disk
+            del of_levers["disk latency"]
+
+        def lever(names: Sequence[str], times: float) -> None:
+            _set(disks, {name: round(times * own[name]) for name in names}, world)
+
+        return {name: partial(lever, names) for name, names in of_levers.items() if names}
 
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""

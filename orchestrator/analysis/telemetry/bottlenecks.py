@@ -9,7 +9,7 @@ from statistics import median
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import causes, resources
+from orchestrator.analysis.telemetry import causes, proof, resources
 from orchestrator.analysis.telemetry.causes import BUSY_PCT, NEAR_CAP_PCT, nearest_cap
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.units import format_number, format_seconds
@@ -40,7 +40,8 @@ def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None
     if slow and cause.name not in causes.HARNESS_CAUSES:
         node, cause = slow, causes.Cause("slow_node", why)
     values = by_node.get(node, {})
-    return Bottleneck(run.profile, run.workload, node, cause.name, cause.text, values)
+    named = Bottleneck(run.profile, run.workload, node, cause.name, cause.text, values)
+    return proof.proven(named, runs)
 
 
 def _medians(gathered: Sequence[Values]) -> dict[str, float]:

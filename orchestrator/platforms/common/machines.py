@@ -118,6 +118,9 @@ class LiftsItsLimits(Protocol):
 
     def lift_limits(self) -> None: ...
 
+    def limit_cpus(self, cpus: float) -> None:
+        """Changes how many processors it may use, until it ends or is told again."""
+
 
 @runtime_checkable
 class HasEngines(Protocol):

@@ -148,6 +148,10 @@ class DockerContainer:
         lifted = {"cpu_quota": -1, "mem_limit": _NO_LIMIT_BYTES, "memswap_limit": _NO_LIMIT_BYTES}
         self.engine.find(f"lifting the limits of {self.name}", lambda: self._get().update(**lifted))
 
+    def limit_cpus(self, cpus: float) -> None:
+        quota, doing = round(cpus * 100_000), f"limiting the processors of {self.name}"
+        self.engine.find(doing, lambda: self._get().update(cpu_quota=quota))
+
     def state(self) -> str:
         attributes = self._attributes()
         state = attributes.get("State")
