@@ -109,7 +109,7 @@ def _tried_apart(seed: int, repetitions: int) -> Outcome:
 def _expected(results: Path, text: str, code: int | None = None) -> int | None:
     """The exit code of a program that printed `text`: of one that ended before its last run, as it
     says, or did not come to say, `code`."""
-    if code is not None and (code < 0 or "\ntierbench: " in text):
+    if code is not None and (code < 0 or "\ntierbench: " in f"\n{text}"):
         return code
     return EXIT_INCONCLUSIVE if _has_failed(results) else EXIT_DONE
 
