@@ -120,8 +120,6 @@ def with_own_ids(svg: str, prefix: str) -> str:
 
 _HIDDEN = "hidden"
 _ONLY_SHOWN = {"filter": f"indexof({_HIDDEN}, datum.tier) < 0"}
-# Without a modifier the wheel scrolls the page.
-_WHEEL = "wheel![event.ctrlKey || event.metaKey]"
 
 
 def _live(
@@ -164,8 +162,7 @@ def _for_page(part: Any, with_tiers: set[str]) -> Any:
 
 def zoom(*axes: str) -> dict[str, Any]:
     """A selection: drag to move, Ctrl or ⌘ and wheel to come closer, double click to see all."""
-    select = {"type": "interval", "encodings": list(axes), "zoom": _WHEEL}
-    return {"name": "zoom", "select": select, "bind": "scales"}
+    return drawing("zoom", (), axes=list(axes))
 
 
 def readings(
@@ -184,42 +181,25 @@ def readings(
     by which the chart is cut into panels, if it is. Each place has an unseen strip that reaches
     half way to its neighbours: a point or a line would be too thin to be hit."""
     panels = [panel] if panel else []
-    strips = [
-        {"calculate": _which(list(lines.values())), "as": "line"},
-        {"pivot": "line", "value": "value", "groupby": [place, *panels], "op": "mean"},
-        {
-            "window": [
-                {"op": "lag", "field": place, "as": "before"},
-                {"op": "lead", "field": place, "as": "after"},
-            ],
-            "groupby": panels,
-            "sort": [{"field": place}],
-        },
-        {"calculate": _half_way("before", place), "as": "left"},
-        {"calculate": _half_way("after", place), "as": "right"},
-        {"calculate": shown_place, "as": "place"},
-        *(
-            {"calculate": _in_words(f"datum.l{number}", unit), "as": f"text{number}"}
-            for number in range(len(lines))
-        ),
-    ]
-    texts = [
-        {"field": f"text{number}", "type": "nominal", "title": label}
-        for number, label in enumerate(lines)
-    ]
-    here = {"type": "point", "fields": [place], "on": "pointerover", "clear": "pointerout"}
-    return {
-        **({} if panel else {"data": {"name": data}}),  # a panel has its part of the table
-        "transform": strips,
-        "mark": {"type": "rect", "color": "#808080"},
-        "encoding": {
-            "x": {"field": "left", "type": "quantitative"},
-            "x2": {"field": "right"},
-            "opacity": {"condition": {"param": "here", "value": 0.4, "empty": False}, "value": 0},
-            "tooltip": [{"field": "place", "type": "nominal", "title": "at"}, *texts],
-        },
-        "params": [{"name": "here", "select": here}, *more],
-    }
+    shown = drawing(
+        "readings",
+        (),
+        data=None if panel else {"name": data},  # a panel has its part of the table
+        place=place,
+        places=[place],
+        panels=panels,
+        strips=[place, *panels],
+        which=_which(list(lines.values())),
+        left=_half_way("before", place),
+        right=_half_way("after", place),
+        shown_place=shown_place,
+    )
+    for number, label in enumerate(lines):
+        text = {"field": f"text{number}", "type": "nominal", "title": label}
+        words = {"calculate": _in_words(f"datum.l{number}", unit), "as": text["field"]}
+        shown["transform"].append(words)
+        shown["encoding"]["tooltip"].append(text)
+    return {**shown, "params": [*shown["params"], *more]}
 
 
 def _half_way(neighbour: str, place: str) -> str:
