@@ -10,11 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from orchestrator.keys.strict_yaml import parse
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.report.blocks import Chart
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
@@ -35,14 +33,8 @@ def drawing(kind: str, tiers: Sequence[str], **values: Any) -> dict[str, Any]:
     """The drawing of that kind, with these values in its places. What is None is left out."""
     scale = {"domain": list(tiers), "range": list(colours(tiers).values())}
     given = {**values, "tiers": list(tiers), "colours": scale}
-    drawn: dict[str, Any] = _filled(_drawings()[kind], given)
+    drawn: dict[str, Any] = _filled(shipped(__package__, "drawings.yaml")[kind], given)
     return drawn
-
-
-@cache
-def _drawings() -> dict[str, Any]:
-    file = resources.files(__package__) / "drawings.yaml"
-    return parse(file.name, file.read_text(encoding="utf-8"))
 
 
 def _filled(part: Any, values: Mapping[str, Any]) -> Any:
