@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -24,6 +25,9 @@ NEVER_CHECKED = (
     "Docker engine and images: `tierbench doctor` looks at them",
     "whether the disks are what their tiers declare: a gate measures that before the first run",
 )
+
+_NUMERIC = "Threads", "Warm-up", "Measured", "A run", "Runs", "All", "Disks", "At least", "At most"
+_table = partial(console.table, right=_NUMERIC)
 
 
 def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
@@ -51,27 +55,28 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
         yield escape(f"  round {repetition}: {said}")
     columns: tuple[str, ...]
     columns = "Workload", "Data set", "Threads", "Warm-up", "Measured", "A run", "Runs", "All"
-    yield _table("Time", columns, _times(plan, ahead))
+    yield _table(columns, rows=_times(plan, ahead), title="Time")
     steps = (
         (step.what, *_seconds(step.total.least_s, step.total.most_s), step.source)
         for step in ahead.steps
         if step.total.most_s
     )
-    yield _table("All that takes time", ("What", "At least", "At most", "By"), steps)
+    columns = "What", "At least", "At most", "By"
+    yield _table(columns, rows=steps, title="All that takes time")
     for what, seconds in ahead.later:
         yield escape(f"  {what}: {units.format_seconds(seconds)}")
     yield from _loading(ahead)
     if ahead.needs:
         columns = "Tier", "What", "Where", "Needed", "There"
-        yield _table("Space, at most", columns, _space(ahead))
+        yield _table(columns, rows=_space(ahead), title="Space, at most")
     columns = "Tier", "Disk", "Database", "Disks", "A month at list price"
     caption = f"what buying the disks would cost{'' if ahead.rented else '; nothing is rented'}"
-    yield _table("Tiers", columns, _costs(plan, ahead), caption)
+    yield _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
     if ahead.rented:
         sums = costs.total_in_words(ahead.rented) or "not known"
         caption = f"in all {sums}; {MAX_COST} refuses what is more"
         columns = "Rented", "For at most", "At list price"
-        yield _table("The campaign itself", columns, _rented(ahead), caption)
+        yield _table(columns, rows=_rented(ahead), title="The campaign itself", caption=caption)
     yield from _checks(ahead)
     yield "Nothing was started."
 
@@ -136,18 +141,3 @@ def _checks(ahead: Forecast) -> Iterator[str]:
             yield escape(f"    {mistake.where}: {mistake.what}")
         if problem.advice:
             yield escape(f"    → {problem.advice}")
-
-
-_NUMERIC = "Threads", "Warm-up", "Measured", "A run", "Runs", "All", "Disks", "At least", "At most"
-
-
-def _table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[RenderableType]],
-    caption: str | None = None,
-) -> RenderableType:
-    table = console.table(columns, right=_NUMERIC, title=title, caption=caption)
-    for row in rows:
-        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
-    return table

@@ -19,7 +19,6 @@ from orchestrator.planning.plan import EXISTING
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
-MONTH_H = 730.0  # of which providers make a month: 8,760 / 12
 MAX_COST = "--max-cost"
 _LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})")
 
@@ -38,7 +37,7 @@ class RentedItem:
         """In the currency of the price; None if that is not known."""
         if self.price is None:
             return None
-        return self.count * self.price.monthly / MONTH_H * self.hours
+        return self.count * self.price.monthly / prices.HOURS_PER_MONTH * self.hours
 
     @property
     def title(self) -> str:

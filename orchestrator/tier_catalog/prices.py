@@ -28,7 +28,7 @@ from orchestrator.tier import Price
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
 
-HOURS_PER_MONTH = 730
+HOURS_PER_MONTH = 730  # of which providers make a month: 8,760 / 12
 UNPLACED = ("", "not stated")  # regions that name none
 _CITED = "this list"
 

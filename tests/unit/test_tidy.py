@@ -54,7 +54,6 @@ OWNERS = {
     "urllib.parse": {"system/http_client", "keys/addresses"},
     "time": {"system/clock", "system/shell", "cli/console"},
     "yaml": {"keys/strict_yaml"},
-    "altair": {"report"},
     "jinja2": {"report", "load_generators/benchbase"},
     "typer": {"cli"},
 }

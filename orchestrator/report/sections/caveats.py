@@ -84,7 +84,11 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
 
 
 _VERIFIED = ("verify-full", "verify-ca")
-_OF_MACHINES = (NODE_EXPORTER, DISK_DEVICE, PRESSURE)
+_OF_MACHINES = {
+    NODE_EXPORTER: "CPU, memory and network of the nodes",
+    DISK_DEVICE: "load of the disks",
+    PRESSURE: "time for which the nodes' tasks waited",
+}
 
 
 def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
@@ -105,27 +109,25 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _known(profile: Profile, record: Record) -> str:
-    read, declared, unknown = ["release"], list[str](), list[str]()
+    read, declared, unknown = "read", "only declared", "not known"
     facts, limits = results.database(record), profile.tier.limits
     nodes = [node for node in record.nodes if node.role == "database"]
     sources = {name for node in nodes for name in node.sources}
-    if facts.durability:
-        read.append("settings of durability")
-    if facts.settings:
-        read.append("other settings")
-    (read if "replication_factor" in facts.more else declared).append("number of copies")
+    size = "size of the nodes", declared if profile.cluster.node else unknown
     if any(node.cpus for node in nodes):
-        read.append("processors and memory of the nodes")
-    else:
-        (declared if profile.cluster.node else unknown).append("size of the nodes")
-    (declared if limits.iops or limits.bytes_per_s else unknown).append("limits of the disks")
-    for name, what in (
-        (NODE_EXPORTER, "CPU, memory and network of the nodes"),
-        (DISK_DEVICE, "load of the disks"),
-        (PRESSURE, "time for which the nodes' tasks waited"),
-    ):
-        (read if name in sources else unknown).append(what)
-    servers = "counters of the storage engine"
-    (read if sources - set(_OF_MACHINES) else unknown).append(servers)
-    parts = (("read", read), ("only declared", declared), ("not known", unknown))
-    return " ".join(closed(sentence(f"{word}: {listed(what)}")) for word, what in parts if what)
+        size = "processors and memory of the nodes", read
+    sides = gathered(
+        (side, what)
+        for what, side in (
+            ("release", read),
+            ("settings of durability", read if facts.durability else ""),
+            ("other settings", read if facts.settings else ""),
+            ("number of copies", read if "replication_factor" in facts.more else declared),
+            size,
+            ("limits of the disks", declared if limits.iops or limits.bytes_per_s else unknown),
+            *((what, read if name in sources else unknown) for name, what in _OF_MACHINES.items()),
+            ("counters of the storage engine", read if sources - {*_OF_MACHINES} else unknown),
+        )
+    )
+    told = [f"{side}: {listed(sides[side])}" for side in (read, declared, unknown) if side in sides]
+    return " ".join(closed(sentence(text)) for text in told)

@@ -20,6 +20,7 @@ from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
+from orchestrator.report.charts import charts
 from orchestrator.report.prose import said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
@@ -230,41 +231,19 @@ def _price_chart(
     tables: Mapping[str, Sequence[dict[str, Any]]],
     tiers: Sequence[str],
 ) -> Chart:
-    # Here, because what draws charts takes half a second to import: a terminal does not need it.
-    import altair as alt
-
-    from orchestrator.report.charts import charts
-
     what, unit, currency = shown.title, shown.unit, decision.offers[0].currency
     axis = unit if unit == what else f"{what}, {unit}"
-    told = charts.tooltips(
-        tier="", price="a month", told=what, interval="95 % interval", front="Pareto front"
-    )
-    most = max(row["cost"] for row in tables["offers"])
-    x = alt.X(
-        "cost:Q",
-        title=f"{wording.paid_for(decision)} of all nodes, {currency} a month",
-        scale=alt.Scale(domain=[0, most * 1.2], nice=False),
-    )
-    y = alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
-    hue = charts.colour(tiers, legend=False)
-    base = alt.Chart(alt.NamedData("offers")).encode(x=x, color=hue, tooltip=told)
-    layers = alt.layer(
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=axis), y2="high:Q"),
-        base.mark_point(size=70, filled=False, strokeWidth=2, opacity=1).encode(
-            y=y, fill=hue, fillOpacity=alt.FillOpacity("filled:Q", scale=None, legend=None)
-        ),
-        alt.Chart(alt.NamedData("offers"))
-        .mark_text(align="left", dx=8, dy=-8, fontSize=10, color=charts.QUIET)
-        .encode(x=x, y=y, text="tier:N"),
-    )
-    if tables["slo"]:
-        limit = alt.Chart(alt.NamedData("slo")).encode(y=y)
-        words = limit.mark_text(align="right", dy=-5, fontSize=10, color=charts.QUIET)
-        layers += limit.mark_rule(strokeDash=[5, 4], color=charts.INK)
-        layers += words.encode(x=alt.value(charts.WIDTH), text="slo:N")
     heading = f"{what} against price"
-    chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
+    spec = charts.drawing(
+        "price",
+        tiers,
+        heading=heading,
+        what=what,
+        value=axis,
+        cost=f"{wording.paid_for(decision)} of all nodes, {currency} a month",
+        costs=[0, max(row["cost"] for row in tables["offers"]) * 1.2],
+        slo=charts.drawing("price.slo", tiers, value=axis) if tables["slo"] else None,
+    )
     title = f"{heading}: {axis} against cost a month, {currency}"
     name = f"{decision.workload}-price-{shown.file}"
-    return charts.figure(name, title, chart.to_dict(), tables)
+    return charts.figure(name, title, spec, tables)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import altair as alt
-
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
 from orchestrator.report import wording
@@ -107,33 +105,19 @@ def _drawn(index: ReportIndex) -> Iterator[Chart]:
         if deltas:
             rows = [_change_row(delta) for delta in deltas]
             told = f"Change of {title.lower()} by tier"
-            spec = _chart(index, rows, title, better).to_dict()
+            margin_pct = index.campaign.plan.margin_pct
+            spec = charts.drawing(
+                "changes",
+                index.tiers,
+                title=title,
+                better=better,
+                what=title.lower(),
+                workloads=list(dict.fromkeys(row["workload"] for row in rows)),
+                below=-margin_pct,
+                above=margin_pct,
+                across={"domain": _domain(rows, margin_pct), "nice": False},
+            )
             yield charts.figure(f"changes-{name}", told, spec, {"changes": rows})
-
-
-def _chart(
-    index: ReportIndex, rows: Sequence[Mapping[str, Any]], title: str, better: str
-) -> alt.FacetChart:
-    """A dot per contender and workload with its interval; within the margin is shaded."""
-    margin_pct = index.campaign.plan.margin_pct
-    scale = alt.Scale(domain=_domain(rows, margin_pct), nice=False)
-    x = alt.X("change:Q", title="change against the baseline, %", scale=scale)
-    y = alt.Y(
-        "tier:N", title=None, sort=list(index.tiers), axis=alt.Axis(domain=False, ticks=False)
-    )
-    told = charts.tooltips(tier="", told=title.lower(), interval="95 % interval", verdict="")
-    base = alt.Chart().encode(y=y, color=charts.colour(index.tiers, legend=False), tooltip=told)
-    shade = alt.Chart().mark_rect(color=charts.SHADE, opacity=0.14)
-    layers = (
-        shade.encode(x=alt.datum(-margin_pct), x2=alt.datum(margin_pct)),
-        alt.Chart().mark_rule(color=charts.SHADE).encode(x=alt.datum(0)),
-        base.mark_rule(strokeWidth=2, clip=True).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        base.mark_point(size=55, filled=True, opacity=1).encode(x=x),
-    )
-    layered = alt.layer(*layers, data=alt.NamedData("changes"))
-    workloads = [row["workload"] for row in rows]
-    panels = charts.panels(layered, "workload", workloads, alt.Step(18))
-    return panels.properties(title=alt.Title(title, subtitle=better))
 
 
 def _change_row(delta: Delta) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from orchestrator import units
@@ -34,9 +33,7 @@ Matrix = Sequence[MatrixCell]
 ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 
 _NOT_REACHED = "not reached"
-_STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
-_PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
-_ON_PALE, _ON_DEEP = "#222222", "#ffffff"
+_PALE = "#eaf3f9"  # of the lowest value
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
 _HEATS = (
     Measure("iops", "iops", "IOPS", "I/Os per second"),
@@ -188,20 +185,9 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
     own = every[(every[disk_matrix.SERIES] == longest[disk_matrix.SERIES]).all(axis=1)]
     points = own.assign(ms=own["typical_s"] * 1e3)[["tier", "in_flight", "ms"]].to_dict("records")
     load = _load(*longest[disk_matrix.SERIES])
-    base = alt.Chart(alt.NamedData("points")).encode(
-        x=alt.X("in_flight:Q", title="I/Os in flight"),
-        y=alt.Y("ms:Q", title="median latency, ms", scale=alt.Scale(zero=True)),
-        color=charts.colour(tiers, legend=False),
-        tooltip=[
-            alt.Tooltip("tier:N"),
-            alt.Tooltip("in_flight:Q", title="in flight"),
-            alt.Tooltip("ms:Q", title="ms", format=",.3~r"),
-        ],
-    )
-    layers = alt.layer(base.mark_line(strokeWidth=1.2), base.mark_point(size=30, filled=True))
-    chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=f"Latency of {load}")
+    spec = charts.drawing("depth", tiers, title=f"Latency of {load}")
     title = f"Median latency of {load} against what is in flight, ms"
-    return charts.figure(f"{workload}-depth", title, chart.to_dict(), {"points": points})
+    return charts.figure(f"{workload}-depth", title, spec, {"points": points})
 
 
 def _steps(measured: ByTier) -> Table | Paragraph:
@@ -258,37 +244,24 @@ def _heat_map(measured: ByTier, heat: Measure, tier: str, workload: str) -> Char
     values = pd.concat(measured.values())[heat.metric] * heat.factor
     low, high = float(values.min()), float(values.max())
     cells = [_heat_cell(row, heat) for _, row in measured[tier].iterrows()]
-    scale = alt.Scale(type="log", domain=[low, max(high, low * _EVEN)], range=[_PALE, _DEEP])
-    deep = alt.datum.value > math.sqrt(low * high)
-    base = alt.Chart().encode(
-        x=_axis("flight", cells, "flight_rank"),
-        y=_axis("block", cells, "block_bytes"),
-        tooltip=[
-            *charts.tooltips(panel="load", block="", flight="in flight"),
-            alt.Tooltip("value:Q", title=heat.unit, format=",.4~r"),
-        ],
+    ends = [low, max(high, low * _EVEN)]
+    spec = charts.drawing(
+        "cells",
+        [tier],
+        title=f"{heat.title} of {tier}",
+        unit=heat.unit,
+        panels=list(dict.fromkeys(cell["panel"] for cell in cells)),
+        flights=_in_order(cells, "flight", "flight_rank"),
+        blocks=_in_order(cells, "block", "block_bytes"),
+        shades={"type": "log", "domain": ends, "range": [_PALE, charts.PALETTE[0]]},
+        is_deep=f"datum.value > {math.sqrt(low * high)}",
     )
-    colour = alt.Color("value:Q", scale=scale, legend=None)
-    ink = alt.condition(deep, alt.value(_ON_DEEP), alt.value(_ON_PALE))
-    layers = alt.layer(
-        base.mark_rect(stroke="white").encode(color=colour),
-        base.mark_text(fontSize=9).encode(text="text:N", color=ink),
-        data=alt.NamedData("cells"),
-    ).properties(width=alt.Step(_STEP), height=alt.Step(_ROW))
-    panels = list(dict.fromkeys(cell["panel"] for cell in cells))
-    header = alt.Header(title=None, labelAnchor="start")
-    panel = alt.Facet("panel:N", sort=panels, header=header)
-    chart = layers.facet(panel, columns=_PANELS_IN_A_ROW, spacing=12)
-    heading = alt.Title(f"{heat.title} of {tier}", subtitle=heat.unit)
-    spec = chart.properties(title=heading).to_dict()
     title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
     return charts.figure(f"{workload}-{tier}-{heat.file}", title, spec, {"cells": cells})
 
 
-def _axis(name: str, cells: Sequence[Mapping[str, Any]], rank: str) -> dict[str, Any]:
-    axis = {"labelAngle": 0, "ticks": False, "domain": False, "grid": False}
-    order = dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank]))
-    return {"field": name, "type": "ordinal", "title": None, "sort": [*order], "axis": axis}
+def _in_order(cells: Sequence[Mapping[str, Any]], name: str, rank: str) -> list[str]:
+    return list(dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank])))
 
 
 def _heat_cell(row: pd.Series, heat: Measure) -> dict[str, Any]:

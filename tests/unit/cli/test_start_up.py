@@ -19,7 +19,6 @@ from orchestrator.cli.commands import COMMANDS
 from tests import ROOT
 
 HEAVY = {
-    "altair",
     "docker",
     "jinja2",
     "kubernetes",
