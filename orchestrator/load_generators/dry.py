@@ -1,7 +1,5 @@
 """The do-nothing load generator: transactions made up by a seeded model (for rehearsals)."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from pathlib import Path

@@ -6,8 +6,6 @@ the one node that `databases/none.py` starts, with the disk at /tier and the job
 JSON is kept untouched, one file per point.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -6,8 +6,6 @@ or a person has cut all the same is passed over when a campaign is read, and a n
 names it; only a campaign without a plan cannot be read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

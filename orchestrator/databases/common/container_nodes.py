@@ -1,8 +1,6 @@
 """Database nodes in containers: names, passwords, endpoints, commands, the check for deaths, and
 whether each node's WAL is on the disk that the profile names for it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -5,8 +5,6 @@ node_exporter on their machines, and those of the storage engine from YugabyteDB
 one database is made, and dropped again. The owner's settings are recorded, not changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace

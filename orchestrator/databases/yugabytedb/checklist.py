@@ -5,8 +5,6 @@ The cache has one file for each image on each machine's engine. A checklist that
 and writes it again only if every line was confirmed: then `DB=auto` takes YugabyteDB.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json

@@ -5,8 +5,6 @@ from the workload's YAML (config.py); its files are read into the table from whi
 come (results.py). Differences from the built-in workload: docs/WORKLOADS.md.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence

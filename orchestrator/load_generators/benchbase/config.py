@@ -4,8 +4,6 @@ The same YAML drives the built-in workload and BenchBase; `bind` converts one to
 What BenchBase cannot do is refused here, before anything is started. No secret is in the XML.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

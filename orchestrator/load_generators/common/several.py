@@ -6,8 +6,6 @@ it is on another machine, is kept in `clients.json`, by which `read` merges what
 are by this computer's clock; the measured window is the time in which all of them measured.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

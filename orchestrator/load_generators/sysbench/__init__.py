@@ -5,8 +5,6 @@ Figures come from those records; sysbench's own totals only cross-check them. Ne
 `client`. What recording costs the client: `make bench NAME=tpcc`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ told in a file when the window ends (read in workloads/lib/loop.lua), so that it
 Whether throughput is steady decides, and never how high it is.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -6,8 +6,6 @@ leave it out of its histogram. 1.0.20's driver takes one host, so each node that
 process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence

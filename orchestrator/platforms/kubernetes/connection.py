@@ -6,8 +6,6 @@ Idempotent calls are repeated for a minute if nothing answers. `cluster_errors` 
 refused or not answered into errors of ours.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

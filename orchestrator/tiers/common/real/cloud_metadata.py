@@ -8,8 +8,6 @@ categories" and "Use IMDSv2"; "NVMe EBS volumes" (model, volume id as serial). G
 "Default VM metadata values" (disks/) and "Disk symlinks" (google-<device name>).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
