@@ -21,7 +21,7 @@ from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import refuse
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.parts import LoadGenerator, Result
+from orchestrator.parts import ClientLoad, LoadGenerator, Result
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.platforms import own_images
@@ -83,12 +83,11 @@ class Fio(LoadGenerator):
                 evidence=done.tail() + status.err,
             )
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Runs fio for each point that an earlier run of the cell has not left in `out`, at least
         the last. `measure` begins with the first point's, and has the later warm-ups in it."""
-        folder, planned = out / FOLDER, disk_matrix.planned(workload.options)
+        workload, world = load.workload, load.world
+        folder, planned = load.out / FOLDER, disk_matrix.planned(workload.options)
         folder.mkdir(parents=True, exist_ok=True)
         missing = [point for point in planned if not (folder / f"{point.name}.json").is_file()]
         points = missing or planned[-1:]
@@ -99,7 +98,7 @@ class Fio(LoadGenerator):
         for number, point in enumerate(points, start=1):
             left_s = (len(points) - number + 1) * point_s
             world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
-            content = _measure(workload, point, _container(cluster, world), folder)
+            content = _measure(workload, point, _container(load.cluster, world), folder)
             files.write_text(folder / f"{point.name}.json", content)
         end_s = max(world.clock.now(), middle_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)

@@ -23,7 +23,7 @@ from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
 from orchestrator.load_generators.common.options import complaint, ended_badly, seed_of
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.parts import Result, Share, Splits
+from orchestrator.parts import ClientLoad, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import files, sql
@@ -108,19 +108,12 @@ class BenchBase(Splits, InClient):
             )
         consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
 
-    def run(
-        self,
-        workload: Workload,
-        cluster: Cluster,
-        client: Node,
-        out: Path,
-        world: World,
-        share: Share | None = None,
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
-        if share:
-            share.begin()
-        part = (share.number, share.of) if share else (1, 1)
+        workload, cluster, out, world = load.workload, load.cluster, load.out, load.world
+        if load.share:
+            load.share.begin()
+        part = (load.share.number, load.share.of) if load.share else (1, 1)
         settings, xml = self._rendered(workload, cluster, world, *part)
         files.keep(out / _CONFIG, xml)
         times_s: dict[str, float] = {}
@@ -139,7 +132,7 @@ class BenchBase(Splits, InClient):
         timeout_s += _LONGEST_PAUSE_S if settings.thinks else 0.0
         histograms = f"/out/{results.HISTOGRAMS}"
         arguments = ["--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS]
-        done = self._start(arguments, xml, cluster, client, timeout_s, world, on_line, out)
+        done = self._start(arguments, xml, cluster, load.client, timeout_s, world, on_line, out)
         files.keep(out / "command.txt", shlex.join(done.argv) + "\n")
         files.keep(out / "benchbase.out", results.plain(done.out))
         files.keep(out / "benchbase.err", results.plain(done.err))
