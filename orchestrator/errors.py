@@ -16,8 +16,6 @@ TierbenchError                  70  catch this to catch all of ours
 Exceptions carry facts and never act. `advice` says what to do next.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 EXIT_DONE = 0

@@ -6,8 +6,6 @@ between calls: what `attached` or `running` learns is in the `Disks` or the `Clu
 yields. What only some members can do is a protocol of its own, tested with `isinstance`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
