@@ -306,23 +306,25 @@ class GoesOnMeasuring(Protocol):
         """The figures of what is there."""
 
 
+Recorded = tuple[Any, GeneratorFacts]
+"""The transactions of a run as its generator reads them (`Result.latencies`), and its facts."""
+
+
 @runtime_checkable
 class Splits(Protocol):
     """A load generator whose load several clients can carry, each its share."""
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
-        return self.result(workload, *self.records(out), start_s, end_s)
+        return self.result(workload, self.records(out), start_s, end_s)
 
-    def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
-        """Returns the transactions that one client left (`Result.latencies`) and its facts."""
+    def records(self, out: Path) -> Recorded:
+        """Returns what one client left."""
 
     def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
         """Returns the transactions of several clients, as of one. `shifts_s`: what to take off the
         times of each."""
 
-    def result(
-        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
         """Returns the figures of the window from what `records` returned, of one client or of
         several together."""
 

@@ -23,7 +23,7 @@ from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
 from orchestrator.load_generators.common.options import complaint, ended_badly, seed_of
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.parts import ClientLoad, Result, Splits
+from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import files, sql
@@ -189,14 +189,8 @@ class BenchBase(Splits, InClient):
 
     merged = staticmethod(merging.one_table)
 
-    def result(
-        self,
-        workload: Workload,
-        records: pd.DataFrame,
-        facts: GeneratorFacts,
-        start_s: float,
-        end_s: float,
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+        records, facts = left
         figures = transactions.measurements(records, start_s, end_s, None)
         if not facts.more["outcomes_known"]:
             figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)

@@ -129,7 +129,7 @@ def read(
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
         records = generator.merged([own for own, _ in left.values()], shifts_s)
         facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
-        return generator.result(workload, records, facts, start_s, end_s)
+        return generator.result(workload, (records, facts), start_s, end_s)
 
 
 @dataclass(frozen=True)

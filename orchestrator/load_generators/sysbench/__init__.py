@@ -24,7 +24,7 @@ from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, longest_s, steady_facts
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
-from orchestrator.parts import ClientLoad, Result, Share, Splits
+from orchestrator.parts import ClientLoad, Recorded, Result, Share, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import files
@@ -110,14 +110,8 @@ class Sysbench(Splits, InClient):
 
     merged = staticmethod(Records.merged)
 
-    def result(
-        self,
-        workload: Workload,
-        records: Records,
-        facts: GeneratorFacts,
-        start_s: float,
-        end_s: float,
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+        records, facts = left
         statements, pooled = workload.statements_per_transaction, workload.thinks
         warmup_s = workload.warmup_s if facts.warmup_s is None else facts.warmup_s
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}

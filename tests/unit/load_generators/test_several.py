@@ -30,7 +30,7 @@ from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.common import several
 from orchestrator.load_generators.sysbench_stock import SysbenchStock
 from orchestrator.model import Phase, Workload
-from orchestrator.parts import ClientLoad, Result, Share
+from orchestrator.parts import ClientLoad, Recorded, Result, Share
 from orchestrator.powers import World
 from tests import benchbase
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
@@ -217,9 +217,7 @@ class Load:
     def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
         raise NotImplementedError
 
-    def result(
-        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
         raise NotImplementedError
 
 
