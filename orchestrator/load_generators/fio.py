@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import LoadError, Mistake, UsageError
+from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import refuse
@@ -61,12 +61,8 @@ class Fio(LoadGenerator):
         script = world.root / "workloads" / workload.script
         if not script.is_file() or script.parent.name != "fio":
             mistakes.append(Mistake("script", f"there is no {script} below workloads/fio"))
-        if mistakes:
-            raise UsageError(
-                f"workload {workload.name} cannot be run by fio",
-                advice="see workloads/disk-matrix.yaml for one that can",
-                mistakes=tuple(mistakes),
-            )
+        what = f"workload {workload.name} cannot be run by fio"
+        require_none(mistakes, what, "see workloads/disk-matrix.yaml for one that can")
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Writes the file in full: an extent never written is read without touching the disk."""

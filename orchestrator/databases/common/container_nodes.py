@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
+from orchestrator import errors
+from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
 from orchestrator.platforms.common.machines import as_node
@@ -26,12 +27,7 @@ Log = Callable[[str, World], str]
 
 def require_none(mistakes: Sequence[Mistake], database: str) -> None:
     """UsageError if the profile has mistakes."""
-    if mistakes:
-        raise UsageError(
-            f"{database} cannot run this cluster",
-            advice="correct the profile",
-            mistakes=tuple(mistakes),
-        )
+    errors.require_none(mistakes, f"{database} cannot run this cluster", "correct the profile")
 
 
 def shape_mistakes(spec: ClusterSpec, least_bytes: int, needed_for: str) -> Iterator[Mistake]:
