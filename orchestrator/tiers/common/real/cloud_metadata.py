@@ -94,11 +94,8 @@ class MetadataAnswer:
 
 def together(answers: Sequence[MetadataAnswer]) -> MetadataAnswer:
     """The answers of several machines as one."""
-    first = answers[0]
-    if len(answers) == 1:
-        return first
     return MetadataAnswer(
-        first.cloud,
+        answers[0].cloud,
         ", ".join(dict.fromkeys(answer.machine for answer in answers if answer.machine)),
         {path: told for answer in answers for path, told in answer.disks.items()},
         tuple(text for answer in answers for text in answer.differences),
