@@ -3,8 +3,6 @@
 Readers decide by these words and attributes, never by a sentence or by a key of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import UnionType

@@ -4,8 +4,6 @@ Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_p
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

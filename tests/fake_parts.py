@@ -13,7 +13,7 @@ from orchestrator.databases.dry import DryDatabase
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Volume, Workload
-from orchestrator.parts import Disks, Levers, Parts, Result
+from orchestrator.parts import ClientLoad, Disks, Levers, Parts, Result
 from orchestrator.powers import World
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.dry import DryTier
@@ -110,9 +110,9 @@ class FakeGenerator(DryGenerator):
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         self._log.say("load")
 
-    def run(self, workload: Workload, *rest: Any) -> tuple[Phase, Phase]:
-        self._log.say(f"run {workload.name}")
-        return super().run(workload, *rest)
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        self._log.say(f"run {load.workload.name}")
+        return super().run(load)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         self._log.say("verify")

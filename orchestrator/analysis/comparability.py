@@ -5,8 +5,6 @@ The size of the disk belongs to the tier (many tiers grow with it), so it may di
 campaigns another code revision or image may be what one wants to compare: it is allowed and said.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any

@@ -3,8 +3,6 @@
 Units stand in a field's name, as in `orchestrator.model`; `_pct` is percent of 100.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -4,13 +4,11 @@ What fell due in the window and did not end in it is what the queue grew by. Suc
 overloaded at that rate, which is a verdict of its own: its latency is compared with nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
-from typing import Literal
+from typing import Literal, Self
 
 from orchestrator.analysis import results
 from orchestrator.analysis.figures.transactions import CHANCE
@@ -90,7 +88,7 @@ class Overload:
     def tiers(self) -> tuple[str, ...]:
         return (*self.always, *self.unproven)
 
-    def without_proof_of(self, tiers: Collection[str]) -> Overload:
+    def without_proof_of(self, tiers: Collection[str]) -> Self:
         """The same where nothing is proven of `tiers`, because the machine held them back."""
         proven = tuple(tier for tier in self.always if tier not in tiers)
         more = tuple(tier for tier in self.always if tier in tiers)

@@ -1,7 +1,5 @@
 """Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -271,7 +271,7 @@ def first_run(
     with app.at_work(platform, placing) as world:
         image.obtain(spec, world.platform)
         findings = app.first_run(spec, world)
-        yield from checklist.kept(findings, spec, world.platform, world, results)
+        yield from checklist.kept(findings, spec, world, results)
 
 
 def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:

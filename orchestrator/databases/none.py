@@ -4,8 +4,6 @@ For workloads that measure only the disk. It takes one disk, has no endpoint, an
 processors and memory, so that only the disk limits. Needs our image `disk`, which has fio.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

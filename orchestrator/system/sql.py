@@ -4,8 +4,6 @@ PostgreSQL and YugabyteDB's YSQL both use the protocol. Statements are with each
 the connection and the translation of errors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

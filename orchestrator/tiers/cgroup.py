@@ -5,8 +5,6 @@ Every container that mounts the volume carries the limits; they are read back wh
 (`containers`). docs/TIERS.md lists what such limits cannot do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace

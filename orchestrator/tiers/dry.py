@@ -1,7 +1,5 @@
 """The do-nothing tier: no disk is made, no limit enforced, nothing verified (for rehearsals)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -5,8 +5,6 @@ copy of the file is a copy of the loaded data set. This needs FUSE and loop devi
 and a container that may mount.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

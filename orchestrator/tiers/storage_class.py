@@ -6,8 +6,6 @@ and a class of ours are rented for a block and given back at its end. Loaded dat
 the campaign: as snapshots, or as claims that each run's claims are copies of.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What takes part in a decision: tiers with their figures, and in what they are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -12,8 +12,6 @@ which by chance leaves out 5 % of those at the margin in each, so the level of t
 lower.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ of several is preferred. Pure.
 Costs are of the disks of all nodes, a month at list price; of machines too, where they are unlike.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 The rules are in `contests`, `offers` and `decision`; nothing is decided here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

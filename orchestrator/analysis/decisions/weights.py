@@ -6,8 +6,6 @@ which some tiers lack a figure, stays apart: a must is not weighed. So is the sh
 transactions, of which the mean has that of the worst workload.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

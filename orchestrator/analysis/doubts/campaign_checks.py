@@ -3,8 +3,6 @@
 Advice is for the campaign at hand: what was already done is not advised again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime

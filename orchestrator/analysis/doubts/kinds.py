@@ -1,7 +1,5 @@
 """Every kind of doubt: what finds it in a run, and what it does to a decision. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 

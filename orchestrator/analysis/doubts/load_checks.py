@@ -1,7 +1,5 @@
 """Doubts about the load of a finished run: its clients, its pace, its window, its data. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from orchestrator.analysis import overload, results

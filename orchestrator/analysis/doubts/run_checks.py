@@ -1,7 +1,5 @@
 """Doubts about a single finished run: one small function for each kind, listed in `kinds`. Pure."""
 
-from __future__ import annotations
-
 import math
 
 from orchestrator.analysis import results

@@ -1,14 +1,13 @@
 """Database nodes in containers: names, passwords, endpoints, commands, the check for deaths, and
 whether each node's WAL is on the disk that the profile names for it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
+from orchestrator import errors
+from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
 from orchestrator.platforms.common.machines import as_node
@@ -28,12 +27,7 @@ Log = Callable[[str, World], str]
 
 def require_none(mistakes: Sequence[Mistake], database: str) -> None:
     """UsageError if the profile has mistakes."""
-    if mistakes:
-        raise UsageError(
-            f"{database} cannot run this cluster",
-            advice="correct the profile",
-            mistakes=tuple(mistakes),
-        )
+    errors.require_none(mistakes, f"{database} cannot run this cluster", "correct the profile")
 
 
 def shape_mistakes(spec: ClusterSpec, least_bytes: int, needed_for: str) -> Iterator[Mistake]:

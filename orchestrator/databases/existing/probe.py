@@ -1,7 +1,5 @@
 """An existing cluster as its servers describe it: held against the profile, as nodes, as facts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -6,8 +6,6 @@ them, has flushed it (`ANY n/2` of their standbys). No commit waits for the othe
 never changes its role; nothing fails over, and a node that dies ends the run.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence

@@ -2,8 +2,6 @@
 spread their connections over all of them. Facts, traps and their sources: docs/YUGABYTEDB.md.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -4,8 +4,6 @@ The adapter relies on these. `inferred` marks what no real cluster was ever seen
 from documents and source code alone (docs/YUGABYTEDB.md).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

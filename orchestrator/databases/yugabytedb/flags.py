@@ -4,8 +4,6 @@ Facts and their sources: docs/YUGABYTEDB.md. The servers size themselves from th
 machine and do not see the container's limit, so every share is set here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -15,8 +15,6 @@ Ignored on purpose: "goodput" (all phases), `tp (req/s) scaled` (not a throughpu
 percentiles of the other files (computed here, from single transactions).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

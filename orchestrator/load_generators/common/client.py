@@ -8,8 +8,6 @@ How far its clock is from this computer's is asked of a shell in it (`date`): th
 and reply is wrong by half the round trip at most, so that of the shortest counts (Cristian, 1989).
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ machines, platforms and containers can do.
 A machine elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import socket

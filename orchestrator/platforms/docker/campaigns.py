@@ -6,8 +6,6 @@ seen from here, the holder is alive while its second volume, renewed every half 
 the engine's clock. Databases and disks elsewhere end by themselves (`SignsOfLife`).
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

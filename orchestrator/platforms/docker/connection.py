@@ -3,8 +3,6 @@ of `docker` names, and how it is reached. Errors of docker-py become ours, idemp
 repeated, and labels mark what is made.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import socket

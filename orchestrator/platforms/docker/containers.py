@@ -1,7 +1,5 @@
 """A container of an engine: its commands and their streams, and files that go in and out."""
 
-from __future__ import annotations
-
 import contextlib
 import socket as sockets
 import struct

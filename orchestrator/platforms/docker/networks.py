@@ -1,7 +1,5 @@
 """Networks and volumes of the engine, each for the duration of a block."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress

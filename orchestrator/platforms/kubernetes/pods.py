@@ -4,8 +4,6 @@ A cluster builds no images: ours come from a registry. Where one is named (own_i
 taken to be there, and an image that cannot be pulled is an error of the first pod.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn

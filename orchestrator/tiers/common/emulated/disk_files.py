@@ -6,8 +6,6 @@ mark of the file's folder, which on other machines has a name of this cache. Wha
 asked directly if this computer is the only machine, else in containers on the node's machine.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

@@ -5,8 +5,6 @@ server, `raw` without any. The database gets the device as an ordinary volume, s
 mounts nothing itself. docs/DISKS.md says what happens inside.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

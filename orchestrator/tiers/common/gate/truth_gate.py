@@ -5,8 +5,6 @@ limits: burst credit is left out of an emulated disk, because a gate of seconds 
 credit and not the disk; a real disk may be bursting, unless that is used up first (`drain`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

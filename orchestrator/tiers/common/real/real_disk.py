@@ -5,8 +5,6 @@ its WAL on the disk named for that. A container makes and removes them, so that 
 database's user can be removed too. The truth gate measures each disk in such a directory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace

@@ -3,8 +3,6 @@
 What removes looks at the mark itself (`platforms/common/marked.py`), here or in a container.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex
