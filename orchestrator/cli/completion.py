@@ -61,15 +61,12 @@ def _unfinished(ctx: Context) -> Iterator[str]:
 
 
 def _folders(ctx: Context) -> list[Path]:
-    return sorted((file.parent for file in _results(ctx).glob("*/plan.json")), reverse=True)
-
-
-def _results(ctx: Context) -> Path:
-    return Path(ctx.params.get("results") or RESULTS)
+    results = Path(ctx.params.get("results") or RESULTS)
+    return sorted((file.parent for file in results.glob("*/plan.json")), reverse=True)
 
 
 def _baselines(ctx: Context) -> Iterable[str]:
-    saved = _results(ctx) / "baselines.json"
+    saved = Path(ctx.params.get("results") or RESULTS) / "baselines.json"
     with suppress(OSError, ValueError, LookupError, TypeError):
         return [*json.loads(saved.read_text())["baselines"]]
     return []

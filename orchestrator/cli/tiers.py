@@ -23,7 +23,7 @@ from orchestrator.units import format_bytes, format_bytes_per_s, format_number, 
 
 if TYPE_CHECKING:
     from orchestrator.tier_catalog import TierRow, VmRow
-    from orchestrator.tier_catalog.rows import PriceRow
+    from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
 ResultsOption = Annotated[Path | None, Option(help="Where results are kept.")]
 
@@ -160,9 +160,7 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
         (row.kind.latency and f"documented latency {row.kind.latency.documented}", row.name)
         for row in rows
     )
-    read_on = _shared((_price_read(row.price), row.name) for row in rows)
-    limits = _shared((f"limits as of {row.kind.source.as_of}", row.name) for row in rows)
-    return Group(table, *latencies, *limits, *read_on)
+    return Group(table, *latencies, *_dates([(row.name, row.kind, row.price) for row in rows]))
 
 
 def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
@@ -171,8 +169,11 @@ def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
         yield Text.assemble((", ".join(dict.fromkeys(names)), "dim"), f": {text}")
 
 
-def _price_read(price: PriceRow | None) -> str:
-    return f"price: region {price.region}, {price.date}" if price else ""
+def _dates(rows: Sequence[tuple[str, DiskType | VmSize, PriceRow | None]]) -> Iterator[Text]:
+    """When limits and prices were read."""
+    yield from _shared((f"limits as of {of.source.as_of}", name) for name, of, _ in rows)
+    prices = ((name, price) for name, _, price in rows if price)
+    yield from _shared((f"price: region {p.region}, {p.date}", name) for name, p in prices)
 
 
 def vm_table(rows: Sequence[VmRow]) -> RenderableType:
@@ -184,9 +185,7 @@ def vm_table(rows: Sequence[VmRow]) -> RenderableType:
     table = console.table(columns, told - {"burst"})
     for row in drawn:
         table.add_row(*(row[name] for name in columns))
-    limits = _shared((f"limits as of {row.size.source.as_of}", row.name) for row in rows)
-    read_on = _shared((_price_read(price), row.name) for row in rows for price in row.size.prices)
-    return Group(table, *limits, *read_on)
+    return Group(table, *_dates([(row.name, row.size, row.price) for row in rows]))
 
 
 def _of_vm(row: VmRow) -> dict[str, str]:
@@ -194,7 +193,6 @@ def _of_vm(row: VmRow) -> dict[str, str]:
     from orchestrator.tier_catalog import prices
 
     burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
-    price = next(iter(row.size.prices), None)
     return {
         "machine": row.name,
         "disk type": row.disk_type or _ANY,
@@ -203,7 +201,7 @@ def _of_vm(row: VmRow) -> dict[str, str]:
         "IOPS": _figure(row.limits.total_iops),
         "throughput": rate(row.limits.bytes_per_s),
         "burst": f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}" if burst else _UNKNOWN,
-        "price": prices.describe(price) if price else _UNKNOWN,
+        "price": prices.describe(row.price) if row.price else _UNKNOWN,
     }
 
 

@@ -124,4 +124,6 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
         parts += [Text(), terminal.doubts(index.footnotes)]
     if labels:
         parts += [Text(), terminal.meanings(labels)]
+    if lines := tuple(summary.faster(index)):
+        parts += [Text(), terminal.answers(lines, 1)]
     return tuple(parts)

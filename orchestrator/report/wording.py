@@ -93,12 +93,6 @@ def paid_for(decision: Decision | ClusterDecision) -> str:
     return "disks and machines" if decision.with_vms else "disks"
 
 
-def of_all_nodes(decision: Decision) -> str:
-    """The same as part of a sentence, with what they leave out."""
-    without = "" if decision.with_vms else ", VM not included"
-    return f"the {paid_for(decision)} of all nodes{without}"
-
-
 def place(stated: Price) -> str:
     """Where, when and by whom the price was told."""
     return f"({stated.region}, as of {stated.as_of}; {stated.source})"

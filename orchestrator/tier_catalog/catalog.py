@@ -145,6 +145,10 @@ class VmRow:
     size: VmSize
     limits: Limits
 
+    @property
+    def price(self) -> PriceRow | None:
+        return next(iter(self.size.prices), None)
+
 
 def tiers(
     catalog: Catalog,

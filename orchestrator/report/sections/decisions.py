@@ -121,21 +121,14 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     for word, step in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
         if step is not None and step.changes:
             yield _step(word, step, decision)
-    if priced := units.gathered(dict.fromkeys(_prices(index, decision))):
+    profiles = [index.campaign.plan.profile(offer.tier) for offer in decision.offers]
+    stated = [(profile.tier.price, profile.name) for profile in profiles]
+    if decision.with_vms:
+        stated += [(p.cluster.vm_price, p.cluster.vm or "machines") for p in profiles]
+    read = ((wording.place(price), name) for price, name in dict.fromkeys(stated) if price)
+    if priced := units.gathered(read):
         sources = "; ".join(f"{units.listed(names)} {where}" for where, names in priced.items())
-        yield f"List prices of {wording.of_all_nodes(decision)}: {sources}."
-
-
-def _prices(index: ReportIndex, decision: Decision) -> Iterator[tuple[str, str]]:
-    """Where each price was read, and of which tier it is, or of which machine if these count."""
-    for offer in decision.offers:
-        if offer.price_source:
-            where = f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})"
-            yield where, offer.tier
-    for offer in decision.offers if decision.with_vms else ():
-        cluster = index.campaign.plan.profile(offer.tier).cluster
-        if cluster.vm_price:
-            yield wording.place(cluster.vm_price), cluster.vm or "machines"
+        yield f"List prices of the {wording.paid_for(decision)} of all nodes: {sources}."
 
 
 def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
@@ -172,7 +165,7 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     drawn = tuple(_drawn(index, decision, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    caption = said("decision.prices", what=wording.of_all_nodes(decision))
+    caption = said("decision.prices", paid_for=wording.paid_for(decision))
     caption += " Dashed: the SLO." if decision.slo else ""
     return (Charts(drawn, tiers, caption),) if drawn else ()
 

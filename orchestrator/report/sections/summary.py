@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Decision, Sweep
+from orchestrator.analysis.conclusions import Decision, Delta, Sweep
 from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.model import Plan
@@ -155,6 +155,35 @@ def _swept(sweep: Sweep) -> str:
     if tier.at_slo is None:
         return f"{text}; no load is proven to meet the SLO"
     return f"{text}; proven to meet the SLO up to {load_in_words(sweep.axis, tier.at_slo)}"
+
+
+def faster(index: ReportIndex) -> Iterator[Answer]:
+    """Which tier is faster and how many times, in a line for each workload."""
+    for load in (workload.name for workload in index.workloads):
+        metrics = _metrics(index, load).values()
+        of_each = [[index.delta(other, load, m) for m in metrics] for other in index.contenders]
+        said = [_times([delta for delta in deltas if delta]) for deltas in of_each if any(deltas)]
+        if said:
+            yield Answer(load, None, "; ".join(said), "")
+
+
+def _times(deltas: Sequence[Delta]) -> str:
+    """`ultra was 2.31 times as fast as premium (2.25 to 2.37)`, by the first of throughput, average
+    and p99 latency that was judged better or worse."""
+    delta = next((d for d in deltas if d.verdict in ("better", "worse")), deltas[0])
+    better, lower = delta.verdict == "better", delta.direction == "lower"
+    names = delta.baseline, delta.contender
+    if not better and delta.verdict != "worse":
+        return f"no difference was found between {units.listed(names)}"
+    slow, fast = names if better else reversed(names)
+    if delta.overloaded:
+        return f"{fast} serves the rate asked for, {slow} does not"
+    changes_pct = (delta.change_pct, delta.ci_low_pct, delta.ci_high_pct)
+    ratios = [1 + pct / 100 for pct in changes_pct if pct is not None]
+    factor, *ends = [1 / ratio if lower == better else ratio for ratio in ratios]
+    what = f" in {wording.METRICS[delta.metric]}" if lower else ""
+    span = " to ".join(map(units.format_number, sorted(ends)))
+    return f"{fast} was {units.format_number(factor)} times as fast as {slow}{what} ({span})"
 
 
 def verdict_table(index: ReportIndex) -> Table:

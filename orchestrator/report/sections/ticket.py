@@ -34,6 +34,7 @@ def section(index: ReportIndex) -> Section:
     doubts += [Paragraph(note.text, note.where.capitalize()) for note in index.footnotes]
     lists = {
         "": (*_bought(index, tier, first.price), *why),
+        "Which is faster": tuple(Paragraph(of.text, of.workload) for of in summary.faster(index)),
         "What was tested": tuple(_tested(index)),
         "What limits it": tuple(Paragraph(cell.text, cell.workload) for cell in limits),
         "Doubts": tuple(doubts),

@@ -165,6 +165,14 @@ def test_a_provider_without_such_a_service_is_refused(tmp_path: Path) -> None:
     assert "known: azure and aws" in done.exception.what
 
 
+def test_another_answer_is_told_and_writes_nothing(service: Service, tmp_path: Path) -> None:
+    service.items = ({"productName": "Ultra Disks", "type": "Consumption"},)
+    done = update(service, tmp_path / "azure.yaml")
+    assert isinstance(done.exception, UnavailableError)
+    assert "the price service of azure did not answer as expected" in done.exception.what
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_region_without_disks_writes_nothing(service: Service, tmp_path: Path) -> None:
     service.items = ()
     done = update(service, tmp_path / "azure.yaml")

@@ -145,6 +145,20 @@ def test_the_answer_is_the_cheapest_disk_and_machine_together() -> None:
     )
 
 
+def test_who_is_faster_is_said_in_a_line_for_each_workload(campaign: Results) -> None:
+    """As the comparisons were judged: those of inserts found nothing."""
+    lines = ticket(campaign).split("Which is faster\n")[1].splitlines()[:2]
+    assert lines[0] == (
+        "insert: no difference was found between premium and premium-v2; no difference was found "
+        "between premium and ultra"
+    )
+    assert re.fullmatch(
+        r"tpcc: premium-v2 was 1\.\d\d times as fast as premium \(1\.\d\d to 1\.\d\d\); "
+        r"ultra was 1\.\d\d times as fast as premium \(1\.\d\d to 1\.\d\d\)",
+        lines[1],
+    )
+
+
 def test_an_slo_is_named() -> None:
     made = build_campaign(workloads=["tpcc"], frames=False)
     clause = Objective("nopm", "all", 9000.0)

@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.cli import prices as command
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.planning import costs, project_files
 from orchestrator.tier_catalog import azure_prices, prices
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
@@ -288,8 +288,8 @@ def test_all_pages_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"Items": None}])
-def test_another_answer_is_told(answer: object) -> None:
-    with pytest.raises(UnavailableError, match="did not answer as expected"):
+def test_another_answer_is_not_taken(answer: object) -> None:
+    with pytest.raises((KeyError, TypeError)):
         list(command.pages({}, azure_prices.URL, lambda *_: answer))
 
 
@@ -302,5 +302,5 @@ def test_questions_name_region_currency_and_each_kind() -> None:
 
 def test_pages_without_an_end_are_told() -> None:
     endless = {"Items": [], "NextPageLink": azure_prices.URL}
-    with pytest.raises(UnavailableError, match="more than 50 pages"):
+    with pytest.raises(OSError, match="more than 50 pages"):
         list(command.pages({}, azure_prices.URL, lambda *_: endless))
