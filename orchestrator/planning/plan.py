@@ -195,6 +195,11 @@ def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
     return tuple(replace(run, number=number) for number, run in enumerate(runs, start=1))
 
 
+def interruptions(plan: Plan) -> int:
+    """How often a campaign with this plan was ended and gone on with."""
+    return sum(note.kind == "interrupted" for note in plan.notes)
+
+
 def run_s(workload: Workload) -> float:
     """The windows of one run, at least."""
     each_s = workload.warmup_s + workload.measure_s + workload.confirm_s

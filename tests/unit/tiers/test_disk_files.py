@@ -32,7 +32,7 @@ from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 from tests.fake_parts import FakeTier, fake_parts
-from tests.fakes import FakePlatform, FarMachine, Log, fake_world
+from tests.fakes import FakePlatform, FarMachine, Log, QuietProgress, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.tiers import a_tier, changed
 
@@ -238,8 +238,7 @@ def test_a_machine_that_cannot_be_asked_is_said(tmp_path: Path, world: World) ->
 
 
 @pytest.mark.parametrize(
-    ("mark", "why"),
-    [(None, marked.UNMARKED), ("", marked.UNSAID), ('{"host": "vm9", "cache": "/x"}', "of vm9")],
+    ("mark", "why"), [(None, marked.UNMARKED), ('{"host": "vm9", "cache": "/x"}', "of vm9")]
 )
 def test_files_of_disks_are_not_made_beside_those_of_others_until_the_advice_is_followed(
     tmp_path: Path, mark: str | None, why: str
@@ -261,6 +260,20 @@ def test_files_of_disks_are_not_made_beside_those_of_others_until_the_advice_is_
         subprocess.run(command, shell=True, check=True)
         disk_files.mounted(world)
         assert [one.name for one in theirs.parent.iterdir()] == [marked.MARK]
+
+
+@pytest.mark.parametrize("mark", ["", '{"host": "a'])
+def test_files_of_disks_whose_mark_was_cut_are_set_aside(tmp_path: Path, mark: str) -> None:
+    world, folder = fake_world(cache=tmp_path), tmp_path / "disks"
+    folder.mkdir()
+    (folder / "node-1.img").write_text("whose?")
+    (folder / marked.MARK).write_text(mark)
+    disk_files.mounted(world)
+    assert [one.name for one in folder.iterdir()] == [marked.MARK]
+    (aside,) = tmp_path.glob("disks-aside-*")
+    assert (aside / "node-1.img").read_text() == "whose?"
+    assert isinstance(world.progress, QuietProgress)
+    assert f"rm -r --one-file-system -- {aside}" in world.progress.said[-1]
 
 
 class Loading(FakeTier):
