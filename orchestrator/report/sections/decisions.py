@@ -234,7 +234,7 @@ def _price_chart(
         value=axis,
         cost=f"disks of all nodes, {currency} a month",
         costs=[0, max(row["cost"] for row in tables["offers"]) * 1.2],
-        slo=charts.drawing("price.slo", tiers, value=axis) if tables["slo"] else None,
+        slo=charts.drawing("price.slo", value=axis) if tables["slo"] else None,
     )
     title = f"{heading}: {axis} against cost a month, {currency}"
     return charts.figure(f"{workload}-price-{shown.file}", title, spec, tables)
