@@ -190,6 +190,8 @@ def _unknown(
 
 def _plan(study: StudyYaml, name: str) -> Plan:
     cells = [(workload, tier) for workload in study.workloads for tier in study.tiers]
+    text = f"{study.title} ({study.source}, {study.as_of}): figures that others published, "
+    text += "entered as they stand. Nothing was run, sampled or checked here"
     return Plan(
         name=units.shortened(name, 80),
         seed=0,
@@ -202,14 +204,7 @@ def _plan(study: StudyYaml, name: str) -> Plan:
         workloads=tuple(_workload(load, row) for load, row in study.workloads.items()),
         runs=tuple(Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)),
         estimate_s=0.0,
-        notes=(
-            Note(
-                "published figures",
-                f"{study.title} ({study.source}, {study.as_of}): figures that others published, "
-                "entered as they stand. Nothing was run, sampled or checked here",
-            ),
-            *(Note("reading", text) for text in study.readings),
-        ),
+        notes=(Note("published figures", text), *(Note("reading", t) for t in study.readings)),
     )
 
 

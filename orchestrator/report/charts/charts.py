@@ -29,7 +29,7 @@ def colours(tiers: Sequence[str]) -> dict[str, str]:
     return {tier: PALETTE[place % len(PALETTE)] for place, tier in enumerate(tiers)}
 
 
-def drawing(kind: str, tiers: Sequence[str], **values: Any) -> dict[str, Any]:
+def drawing(kind: str, tiers: Sequence[str] = (), **values: Any) -> dict[str, Any]:
     """The drawing of that kind, with these values in its places. What is None is left out."""
     scale = {"domain": list(tiers), "range": list(colours(tiers).values())}
     given = {**values, "tiers": list(tiers), "colours": scale}
@@ -83,10 +83,7 @@ def rendered(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str
     """SVG of a drawing with its data."""
     import vl_convert
 
-    full = spec | {
-        "config": drawing("look", ()),
-        "datasets": {k: list(v) for k, v in tables.items()},
-    }
+    full = spec | {"config": drawing("look"), "datasets": {k: list(v) for k, v in tables.items()}}
     return str(vl_convert.vegalite_to_svg(full))
 
 
@@ -152,11 +149,6 @@ def _for_page(part: Any, with_tiers: set[str]) -> Any:
     return shown
 
 
-def zoom(*axes: str) -> dict[str, Any]:
-    """A selection: drag to move, Ctrl or ⌘ and wheel to come closer, double click to see all."""
-    return drawing("zoom", (), axes=list(axes))
-
-
 def readings(
     data: str,
     place: str,
@@ -175,7 +167,6 @@ def readings(
     panels = [panel] if panel else []
     shown = drawing(
         "readings",
-        (),
         data=None if panel else {"name": data},  # a panel has its part of the table
         place=place,
         places=[place],

@@ -66,7 +66,7 @@ def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
         f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    look = {**charts.drawing("look", ()), "background": "transparent"}  # the page's, light or dark
+    look = {**charts.drawing("look"), "background": "transparent"}  # the page's, light or dark
     drawings = _inside({"config": look, "charts": drawn})
     return {"drawings": drawings, "code": [Markup(text) for text in code], "policy": policy}
 

@@ -235,7 +235,7 @@ def _price_chart(
         value=axis,
         cost=f"{wording.paid_for(decision)} of all nodes, {currency} a month",
         costs=[0, max(row["cost"] for row in tables["offers"]) * 1.2],
-        slo=charts.drawing("price.slo", tiers, value=axis) if tables["slo"] else None,
+        slo=charts.drawing("price.slo", value=axis) if tables["slo"] else None,
     )
     title = f"{heading}: {axis} against cost a month, {currency}"
     name = f"{decision.workload}-price-{shown.file}"

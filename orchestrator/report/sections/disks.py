@@ -174,15 +174,13 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell 
         if not of_way:
             continue
         costs = [overhead for overhead, _ in of_way]
-        off = [cost.off_pct for cost in costs if cost.off_pct is not None]
+        off = max((c.off_pct for c in costs if c.off_pct is not None), key=abs, default=None)
         yield {
             "Tier": Cell(profile, tier=profile),
             "Requests": f"{way}s",
             "Taken off, µs": _range([c.taken_off_us for c in costs if c.taken_off_us is not None]),
             "In the windows, µs": _range([cost.overhead_us for cost in costs]),
-            "Change in a request's time, at most": units.format_change(max(off, key=abs))
-            if off
-            else "",
+            "Change in a request's time, at most": "" if off is None else units.format_change(off),
             "In flight": _range([depth for _, depth in of_way]),
         }
 

@@ -127,8 +127,8 @@ def over_time(
         title={"text": measure.title, **told},
         unit=measure.unit,
         dots={"size": 12, "filled": True} if few else False,
-        dashes=charts.drawing("over_time.dashes", (), both=[MEAN, BUSIEST]) if both else None,
-        caps=charts.drawing("over_time.caps", tiers) if limits else None,
+        dashes=charts.drawing("over_time.dashes", both=[MEAN, BUSIEST]) if both else None,
+        caps=charts.drawing("over_time.caps") if limits else None,
     )
     title = f"{measure.title} under {workload}, {measure.unit}"
     drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
@@ -139,7 +139,7 @@ def over_time(
             for tier in drawn
             for of in dict.fromkeys(series.table["of"])
         }
-    zoom = [charts.zoom("x")]
+    zoom = [charts.drawing("zoom")]
     reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
     tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
@@ -165,7 +165,7 @@ def by_node(
         title=f"{measure.title}, node by node",
         unit=measure.unit,
         nodes=list(dict.fromkeys(series.table["node"])),
-        caps=charts.drawing("by_node.caps", tiers) if limits else None,
+        caps=charts.drawing("by_node.caps") if limits else None,
     )
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
     each = {tier: charts.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}

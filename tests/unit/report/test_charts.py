@@ -308,7 +308,7 @@ def test_tiers_can_be_hidden_wherever_their_data_come_in() -> None:
             text = json.dumps(chart.live)
             used = text.count('"data": {"name": "runs"}')
             assert used and text.count("indexof(hidden, datum.tier)") == used
-            assert '"legend": {' not in text.replace(json.dumps(charts.drawing("look", ())), "")
+            assert '"legend": {' not in text.replace(json.dumps(charts.drawing("look")), "")
 
 
 def test_a_name_cannot_leave_its_expression() -> None:
