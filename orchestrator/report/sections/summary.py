@@ -174,7 +174,9 @@ def _times(deltas: Sequence[Delta]) -> str:
     better, lower = delta.verdict == "better", delta.direction == "lower"
     names = delta.baseline, delta.contender
     if not better and delta.verdict != "worse":
-        return f"no difference was found between {units.listed(names)}"
+        alike = all(d.verdict == "same" for d in deltas)
+        what = "are as fast as each other" if alike else "are not proven to differ"
+        return f"{units.listed(names)} {what}"
     slow, fast = names if better else reversed(names)
     if delta.overloaded:
         return f"{fast} serves the rate asked for, {slow} does not"

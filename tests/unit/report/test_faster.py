@@ -55,7 +55,11 @@ def said(*changes: Delta) -> list[str]:
         ),
         (
             [change(RATE, "inconclusive", 25.0, -20.0, 90.0)],
-            "no difference was found between premium and ultra",
+            "premium and ultra are not proven to differ",
+        ),
+        (
+            [change(RATE, "same", 0.2, -1.0, 1.0), change(AVERAGE, "same", 0.1, -1.0, 1.0)],
+            "premium and ultra are as fast as each other",
         ),
         (
             [replace(change(RATE, "better", 25.0, 0.0, 0.0), overloaded=("premium",))],
