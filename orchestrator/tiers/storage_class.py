@@ -119,7 +119,7 @@ class StorageClassTier:
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""
-        platform, gates = _claims(tier.name, world), list[tuple[str, str, tuple[str, ...], Gate]]()
+        platform, gates = _claims(tier.name, world), list[truth_gate.Taken]()
         with _class(tier, world) as of:
             for number, node in enumerate(node_names(_wanted(tier).nodes), start=1):
                 world.progress.note(f"truth gate of {tier.name}: a volume for {node}")

@@ -46,7 +46,7 @@ class SysbenchStock(InClient):
                 f"workload {workload.name}: there is no script {workload.script}",
                 advice="give its path below workloads/, or on this machine",
             )
-        self._need(world)
+        self.client_image(world)
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""
@@ -60,17 +60,14 @@ class SysbenchStock(InClient):
         return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        return self._need(world), {}
-
-    def _need(self, world: World) -> str:
         if self._image is None:
-            return own_images.need(world.root, "client", world.platform)
+            return own_images.need(world.root, "client", world.platform), {}
         if not world.platform.images.present(self._image):
             raise UnavailableError(
                 f"the image {self._image} of {IMAGE_VARIABLE} is not here",
                 advice=f"build or pull it, or leave {IMAGE_VARIABLE} out for sysbench 1.0.20",
             )
-        return self._image
+        return self._image, {}
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """sysbench's own `prepare`; then the rows of its tables are counted. YugabyteDB refuses to

@@ -168,7 +168,7 @@ def test_a_copy_that_fails_is_an_error_with_the_containers_words(far: Far, world
 
 
 def test_snapshots_are_looked_for_where_their_nodes_run(far: Far, world: World) -> None:
-    snapshots = disk_files.snapshots(3, "key", world)
+    snapshots = disk_files.snapshots(TIER, [1] * 3, "key", world)
     assert disk_files.are_far(snapshots, world) and not disk_files.exist(snapshots, world)
     files = written(far, snapshots)
     assert disk_files.exist(snapshots, world)
@@ -184,10 +184,10 @@ def marked_for(world: World, files: Sequence[Path]) -> None:
 
 def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: World) -> None:
     assert not list(disk_files.forget(fake_world(cache=world.cache))), "this computer has none"
-    files = written(far, disk_files.snapshots(2, "key", world))
+    files = written(far, disk_files.snapshots(TIER, [1] * 2, "key", world))
     marked_for(world, files)
     theirs = replace(world, cache=Path("/home/other/cache"))
-    others = written(far, disk_files.snapshots(2, "key", theirs))
+    others = written(far, disk_files.snapshots(TIER, [1] * 2, "key", theirs))
     marked_for(theirs, others)
     older = written(far, [FOLDER / "disks/node-1.img", FOLDER / "disks/node-2.img"])
     beside = far.folder_of("node-1") / "of-others"
@@ -216,7 +216,7 @@ def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: Wo
 
 
 def test_snapshots_of_a_failed_load_go_only_if_they_are_ours(far: Far, world: World) -> None:
-    snapshots = disk_files.snapshots(2, "key", world)
+    snapshots = disk_files.snapshots(TIER, [1] * 2, "key", world)
     first, second = written(far, snapshots)
     marked_for(world, [first])
     marked_for(replace(world, cache=Path("/home/other/cache")), [second])

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
 from orchestrator.model import Node, Volume
@@ -78,13 +78,11 @@ def create(file: Path, size_bytes: int, world: World) -> None:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
 
-class OnFiles(MadeOnMachines, Protocol):
+class OnFiles(MadeOnMachines):
     """What tiers on files of ours have in common: of `Restorable` and `TakesSpace`, and a gate."""
 
-    def snapshots(
-        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
-    ) -> tuple[Path, ...]:
-        return disk_files.snapshots(len(sizes_bytes), name, world)
+    places = staticmethod(disk_files.places)
+    snapshots = staticmethod(disk_files.snapshots)
 
     @contextmanager
     def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
@@ -92,9 +90,6 @@ class OnFiles(MadeOnMachines, Protocol):
         files = disk_files.of_load(data)
         with devices("raw", files, {}, world, restored=data.resumed, kept=True) as disks:
             yield disks.volumes
-
-    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return disk_files.places(nodes, world)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return self.gate_on("node-1", tier, world, thorough)
