@@ -160,7 +160,7 @@ def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
 
 
 _PRICE_CAPTION = (
-    "Cost of the {paid_for} of all nodes at list price; dots are means, bars their 95 % interval "
+    "Cost of all nodes at list price, as in the table; dots are means, bars their 95 % interval "
     "where runs were repeated. Filled: on the Pareto front, as each tier as cheap is proven worse "
     "in a criterion of the decision. Hollow: another is proven to beat it, or it is open."
 )
@@ -174,16 +174,14 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
     if len(offers) < 2:
         return ()
-    drawn = tuple(_drawn(index, decision, offers))
+    drawn = tuple(_drawn(index, decision.workload, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    caption = _PRICE_CAPTION.format(paid_for=wording.paid_for(decision))
-    caption += " Dashed: the SLO." if decision.slo else ""
+    caption = f"{_PRICE_CAPTION} Dashed: the SLO." if decision.slo else _PRICE_CAPTION
     return (Charts(drawn, tiers, caption),) if drawn else ()
 
 
-def _drawn(index: ReportIndex, decision: Decision, offers: Sequence[Offer]) -> Iterator[Chart]:
-    workload = decision.workload
+def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
     rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
     if index.throughput_metric(workload) == "nopm":
         rate = Measure("nopm", "throughput", "NOPM", "NOPM")
@@ -209,7 +207,7 @@ def _drawn(index: ReportIndex, decision: Decision, offers: Sequence[Offer]) -> I
         ]
         if len(rows) > 1:
             tables = {"offers": rows, "slo": limits}
-            yield _price_chart(decision, shown, tables, index.tiers)
+            yield _price_chart(workload, shown, offers[0].currency, tables, index.tiers)
 
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
@@ -231,8 +229,9 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
 
 
 def _price_chart(
-    decision: Decision,
+    workload: str,
     shown: Measure,
+    currency: str,
     tables: Mapping[str, Sequence[dict[str, Any]]],
     tiers: Sequence[str],
 ) -> Chart:
@@ -241,7 +240,7 @@ def _price_chart(
 
     from orchestrator.report.charts import charts
 
-    what, unit, currency = shown.title, shown.unit, decision.offers[0].currency
+    what, unit = shown.title, shown.unit
     axis = unit if unit == what else f"{what}, {unit}"
     told = charts.tooltips(
         tier="", price="a month", told=what, interval="95 % interval", front="Pareto front"
@@ -249,7 +248,7 @@ def _price_chart(
     most = max(row["cost"] for row in tables["offers"])
     x = alt.X(
         "cost:Q",
-        title=f"{wording.paid_for(decision)} of all nodes, {currency} a month",
+        title=f"cost of all nodes, {currency} a month",
         scale=alt.Scale(domain=[0, most * 1.2], nice=False),
     )
     y = alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
@@ -272,5 +271,4 @@ def _price_chart(
     heading = f"{what} against price"
     chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
     title = f"{heading}: {axis} against cost a month, {currency}"
-    name = f"{decision.workload}-price-{shown.file}"
-    return charts.figure(name, title, chart.to_dict(), tables)
+    return charts.figure(f"{workload}-price-{shown.file}", title, chart.to_dict(), tables)

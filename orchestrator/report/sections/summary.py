@@ -173,7 +173,7 @@ def _times(deltas: Sequence[Delta]) -> str:
     better, lower = delta.verdict == "better", delta.direction == "lower"
     names = delta.baseline, delta.contender
     if not better and delta.verdict != "worse":
-        return f"no difference was found between {units.listed(names)}"
+        return f"no difference was proven between {units.listed(names)}"
     slow, fast = names if better else reversed(names)
     if delta.overloaded:
         return f"{fast} serves the rate asked for, {slow} does not"

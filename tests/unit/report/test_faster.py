@@ -55,7 +55,7 @@ def said(*changes: Delta) -> list[str]:
         ),
         (
             [change(RATE, "inconclusive", 25.0, -20.0, 90.0)],
-            "no difference was found between premium and ultra",
+            "no difference was proven between premium and ultra",
         ),
         (
             [replace(change(RATE, "better", 25.0, 0.0, 0.0), overloaded=("premium",))],

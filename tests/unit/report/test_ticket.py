@@ -146,10 +146,10 @@ def test_the_answer_is_the_cheapest_disk_and_machine_together() -> None:
 
 
 def test_who_is_faster_is_said_in_a_line_for_each_workload(campaign: Results) -> None:
-    """As the comparisons were judged: those of inserts found nothing."""
+    """As the comparisons were judged: those of inserts proved nothing."""
     lines = ticket(campaign).split("Which is faster\n")[1].splitlines()[:2]
     assert lines[0] == (
-        "insert: no difference was found between premium and premium-v2; no difference was found "
+        "insert: no difference was proven between premium and premium-v2; no difference was proven "
         "between premium and ultra"
     )
     assert re.fullmatch(
