@@ -70,7 +70,8 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
         columns = "Tier", "What", "Where", "Needed", "There"
         yield _table(columns, rows=_space(ahead), title="Space, at most")
     columns = "Tier", "Disk", "Database", "Disks", "A month at list price"
-    caption = f"what buying the disks would cost{'' if ahead.rented else '; nothing is rented'}"
+    bought = "disks and machines" if any(cost.with_vms for cost in ahead.costs) else "disks"
+    caption = f"what buying the {bought} would cost{'' if ahead.rented else '; nothing is rented'}"
     yield _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
     if ahead.rented:
         sums = costs.total_in_words(ahead.rented) or "not known"
@@ -121,8 +122,9 @@ def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
         profile, price, text = plan.profile(cost.profile), cost.price, "not known"
         if price is not None and cost.monthly is not None:
             text = f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
-        tier, database = profile.tier.title, profile.cluster.database
-        yield cost.profile, tier, database, str(cost.disks), text
+        on_vm = f" on {profile.cluster.vm}" if cost.with_vms else ""
+        what, database = f"{profile.tier.title}{on_vm}", profile.cluster.database
+        yield cost.profile, what, database, str(cost.disks), text
 
 
 def _rented(ahead: Forecast) -> Iterator[Sequence[str]]:

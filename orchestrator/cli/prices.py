@@ -20,16 +20,11 @@ from orchestrator.system import files, http_client
 if TYPE_CHECKING:
     from orchestrator.tier_catalog.catalog import Catalog
 
-Get = Callable[..., Any]  # the address of a page and a question → its content
 Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
 
 prices = typer.Typer(help="Prices of the providers' own services.", no_args_is_help=True)
-
-
-@prices.callback()
-def group() -> None:
-    """Prices of the providers' own services."""
+prices.callback()(lambda: None)  # without one its only command would be the group itself
 
 
 @prices.command()
@@ -96,7 +91,7 @@ def _aws(region: str, currency: str, rows: Catalog, url: str) -> Components:
 
 
 def pages(
-    question: Mapping[str, str], url: str, get: Get = http_client.get_public_json
+    question: Mapping[str, str], url: str, get: Callable[..., Any] = http_client.get_public_json
 ) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. OSError, KeyError or TypeError if it is none."""
     answer = get(url, question)

@@ -177,32 +177,27 @@ def _dates(rows: Sequence[tuple[str, DiskType | VmSize, PriceRow | None]]) -> It
 
 
 def vm_table(rows: Sequence[VmRow]) -> RenderableType:
-    """Lists the caps that a virtual machine puts on its disks, without host cache, and its price;
-    below, as of disks, when they were read. A column that tells nothing of any row is left out."""
-    drawn = list(map(_of_vm, rows))
-    told = {name for row in drawn for name, text in row.items() if text not in (_UNKNOWN, _ANY)}
-    columns = [name for name in next(iter(drawn), ()) if name in told]
-    table = console.table(columns, told - {"burst"})
-    for row in drawn:
-        table.add_row(*(row[name] for name in columns))
-    return Group(table, *_dates([(row.name, row.size, row.price) for row in rows]))
-
-
-def _of_vm(row: VmRow) -> dict[str, str]:
-    """By column."""
+    """Lists the caps that a virtual machine puts on its disks, without host cache, and its price. A
+    column that tells nothing of any row is left out."""
     from orchestrator.tier_catalog import prices
 
-    burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
-    return {
-        "machine": row.name,
-        "disk type": row.disk_type or _ANY,
-        "vCPU": _figure(row.size.vcpus),
-        "disks": _figure(row.size.max_disks),
-        "IOPS": _figure(row.limits.total_iops),
-        "throughput": rate(row.limits.bytes_per_s),
-        "burst": f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}" if burst else _UNKNOWN,
-        "price": prices.describe(row.price) if row.price else _UNKNOWN,
-    }
+    columns = "machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "price"
+    table = console.table(columns, {*columns} - {"burst"})
+    for row in rows:
+        burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
+        peak = burst and f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}"
+        table.add_row(
+            row.name,
+            row.disk_type or _ANY,
+            _figure(row.size.vcpus),
+            _figure(row.size.max_disks),
+            _figure(row.limits.total_iops),
+            rate(row.limits.bytes_per_s),
+            peak or _UNKNOWN,
+            prices.describe(row.price) if row.price else _UNKNOWN,
+        )
+    table.columns = [c for c in table.columns if not rows or {*c.cells} - {_UNKNOWN, _ANY}]
+    return Group(table, *_dates([(row.name, row.size, row.price) for row in rows]))
 
 
 def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:

@@ -30,7 +30,7 @@ class NoDatabase(Database):
         if spec.nodes != 1:
             raise UsageError(
                 f"without a database there is one disk to measure, not {spec.nodes}",
-                advice="leave NODES out, or choose a database",
+                advice="leave --nodes out, or choose a database",
             )
 
     @contextmanager

@@ -86,6 +86,14 @@ def disks_monthly(profile: Profile) -> float | None:
     return price.monthly * profile.cluster.nodes + of_log.monthly * logs
 
 
+def monthly(profile: Profile, with_vms: bool) -> float | None:
+    """That of the disks, and of the cluster's machines if these count; None as above."""
+    disks, vm = disks_monthly(profile), profile.cluster.vm_price
+    if disks is None or (with_vms and vm is None):
+        return None
+    return round(disks + (vm.monthly * profile.cluster.nodes if with_vms and vm else 0.0), 2)
+
+
 def _disks(profile: Profile) -> int:
     disk, nodes = profile.tier.disk, profile.cluster.nodes
     if profile.cluster.database == EXISTING:

@@ -125,7 +125,8 @@ def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
-        raise UsageError(f"{change!r} is not key=value", advice="for example `burst=full`")
+        advice = "for example `burst=full`; several values of an option are joined by commas"
+        raise UsageError(f"{change!r} is not key=value", advice)
     return key, value
 
 
@@ -163,7 +164,7 @@ def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake
         if names.count(name) > 1:
             raise UsageError(
                 f"the {kind} {name!r} is named twice; nothing was started",
-                advice="name it once; REPEATS (--repeats) says how often each is measured"
+                advice="name it once; --repeats says how often each is measured"
                 + (", --aa measures the baseline under a second name" * (kind == "profile")),
             )
         other = files.setdefault(file.stem, file)

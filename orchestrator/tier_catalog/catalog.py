@@ -144,10 +144,7 @@ class VmRow:
     disk_type: str | None
     size: VmSize
     limits: Limits
-
-    @property
-    def price(self) -> PriceRow | None:
-        return next(iter(self.size.prices), None)
+    price: PriceRow | None
 
 
 def tiers(
@@ -182,7 +179,7 @@ def vms(
 ) -> tuple[VmRow, ...]:
     """VM sizes that meet every filter given, each with as many disks as it takes."""
     return tuple(
-        VmRow(name, disk_type, vm, limits)
+        VmRow(name, disk_type, vm, limits, next(iter(vm.prices), None))
         for name, vm in catalog.vms.items()
         for disk_type, caps in ([(None, vm.uncached)] if vm.uncached else vm.by_type.items())
         for limits in [caps.limits(vm.max_disks)]

@@ -91,11 +91,7 @@ class Candidate:
     @property
     def monthly_cost(self) -> float | None:
         """Price of the cluster's disks, those for WAL too, and of its machines if they count."""
-        vm = self.profile.cluster.vm_price if self.with_vms else None
-        disks = costs.disks_monthly(self.profile)
-        if disks is None or (self.with_vms and vm is None):
-            return None
-        return round(disks + (vm.monthly * self.profile.cluster.nodes if vm else 0.0), 2)
+        return costs.monthly(self.profile, self.with_vms)
 
     def by_repetition(self, criterion: Criterion) -> dict[int, float]:
         values = self.values[criterion]

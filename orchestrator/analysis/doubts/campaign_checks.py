@@ -72,7 +72,7 @@ def single_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
-    advice = f"repeat with REPEATS={GOOD_REPETITIONS}"
+    advice = f"repeat with --repeats {GOOD_REPETITIONS}"
     if campaign.published:
         text = "each published cell has one value: a difference cannot be told from chance"
         advice = "ask its authors for every repetition, or repeat it"
@@ -142,9 +142,9 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
 _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {
     "fewer nodes": (
         "fewer nodes",
-        "run on a machine with two cores per node, or set NODES to start them here",
+        "run on a machine with two cores per node, or set --nodes to start them here",
     ),
-    "nodes as asked": ("fewer nodes", "leave NODES out on a machine with two cores per node"),
+    "nodes as asked": ("fewer nodes", "leave --nodes out on a machine with two cores per node"),
     "one disk of several": (
         "one disk of several",
         "give each disk a profile of its own (`path`) and compare them",
@@ -292,7 +292,7 @@ def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
                 "no gate afterwards",
                 f"the disk of {tier} was not checked after its last run: whether it was still what "
                 "it had been is not known",
-                f"`make calibrate PROFILE={tier}` says what it is now",
+                f"`tierbench calibrate --profile {tier}` says what it is now",
             )
 
 

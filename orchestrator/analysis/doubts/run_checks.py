@@ -53,7 +53,7 @@ def short(run: RunData, _: Values) -> Reasons:
         yield (
             f"{format_seconds(measured_s)} were measured: too short for caches and background "
             "writes to show",
-            f"take a larger SCALE than {run.record.workload.scale}",
+            f"take a larger --scale than {run.record.workload.scale}",
         )
 
 
@@ -71,7 +71,7 @@ def cached(run: RunData, _: Values) -> Reasons:
 def host_saturated(run: RunData, values: Values) -> Reasons:
     busy = values.get("host_cpu_pct", 0.0)
     if busy >= HOST_PCT:
-        load, fewer = "database, load generator and disks all", "fewer NODES "
+        load, fewer = "database, load generator and disks all", "fewer --nodes "
         if results.of_others(run.record):
             load, fewer = "the load generator", ""
         several = sum(node.role == "host" for node in run.record.nodes) > 1
@@ -140,7 +140,7 @@ def no_gate(run: RunData, _: Values) -> Reasons:
             f"nothing was measured that says the disk is what {tier.name} declares",
             "run fio on the nodes' own disks: those of a cluster that others run are not measured"
             if isinstance(tier.disk, OthersDisks)
-            else f"run `make calibrate PROFILE={run.record.profile.name}`",
+            else f"run `tierbench calibrate --profile {run.record.profile.name}`",
         )
 
 
@@ -152,7 +152,7 @@ def old_gate(run: RunData, values: Values) -> Reasons:
     if age_s > (KEPT_GATE_AGE_S if gate.reused else GATE_AGE_S):
         yield (
             f"the truth gate was taken {format_seconds(age_s)} before",
-            f"run `make calibrate PROFILE={run.record.profile.name}` first",
+            f"run `tierbench calibrate --profile {run.record.profile.name}` first",
         )
 
 

@@ -57,7 +57,9 @@ class Networks:
                     continue
                 raise
             return network, subnet
-        raise UnavailableError("no free subnet for the cluster's network", advice="make clean")
+        raise UnavailableError(
+            "no free subnet for the cluster's network", advice="`tierbench clean`"
+        )
 
     def _used_subnets(self, preferred: Sequence[str]) -> list[Any]:
         """The engine's subnets, without leftovers on `preferred`, which it removes."""

@@ -162,16 +162,14 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
     if len(offers) < 2:
         return ()
-    drawn = tuple(_drawn(index, decision, offers))
+    drawn = tuple(_drawn(index, decision.workload, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    caption = said("decision.prices", paid_for=wording.paid_for(decision))
-    caption += " Dashed: the SLO." if decision.slo else ""
+    caption = said("decision.prices") + (" Dashed: the SLO." if decision.slo else "")
     return (Charts(drawn, tiers, caption),) if drawn else ()
 
 
-def _drawn(index: ReportIndex, decision: Decision, offers: Sequence[Offer]) -> Iterator[Chart]:
-    workload = decision.workload
+def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
     rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
     if index.throughput_metric(workload) == "nopm":
         rate = Measure("nopm", "throughput", "NOPM", "NOPM")
@@ -197,7 +195,7 @@ def _drawn(index: ReportIndex, decision: Decision, offers: Sequence[Offer]) -> I
         ]
         if len(rows) > 1:
             tables = {"offers": rows, "slo": limits}
-            yield _price_chart(decision, shown, tables, index.tiers)
+            yield _price_chart(workload, shown, offers[0].currency, tables, index.tiers)
 
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
@@ -219,12 +217,13 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
 
 
 def _price_chart(
-    decision: Decision,
+    workload: str,
     shown: Measure,
+    currency: str,
     tables: Mapping[str, Sequence[dict[str, Any]]],
     tiers: Sequence[str],
 ) -> Chart:
-    what, unit, currency = shown.title, shown.unit, decision.offers[0].currency
+    what, unit = shown.title, shown.unit
     axis = unit if unit == what else f"{what}, {unit}"
     heading = f"{what} against price"
     spec = charts.drawing(
@@ -233,10 +232,9 @@ def _price_chart(
         heading=heading,
         what=what,
         value=axis,
-        cost=f"{wording.paid_for(decision)} of all nodes, {currency} a month",
+        cost=f"cost of all nodes, {currency} a month",
         costs=[0, max(row["cost"] for row in tables["offers"]) * 1.2],
         slo=charts.drawing("price.slo", value=axis) if tables["slo"] else None,
     )
     title = f"{heading}: {axis} against cost a month, {currency}"
-    name = f"{decision.workload}-price-{shown.file}"
-    return charts.figure(name, title, spec, tables)
+    return charts.figure(f"{workload}-price-{shown.file}", title, spec, tables)

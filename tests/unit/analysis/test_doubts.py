@@ -27,7 +27,7 @@ def test_a_sound_campaign_raises_none() -> None:
 def test_one_repetition_of_everything() -> None:
     found = the("one repetition", small(repetitions=1))
     assert "every cell was measured once" in found.text
-    assert found.advice == "repeat with REPEATS=5"
+    assert found.advice == "repeat with --repeats 5"
     assert found.run is None
 
 
@@ -82,9 +82,9 @@ def test_fewer_nodes_than_declared() -> None:
     text = "1 database node instead of the profile's 3 (this machine has 2 cores)"
     note = Note("fewer nodes", text, "premium")
     assert the("fewer nodes", small(notes=(note,))).text == f"premium: {text}"
-    assert "set NODES" in the("fewer nodes", small(notes=(note,))).advice
+    assert "set --nodes" in the("fewer nodes", small(notes=(note,))).advice
     asked = replace(note, kind="nodes as asked")
-    assert "leave NODES out" in the("fewer nodes", small(notes=(asked,))).advice
+    assert "leave --nodes out" in the("fewer nodes", small(notes=(asked,))).advice
     assert "fewer nodes" not in kinds(small(notes=(replace(note, kind="other"),)))
 
 
@@ -210,7 +210,7 @@ def test_on_a_cluster_that_others_run_calibrate_is_not_advised() -> None:
     assert "calibrate" not in found.advice
     assert "fio" in found.advice
     mounted = the("no truth gate", small(change=lambda record: replace(record, gate=None)))
-    assert mounted.advice == "run `make calibrate PROFILE=premium`"
+    assert mounted.advice == "run `tierbench calibrate --profile premium`"
 
 
 def test_conditions_that_could_not_be_evaluated_are_a_doubt_and_the_run_stays() -> None:

@@ -256,6 +256,27 @@ def test_a_machine_of_the_catalog_has_its_price(
     assert things["azure/Standard_D8s_v5"]["monthly"] == 280.32
 
 
+def test_tiers_on_unlike_machines_are_shown_with_what_both_cost(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """As the answer will count them: 38.01 and 280.32 for a node, or 38.01 and 560.64."""
+    text = P15_VOLUMES.replace("enforcement: storage-class", "enforcement: emulated")
+    text = text.replace("platform: kubernetes", "")
+    for size in ("Standard_D8s_v5", "Standard_D16s_v5"):
+        own = text.replace("Standard_D8s_v5", size).replace("title: ", f"title: {size} ")
+        (tmp_path / f"{size[9:]}.yaml").write_text(own)
+    files = [str(tmp_path / f"{name}.yaml") for name in ("D8s_v5", "D16s_v5")]
+    words = ("compare", "--profiles", " ".join(files), "--workloads", "insert", "--nodes", "1")
+    assert dry(*words) == EXIT_DONE
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"on azure/Standard_D8s_v5 \S+ 1 318.33 USD", said)
+    assert re.search(r"on azure/Standard_D16s_v5 \S+ 1 598.65 USD", said)
+    assert "what buying the disks and machines would cost" in said
+    assert compare("insert") == EXIT_DONE
+    said = " ".join(capsys.readouterr().out.split())
+    assert "what buying the disks would cost" in said and "on azure/" not in said
+
+
 def test_a_machine_without_a_price_is_shown_and_refused_under_a_limit(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -132,7 +132,7 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
         raise UnavailableError(
             f"{path} has {units.format_bytes(free)} free; {units.format_bytes(needed_bytes)} are "
             "needed",
-            advice="take a smaller SCALE or fewer NODES, or make room",
+            advice="take a smaller --scale or fewer --nodes, or make room",
         )
     return disk
 
