@@ -123,8 +123,8 @@ def test_three_nodes_carry_workloads_from_two_clients(
 ) -> None:
     """The main job: three copies on three emulated disks, one on each machine, loaded once."""
     where = ("--platform", "kubernetes", "--db", "postgresql", "--nodes", "3", "--clients", "2")
-    smaller = [word for size in sizes.split() for word in ("--set", size)]
-    tiers = ("--profiles", SLOW_TIER, "--workloads", workloads, *smaller, "--repeats", "1")
+    settings = [word for size in sizes.split() for word in ("--set", size)]
+    tiers = ("--profiles", SLOW_TIER, "--workloads", workloads, *settings, "--repeats", "1")
     campaign = run(loaded, tmp_path, "compare", *tiers, "--accept-inconclusive", *where)
     assert campaign.plan.platform == "kubernetes"
     assert [data.record.outcome for data in campaign.runs] == ["done"] * len(workloads.split())

@@ -32,4 +32,4 @@ def test_what_a_killed_campaign_rents_goes_by_itself(kills: Kills) -> None:
     assert kill.has_struck and kill.is_well, kill
     assert kill.moment_s > RENT_S
     held = {thing.split()[0] for thing in kill.there}
-    assert held >= {"job", "pod", "claim", "volume", "secret", "service", "snapshot"}, kill
+    assert held >= {"job", "pod", "claim", "volume", "service", "snapshot"}, kill
