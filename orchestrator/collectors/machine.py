@@ -11,14 +11,14 @@ without it gives no such sample.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from orchestrator.collectors.common import local
 from orchestrator.model import Node
 from orchestrator.powers import Machine
 
 _TICK_S = 0.01
-_Cores = Mapping[str, tuple[int, int]]  # a core's name → its busy and all its ticks
+_Cores = dict[str, tuple[int, int]]  # a core's name → its busy ticks, and all
 
 
 class MachineCollector(local.OnItsMachine):
@@ -36,10 +36,14 @@ class MachineCollector(local.OnItsMachine):
         user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first.split()[1:9])
         yield "cpu_busy_seconds_total", "s", (user + nice + system + irq + softirq) * _TICK_S
         yield "cpu_steal_seconds_total", "s", steal * _TICK_S
-        cores = _of_cores(rest)
-        if (busiest_pct := _busiest_pct(self._cores.get(node.name, {}), cores)) is not None:
+        cores: _Cores = {}
+        for name, *ticks in (line.split() for line in rest if line.startswith("cpu")):
+            counts = [int(tick) for tick in ticks[:8]]
+            cores[name] = sum(counts[:3] + counts[5:]), sum(counts)  # idle, or waits for I/O
+        before, self._cores[node.name] = self._cores.get(node.name, {}), cores
+        shared = {name: cores[name] for name in cores if name in before}
+        if (busiest_pct := _grown_most_pct(before, shared)) is not None:
             yield "busiest_core_pct", "%", busiest_pct
-        self._cores[node.name] = cores
         for resource in ("cpu", "io", "memory"):
             with contextlib.suppress(OSError):
                 text = machine.read(f"/proc/pressure/{resource}")
@@ -47,20 +51,7 @@ class MachineCollector(local.OnItsMachine):
                 yield f"pressure_{resource}_some_seconds_total", "s", total_us * 1e-6
 
 
-def _of_cores(lines: Iterable[str]) -> _Cores:
-    cores = {}
-    for name, *ticks in (line.split() for line in lines if line.startswith("cpu")):
-        counts = [int(tick) for tick in ticks[:8]]
-        idle = sum(counts[3:5])  # with waiting for I/O
-        cores[name] = sum(counts) - idle, sum(counts)
-    return cores
-
-
-def _busiest_pct(before: _Cores, now: _Cores) -> float | None:
+def _grown_most_pct(before: _Cores, now: _Cores) -> float | None:
     """Steal counts as busy: the core could do no more. None without an earlier reading."""
-    grown = [
-        (busy - before[name][0], every - before[name][1])
-        for name, (busy, every) in now.items()
-        if name in before
-    ]
+    grown = ((busy - before[n][0], every - before[n][1]) for n, (busy, every) in now.items())
     return max((100 * busy / every for busy, every in grown if every > 0 <= busy), default=None)

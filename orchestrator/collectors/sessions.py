@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -27,27 +27,21 @@ QUERY_S = 10.0
 # transaction or not, or that sends, waits for its client or for the way to it. One that waits for
 # another's log sync or read waits for the disk as well.
 STATEMENT = """
-SELECT count(*) FILTER (WHERE kind = 'idle') AS sessions_idle,
-       count(*) FILTER (WHERE kind = 'running') AS sessions_running,
-       count(*) FILTER (WHERE kind = 'reading') AS sessions_reading,
-       count(*) FILTER (WHERE kind = 'syncing') AS sessions_syncing,
-       count(*) FILTER (WHERE kind = 'locked') AS sessions_locked,
-       count(*) FILTER (WHERE kind = 'other') AS sessions_otherwise
-FROM (
-  SELECT CASE
-    WHEN state LIKE 'idle%' OR type = 'Client' THEN 'idle'
-    WHEN type IS NULL THEN 'running'
-    WHEN type = 'Lock' THEN 'locked'
-    WHEN event ~ '^wal(sync|write)' OR event = 'syncrep' OR type = 'IO' AND event ~ '^wal'
-      THEN 'syncing'
-    WHEN type = 'IO' OR event = 'bufferio' THEN 'reading'
-    ELSE 'other'
-  END AS kind
-  FROM (SELECT state, wait_event_type AS type, lower(wait_event) AS event FROM pg_stat_activity
-        WHERE datname = current_database() AND backend_type = 'client backend'
-          AND application_name <> 'tierbench' AND pid <> pg_backend_pid()) AS sessions
-) AS kinds
+SELECT kind, count(*) AS number
+FROM (SELECT CASE WHEN state LIKE 'idle%' OR type = 'Client' THEN 'idle'
+                  WHEN type IS NULL THEN 'running'
+                  WHEN type = 'Lock' THEN 'locked'
+                  WHEN event ~ '^wal(sync|write)' OR event = 'syncrep' THEN 'syncing'
+                  WHEN type = 'IO' AND event ~ '^wal' THEN 'syncing'
+                  WHEN type = 'IO' OR event = 'bufferio' THEN 'reading'
+                  ELSE 'otherwise' END AS kind
+      FROM (SELECT state, wait_event_type AS type, lower(wait_event) AS event
+            FROM pg_stat_activity
+            WHERE datname = current_database() AND backend_type = 'client backend'
+              AND application_name <> 'tierbench' AND pid <> pg_backend_pid()) AS sessions) AS kinds
+GROUP BY kind
 """
+KINDS = ("idle", "running", "reading", "syncing", "locked", "otherwise")
 
 
 @contextmanager
@@ -73,36 +67,31 @@ class SessionWaits:
     name = "sessions"
 
     def __init__(self, node: str, connect: Callable[[], AbstractContextManager[Session]]) -> None:
-        self._node, self._connect = node, connect
+        self._node, self._connect, self._open = node, connect, ExitStack()
         self._session: Session | None = None
-        self._open = ExitStack()
-        self._asked: tuple[float, Future[Row]] | None = None
+        self._asked: tuple[float, Future[list[Row]]] | None = None
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         """What the server answered, as of when it was asked. OSError if it has not answered yet, or
         refused: then a new session is opened next time."""
-        asked_s, answer = self._asked or (now_s, at_once.begun(self._ask, "sessions"))
-        self._asked = asked_s, answer
+        self._asked = asked_s, answer = self._asked or (now_s, at_once.begun(self._ask))
         if not wait([answer], PATIENCE_S).done:
             raise OSError("the server has not answered yet")
         self._asked = None
         try:
-            row = answer.result()
+            numbers = {row["kind"]: float(row["number"]) for row in answer.result()}
         except RunError as error:
             self.close()
             raise OSError(str(error)) from error
-        counted = {name: value for name, value in row.items() if name.startswith("sessions_")}
-        return [Sample(asked_s, self._node, name, "", float(n)) for name, n in counted.items()]
+        each = ((f"sessions_{kind}", numbers.get(kind, 0.0)) for kind in KINDS)
+        return [Sample(asked_s, self._node, metric, "", number) for metric, number in each]
 
-    def _ask(self) -> Row:
+    def _ask(self) -> list[Row]:
         if self._session is None:
             self._session = self._open.enter_context(self._connect())
-        return self._session.rows(STATEMENT)[0]
+        return self._session.rows(STATEMENT)
 
     def close(self) -> None:
-        """Ends its session; that of a server that is gone, too."""
         self._session = None
-        try:
+        with suppress(RunError):  # of a server that is gone
             self._open.close()
-        except RunError:
-            self._open = ExitStack()

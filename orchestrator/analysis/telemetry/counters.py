@@ -12,10 +12,8 @@ Counters that collectors write (names end in `_total`; gauges do not):
   counts); gauge disk_in_flight; the same with `wal_` before them of the disk of its WAL, if it has
   one of its own
 - per node of role "host": cpu_busy_seconds_total, cpu_steal_seconds_total and
-  pressure_{cpu,io,memory}_some_seconds_total; gauges busiest_core_pct, network_speed_bytes_per_s
-- per container, and per host whose link's speed is known: network_received_bytes_total,
-  network_sent_bytes_total
-- per container: network_segments_sent_total, network_segments_repeated_total
+  pressure_{cpu,io,memory}_some_seconds_total; gauge busiest_core_pct
+- per container: network_received_bytes_total, network_sent_bytes_total
 """
 
 from __future__ import annotations
@@ -41,6 +39,7 @@ WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_writt
 WAL_READ_SECONDS, WAL_WRITE_SECONDS = "wal_disk_read_seconds_total", "wal_disk_write_seconds_total"
 CPU_SECONDS = "cpu_seconds_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
+STEAL_SECONDS = "cpu_steal_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it

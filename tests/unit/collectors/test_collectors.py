@@ -168,39 +168,6 @@ def test_the_busiest_core_is_that_since_the_last_reading(tmp_path: Path) -> None
     assert "busiest_core_pct" not in values(collector.read([HOST], 3.0)), "counted anew"
 
 
-ROUTE = (
-    "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
-    "docker0 000011AC 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
-    "eth1 00000000 010200C0 0003 0 0 0 00000000 0 0 0\n"
-)
-LINKS = "head\nhead\ndocker0: 7 1 0 0 0 0 0 0 7 1\n eth1: 100 1 0 0 0 0 0 0 200 1\n"
-
-
-@pytest.mark.parametrize("speed", ["1000", "-1", None])
-def test_a_machine_s_link_counts_where_its_speed_is_known(
-    tmp_path: Path, speed: str | None
-) -> None:
-    files = {"proc/1/net/route": ROUTE, "proc/1/net/dev": LINKS}
-    here = tree(tmp_path, files | ({"sys/class/net/eth1/speed": f"{speed}\n"} if speed else {}))
-    assert values(NetworkCollector(on(here)).read([HOST], 1.0)) == (
-        {
-            "network_speed_bytes_per_s": 125_000_000,
-            "network_received_bytes_total": 100,
-            "network_sent_bytes_total": 200,
-        }
-        if speed == "1000"
-        else {}
-    )
-
-
-def test_repeated_segments_of_a_container(tmp_path: Path) -> None:
-    snmp = "Ip: Forwarding\nIp: 1\nTcp: InSegs OutSegs RetransSegs\nTcp: 9 1000 12\n"
-    files = {**PROCESS, "proc/42/net/dev": NETWORK, "proc/42/net/snmp": snmp}
-    found = values(NetworkCollector(on(tree(tmp_path, files))).read([DATABASE], 1.0))
-    assert found["network_segments_sent_total"] == 1_000
-    assert found["network_segments_repeated_total"] == 12
-
-
 def test_network_leaves_out_loopback(tmp_path: Path) -> None:
     table = "head\nhead\n    lo: 9 0 0 0 0 0 0 0 9\n  eth0: 100 1 0 0 0 0 0 0 200 1\n"
     here = tree(tmp_path, {**PROCESS, "proc/42/net/dev": table})

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.collectors.sessions import SessionWaits, session_waits
+from orchestrator.collectors.sessions import KINDS, SessionWaits, session_waits
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import Collector
@@ -20,7 +20,9 @@ from tests.fakes import FakeClock
 
 ENDPOINT = Endpoint("10.1.2.11", 5432, 5432, "bench", "secret", "bench")
 CLUSTER = Cluster("postgresql", "17.4", (Node("node-1", "database"),), (ENDPOINT,), "net")
-ROW = {"sessions_idle": 3, "sessions_running": 2, "sessions_locked": 0}
+ROWS = [{"kind": "idle", "number": 3}, {"kind": "running", "number": 2}]
+TOLD = dict.fromkeys((f"sessions_{kind}" for kind in KINDS), 0.0)
+TOLD |= {"sessions_idle": 3.0, "sessions_running": 2.0}
 
 
 class Server:
@@ -42,7 +44,7 @@ class Server:
         assert self.answers.wait(5)
         if self.broken:
             raise RunError("SQL at 10.1.2.11:5432: terminating connection")
-        return [dict(ROW)]
+        return ROWS
 
 
 def tick(waits: Sequence[Collector]) -> Readings:
@@ -57,7 +59,7 @@ def test_one_session_for_all_readings_which_ends_with_them() -> None:
         assert server.opened == [], "none before it is asked"
         for _ in range(3):
             told = {sample.metric: sample.value for sample in tick(waits).samples()}
-            assert told == ROW
+            assert told == TOLD
     assert (len(server.opened), server.closed) == (1, 1)
     assert {sample.node for sample in tick(waits).samples()} == {"node-1"}
 
