@@ -22,7 +22,8 @@ CAUSES = {  # cause → what it says would help
     "contention": "lock",
     "few_sessions": "sessions",
 }
-HELPS = "would help; more"  # before "sessions would not"
+# What holds a lock is the sync of others too, which `System.holding` leaves as it is.
+HELD_BY_SYNCS = "a lower latency would help too"
 
 
 def drawn(random: Random) -> System:
@@ -78,6 +79,8 @@ class Judged:
             every = max(self.gains_pct.values())
             return max(disk, every if self.cause == "load_bound" else 0.0) > NOISE_PCT
         gain = self.gains_pct[CAUSES[self.cause]]
+        if HELD_BY_SYNCS in self.text:
+            gain = max(gain, self.gains_pct["latency"])
         return gain + NOISE_PCT < self.strongest[0]
 
     @property
@@ -92,6 +95,7 @@ class Judged:
             ("so would more sessions at a time", "sessions", True),
             ("More sessions at a time would raise", "sessions", True),
             ("more sessions at a time would raise", "sessions", True),
+            (HELD_BY_SYNCS, "latency", True),
             ("A faster disk would not", "latency", False),
             ("A faster disk would not", "iops", False),
             ("a faster disk would not help", "latency", False),

@@ -26,6 +26,7 @@ HOST_PCT = 90.0
 CEILING_PCT = 95.0
 SERVED_PCT = 99.0  # of what was due
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
+TURN_PCT = 10.0  # of what throughput follows, for a limit to have a turn
 MOST_PCT = 50.0  # of what throughput follows: below that more sessions at a time would do more
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
 NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
@@ -68,31 +69,40 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         return known or next(_caps(values, tier, node, AT_TIMES_PCT), None)
     (name, most), (second, less) = sorted(shares.items(), key=lambda of: -of[1])[:2]
     full = max(100 * client_use(values), nearest_cap(values), values.get("cpu_pct", 0.0))
-    roomy = full < FREE_PCT and inside_causes.room(values)
-    if roomy and (name == "cpu_bound" or most < MOST_PCT):
+    in_turn = [values.get(name, 0.0) >= AT_TIMES_PCT for name in _AT_TIMES]
+    roomy = full < FREE_PCT and not any(in_turn) and inside_causes.room(values)
+    # A network whose speed is not known may be full.
+    if roomy and (name == "cpu_bound" or (most < MOST_PCT and name != "network_bound")):
         cached = inside_causes.RULES["in_cache"](values, node)
         few = inside_causes.TEXTS["few_sessions"](values, node)
         return Cause("in_cache", cached) if cached else Cause("few_sessions", few)
-    if name == "cpu_bound" and full < FREE_PCT:
+    if name == "cpu_bound" and full < FREE_PCT and not any(in_turn):
         return None  # nor would more sessions help
-    if most - less < APART_PCT:
+    cpu_and_cap = {name, second} <= {"cpu_bound", "iops_cap", "bandwidth_cap"}
+    taking_turns = cpu_and_cap and less >= TURN_PCT and in_turn[0] and any(in_turn[1:])
+    if taking_turns or most - less < APART_PCT:
         return Cause(
             "unattributed",
-            f"Two limits are too close to be told apart on {node}: {_TITLES[name]} (throughput "
-            f"follows it by {most:.0f} %) and {_TITLES[second]} ({less:.0f} %).",
+            f"Two limits are too close, or took turns, to be told apart on {node}: "
+            f"{_TITLES[name]} and {_TITLES[second]}; throughput follows them by about "
+            f"{most:.0f} % and {less:.0f} %.",
         )
+    cause: Cause | None
     if name in inside_causes.TEXTS:
         cause = Cause(name, inside_causes.TEXTS[name](values, node))
     elif name == "client_bound":
         cause = Cause(name, _client_text(values))
-    elif (at_times := next(_caps(values, tier, node, 0.0), None)) is None:
-        return None
     else:
-        cause = at_times
+        at_times = _caps(values, tier, node, 0.0)
+        cause = next((cap for cap in at_times if cap.name in (name, "vm_cap")), None)
+        if cause is None:
+            return None
     beside = f"Throughput follows it by about {most:.0f} %, {_TITLES[second]} by {less:.0f} %."
     return Cause(cause.name, f"{cause.text} {beside}", most - less)
 
 
+# Seconds in which each was full: beside one of them nothing else has room all the time.
+_AT_TIMES = ("time_at_cpu_pct", "time_at_iops_cap_pct", "time_at_bandwidth_cap_pct")
 _TITLES: dict[BottleneckCause, str] = {
     "iops_cap": "the disk's IOPS",
     "bandwidth_cap": "the disk's bandwidth",

@@ -97,7 +97,9 @@ def cpu_text(values: Values, node: str) -> str:
 
 
 def _single_core(values: Values, node: str) -> str:
-    if not one_core(values.get("node_cores"), values.get("busiest_core_pct")):
+    computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
+    more = values.get("cpu_pct", 0.0) < CPU_PCT and computing  # that it may use, and could
+    if not (more and one_core(values.get("node_cores"), values.get("busiest_core_pct"))):
         return ""
     return (
         f"{node} used {values['node_cores']:.2f} cores, and the busiest core of its machine was at "
@@ -189,9 +191,9 @@ def _contention(values: Values, node: str) -> str:
 
 
 def contention_text(values: Values, node: str) -> str:
-    disk = values.get("seen_syncing_pct", 0.0) + values.get("seen_reading_pct", 0.0)
-    at_disk = disk > values.get("seen_running_pct", 0.0)
-    through = " Those who hold them wait for the disk: a lower latency shortens that."
+    # They are held until the log is synced.
+    at_disk = values.get("seen_syncing_pct", 0.0) > values.get("seen_running_pct", 0.0) / 4
+    through = " They are held until the log is synced: a lower latency would help too."
     return (
         f"Sessions on {node} waited {values['seen_locked_pct']:.0f} % of their time for locks of "
         "other sessions. Fewer transactions on the same rows, or shorter ones, would help; more "

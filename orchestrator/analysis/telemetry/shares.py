@@ -38,9 +38,10 @@ def follows(values: Values) -> Shares:
     cpu = min(seen["running"], 100 * values.get("node_cores", 0.0) / sessions)
     own_disk = "wal_disk_syncing_pct" in values
     disk, own = seen["reading"] + (0.0 if own_disk else seen["syncing"]), own_share(values)
-    caps = ("iops", "bandwidth")
-    at_cap = {cap: values.get(f"time_at_{cap}_cap_pct", 0.0) for cap in caps}
-    bytes_first = at_cap["bandwidth"] > at_cap["iops"]
+    iops, bandwidth = (
+        (values.get(f"time_at_{cap}_cap_pct", 0.0), values.get(f"{cap}_of_cap_pct", 0.0))
+        for cap in ("iops", "bandwidth")
+    )
     # In each other's way are as many as wait in a queue with one place: use² / (1 − use).
     waiting = seen["locked"] * sessions / 100
     of_lock = ((waiting**2 + 4 * waiting) ** 0.5 - waiting) / 2
@@ -48,7 +49,7 @@ def follows(values: Values) -> Shares:
         "client_bound": client + waited * _slope(client_use(values)),
         "network_bound": seen["idle"] - client - waited,
         "cpu_bound": cpu + (seen["running"] - cpu) * _slope(values.get("cpu_pct", 0.0) / 100),
-        "bandwidth_cap" if bytes_first else "iops_cap": (
+        "bandwidth_cap" if bandwidth > iops else "iops_cap": (
             disk * (1 - own) * _slope(nearest_cap(values) / 100)
         ),
         "latency_bound": disk * own,

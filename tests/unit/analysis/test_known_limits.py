@@ -133,11 +133,17 @@ def test_two_limits_that_are_close_are_not_told_apart() -> None:
     values = {**seen, "sessions": 64.0, "disk_iops": 900.0, "cpu_pct": 75.0, "node_cores": 6.0}
     close = causes.judge(values, build_tier("ultra"), "node-1")
     assert (close.name, close.ahead_pct) == ("unattributed", None)
-    assert "close to be told apart on node-1: the network (throughput follows it by" in close.text
+    assert "told apart on node-1: the network and the disk's latency" in close.text
     apart = causes.judge(values | {"seen_reading_pct": 38.0}, build_tier("ultra"), "node-1")
     assert apart.name == "network_bound"
-    room = causes.judge(values | {"cpu_pct": 60.0}, build_tier("ultra"), "node-1")
+    reading = values | {"seen_reading_pct": 47.0, "cpu_pct": 60.0}
+    room = causes.judge(reading, build_tier("ultra"), "node-1")
     assert room.name == "few_sessions", "neither is most of the time"
+    turns = {"time_at_cpu_pct": 40.0, "time_at_iops_cap_pct": 40.0, "disk_queue_depth": 8.0}
+    queued = {"disk_await_s": 0.005, "disk_read_await_s": 0.005, "idle_disk_latency_s": 0.0005}
+    capped = {"seen_reading_pct": 70.0, "seen_running_pct": 30.0, "seen_idle_pct": 0.0}
+    both = causes.judge(values | turns | queued | capped, build_tier("ultra"), "node-1")
+    assert both.name == "unattributed" and "the node's CPU and the disk's IOPS" in both.text
 
 
 # ------------------------------------------------------------------ what the simulation has not
