@@ -13,7 +13,7 @@ from typing import Literal, Self
 from orchestrator.analysis import results
 from orchestrator.analysis.figures.transactions import CHANCE
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry import loads
 from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import load_points, plan
 from orchestrator.units import format_quantity, gathered, listed
@@ -57,7 +57,7 @@ def not_served(record: Record) -> tuple[float, float] | None:
 
 def at_a_rate(record: Record) -> bool:
     """Whether transactions were due at a rate of their own, whatever the tier did."""
-    return resources.paced(record) and not record.workload.thinks
+    return loads.paced(record) and not record.workload.thinks
 
 
 def overloaded(record: Record) -> bool:

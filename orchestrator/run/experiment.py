@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.collectors.sessions import session_waits
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Doubt, Node, Plan, Run
@@ -246,12 +247,13 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
 def _sampled(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Iterator[None]:
-    platform, collectors = here.world.platform, here.parts.collectors
+    platform, clock, folder = here.world.platform, here.world.clock, here.folder / ".samples"
     here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
     machines = machines_of(nodes, platform.machines())
-    own = sampling(nodes, collectors, here.world.clock, machines, folder=here.folder / ".samples")
-    with own as here.draft.readings:
-        yield
+    with session_waits(cluster) as waits:
+        collectors = (*here.parts.collectors, *waits)
+        with sampling(nodes, collectors, clock, machines, folder=folder) as here.draft.readings:
+            yield
 
 
 def _load(here: RunContext, cluster: Cluster, client: Node) -> None:

@@ -6,7 +6,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Reasons
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry import loads
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import OTHERS
@@ -176,7 +176,7 @@ def little(run: RunData, _: Values) -> Reasons:
     record = run.record
     rate = results.value_of(record, "throughput_per_s")
     latency_s = results.value_of(record, "latency_avg_s")
-    if rate is None or latency_s is None or resources.paced(record):
+    if rate is None or latency_s is None or loads.paced(record):
         return
     if "cells" in record.workload.options:
         return  # each cell of a matrix has its own load
@@ -199,7 +199,7 @@ def _edges_pct(record: Record) -> float:
 
 
 def ceiling(run: RunData, _: Values) -> Reasons:
-    ceiling, share_pct = resources.ceiling_nopm(run.record), resources.of_ceiling_pct(run.record)
+    ceiling, share_pct = loads.ceiling_nopm(run.record), loads.of_ceiling_pct(run.record)
     if ceiling and share_pct is not None and share_pct >= CEILING_PCT:
         yield (
             f"{share_pct:.1f} % of the {format_number(ceiling)} New-Orders a minute "

@@ -20,7 +20,7 @@ from scipy.stats import t as student
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.resources import paced
+from orchestrator.analysis.telemetry.loads import paced
 from orchestrator.facts import BottleneckCause
 from orchestrator.units import listed
 
@@ -34,6 +34,7 @@ _CAUSES: Mapping[str, BottleneckCause] = {
     _LATENCY: "latency_bound",
     "node CPU": "cpu_bound",
 }
+_UNKNOWN = ("unattributed", "in_cache")  # a limit that is confirmed is the cause instead
 _LIMITS: Mapping[str, str] = {
     **{cause: limit for limit, cause in _CAUSES.items()},
     "burst_exhausted": "IOPS",
@@ -53,7 +54,7 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
             text = f"Counters say {cause.replace('_', ' ')}, but trying it out rejects that."
             cause = "unattributed"
         best = max(tried, key=lambda e: e.value)
-        if cause == "unattributed" and best.value >= CONFIRMED and best.low >= REJECTED:
+        if cause in _UNKNOWN and best.value >= CONFIRMED and best.low >= REJECTED:
             told = "Its counters alone did not tell, but by" if suspected is None else f"{text} By"
             cause, text = _CAUSES[best.limit], f"{told} trial the limit is {best.limit}."
     elif suspected.low < REJECTED:
