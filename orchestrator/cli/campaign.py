@@ -3,8 +3,6 @@
 request → plan (`plans`, nothing started) → runs, records (experiment) → verdict, report (files)
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

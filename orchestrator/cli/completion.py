@@ -1,8 +1,6 @@
 """What a shell completes: names of files, of rows and of campaigns. Nothing heavy is imported for
 it, because a person waits for the word."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator

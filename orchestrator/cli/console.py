@@ -6,8 +6,6 @@ control characters reach neither. Nothing here is part of a result, so nothing h
 a terminal that went away, or a pipe that nobody reads any more, is ignored.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The commands under `tierbench disk`: a tier's disk for any program, outside of a campaign."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`--dry-run`: what a campaign would do, take and cost. Nothing is started, no engine is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial

@@ -4,8 +4,6 @@ What a comment shows behind `#` can be taken as it is: it is a key with a value 
 is overwritten.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the commands take: options and arguments, their help, and how a command is made of them."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

@@ -3,8 +3,6 @@
 read and bind → choose databases → window → order → price: each step takes the draft further.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace

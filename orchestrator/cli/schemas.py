@@ -4,8 +4,6 @@ Keys, types, units and ranges are in it, so that an editor can complete and mark
 keys must be to each other, and whether a name is known, only reading the file tells.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """What `tierbench disk` does with disks outside of a campaign, and how it says what they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial

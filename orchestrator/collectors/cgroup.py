@@ -1,7 +1,5 @@
 """CPU and memory of each container, from its control group (version 1 or 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial

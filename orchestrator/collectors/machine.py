@@ -8,8 +8,6 @@ Pressure "some": time in which at least one task waited (Documentation/accountin
 without it gives no such sample.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable
 

@@ -5,8 +5,6 @@ answers late, and the sampler must not wait for it: what has not come is picked 
 Names of wait events: PostgreSQL's manual, "Wait Events"; releases spell some in other cases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress

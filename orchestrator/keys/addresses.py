@@ -5,8 +5,6 @@ and `postgresql://user:password@host:port,host:port/database?sslmode=…`, any n
 string of keywords, `host=a,b port=5433,5434 user=…`.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping

@@ -2,8 +2,6 @@
 mistakes of a file at once, each with its path. Any text gives a mapping or a UsageError.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

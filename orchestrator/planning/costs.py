@@ -5,8 +5,6 @@ long as the campaign takes at most, and twice where loaded data are kept beside 
 run. Snapshots, network and a cloud's fee for the control plane are no part of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The real disks of a tier: their keys checked against the cluster, and a disk for each node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a plan says about itself beforehand: where it differs from what one buys or asks. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ the tiers of one workload follow each other in an order that is balanced over th
 (`balanced_orders`), so that neither their places nor a slow drift of the machine favour one.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

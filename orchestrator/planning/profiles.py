@@ -2,8 +2,6 @@
 takes texts, gives records. Units are parsed here and nowhere below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any

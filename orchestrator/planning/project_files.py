@@ -3,8 +3,6 @@
 Reads files and hands their texts to `profiles`, which knows what they mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path

@@ -4,8 +4,6 @@ A figure that is not in the tables is absent, a tier without figures has no reco
 records say that nothing was measured.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Sizes that follow from memory, and repetitions from time, instead of a scale's numbers. Pure."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

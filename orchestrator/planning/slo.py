@@ -6,8 +6,6 @@ latency and the share of failed transactions (`failures < 0.1 %`) have an upper 
 lower one.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ screen for a terminal. Both are pure apart from the files that `write` leaves: t
 verdict give the same text, byte for byte.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal

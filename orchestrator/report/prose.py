@@ -1,7 +1,5 @@
 """What the report explains beside its figures, and how it calls things: the texts of prose.yaml."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from orchestrator.keys.strict_yaml import shipped

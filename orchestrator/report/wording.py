@@ -1,7 +1,5 @@
 """Values, spreads, changes, prices and sentences in words, the same in every table."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,6 @@
 """Checks of everything that could fail late, made before a campaign starts anything: parts, space,
 memory; and clusters started once to see that they come up here."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress

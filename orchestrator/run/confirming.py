@@ -6,8 +6,6 @@ Each change is made twice, the second time in the order turned round, so that a 
 favours none.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

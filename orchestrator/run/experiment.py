@@ -15,8 +15,6 @@ A run that fails, whatever the error, is recorded as failed (`recording`) and th
 (`Setbacks` says how far); an interrupt is recorded and passed on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace

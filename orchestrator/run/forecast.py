@@ -4,8 +4,6 @@ Times are from bytes and rates (`planning.durations`); space is what `checks` ho
 machine; costs are of the disks of all nodes, a month at list price, and of what the campaign rents.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

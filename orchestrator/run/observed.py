@@ -1,8 +1,6 @@
 """How long parts of campaigns took on this machine: a small file in the cache, from which later
 estimates learn. A damaged or missing file is none; nothing that fails here ends a campaign."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime

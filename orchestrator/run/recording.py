@@ -5,8 +5,6 @@ its raw files are read, and as done before anything is taken down: whatever ends
 between, the record tells the truth.
 """
 
-from __future__ import annotations
-
 import contextlib
 import traceback
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ to its end, but not read, is read now. What any other left is put aside and the 
 The other runs are made as planned, where and with what the first ones were.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -8,8 +8,6 @@ One failure costs one run (`Setbacks`). Before the next begins the engine must a
 leftovers are removed. If three runs in a row fail for the same cause, the campaign ends.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ A load generator says when its window begins (`World.window_begins`) while it wo
 waits for that moment. Reading or setting takes some 0.1 s; when it was done is recorded.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

@@ -4,8 +4,6 @@ Pure; documented by AWS Billing ("Getting price list files manually", "Reading t
 list file"): no account is needed, and a CSV has five rows of metadata and then one of columns.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any

@@ -6,8 +6,6 @@ Pure; documented by Microsoft as "Azure Retail Prices REST API": no account is n
 may be taken away. Hourly meters count 730 h a month.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The catalog: read from its texts, with every mistake of every file at once; a row or a VM looked
 up by its name; and listed, filtered by the most that a row can be bought with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Burst credit is empty unless asked for: a disk that works has spent it, and a ru
 bucket would measure the credit. The disk's list price comes along where every component is known.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ Sizes are whole GiB, as billed. The document that a formula or rule is from is t
 (profiles/catalog/). A mistake says what was asked, the rule, what it allows, and that document.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

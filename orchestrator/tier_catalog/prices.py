@@ -6,8 +6,6 @@ monthly = per disk + GiB × price + steps above the free IOPS + steps above the 
 A price list is a file of prices that holds instead of the catalog's own, row by row. Pure.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

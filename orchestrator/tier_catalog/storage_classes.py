@@ -5,8 +5,6 @@ azuredisk-csi-driver (docs/driver-parameters.md), aws-ebs-csi-driver (docs/param
 gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of August 2026.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

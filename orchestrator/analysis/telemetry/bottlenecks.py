@@ -1,8 +1,6 @@
 """What limited each cell: one bottleneck on its busiest node, with the values of every resource, by
 `causes`, unless one node's disk is slower than those of its peers. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import median
 

@@ -1,7 +1,5 @@
 """Values in the words of a cause's sentences. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from orchestrator.analysis.telemetry.resources import Values

@@ -5,8 +5,6 @@ hold is pressure too, and that is the disk's reads. So memory is the cause only 
 far longer than the disk works; beside a cause at the disk it is mentioned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from orchestrator.analysis.telemetry import cause_words as words

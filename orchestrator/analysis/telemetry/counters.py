@@ -16,8 +16,6 @@ Counters that collectors write (names end in `_total`; gauges do not):
 - per container: network_received_bytes_total, network_sent_bytes_total
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 

@@ -4,8 +4,6 @@ Where sessions were seen, what most of them wait for decides (`shares`); else th
 order of `RULES`. Order and thresholds: docs/METHOD.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 

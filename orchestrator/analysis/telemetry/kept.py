@@ -1,7 +1,5 @@
 """What is kept of a run's samples: all that judging and charts ask for, from one reading. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a load asks of its system, and what its sessions wait for. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from orchestrator.analysis import results

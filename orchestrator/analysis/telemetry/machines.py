@@ -4,8 +4,6 @@ A machine is a node of role "host", and each other node names its own. Of one ma
 nodes are on it, named or not, as in records of campaigns that knew no other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.analysis.telemetry import counters

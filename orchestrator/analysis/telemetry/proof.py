@@ -6,8 +6,6 @@ where throughput follows the limit, 0 where it does not care. Each limit was set
 twice, in an order that was turned round; how much the windows of one level differ is the noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

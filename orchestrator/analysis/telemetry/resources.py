@@ -2,8 +2,6 @@
 was not sampled is absent, never 0; rates are from the first to the last sample of the window.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 

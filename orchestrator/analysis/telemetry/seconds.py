@@ -1,7 +1,5 @@
 """What single seconds of the window show of a node, which its growth hides. Pure."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from orchestrator.analysis.telemetry import counters, machines

@@ -5,8 +5,6 @@ one session more (Denning and Buzen, 1978; Reiser and Lavenberg, 1980): time in 
 time in a queue 1 / (1 − use) times, because that is how it grows with use.
 """
 
-from __future__ import annotations
-
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.seconds import CPU_PCT
 from orchestrator.facts import BottleneckCause

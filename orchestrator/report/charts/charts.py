@@ -5,8 +5,6 @@ A tier has one colour everywhere, of those of Okabe and Ito (Color Universal Des
 stay apart for every common kind of colour blindness; grey takes the place of their yellow.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@ comparisons and decision as test cases. Elements and attributes (junit.xml.jinja
 Jenkins' schema (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

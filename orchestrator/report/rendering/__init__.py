@@ -1,7 +1,5 @@
 """A document as a page, as Markdown and on the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any

@@ -1,7 +1,5 @@
 """Draws a Document as one HTML page that needs no other file: style, charts, scripts inside it."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Stamps that belong to every figure: doubts about the campaign, notes of the plan, and others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from orchestrator.analysis import results

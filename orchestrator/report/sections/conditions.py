@@ -1,7 +1,5 @@
 """The conditions of the measurement: data set against cache, machine, settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

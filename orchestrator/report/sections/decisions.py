@@ -1,8 +1,6 @@
 """What each tier costs and gives, per workload: the table that a decision was taken from, and
 throughput and tail latency against cost per month."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Changes against the baseline: latency, then throughput, as tables and as dots with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

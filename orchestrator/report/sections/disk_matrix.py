@@ -1,7 +1,5 @@
 """The raw disk matrix, of the verdict's means: ceilings, latency against depth, every cell."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The tiers as declared, as found, as fio measured them before use, and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any

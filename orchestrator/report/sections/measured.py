@@ -1,7 +1,5 @@
 """What each run measured: a table per workload, of its transaction types, and of what failed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """The method, how to repeat the campaign, and where the raw files of each run are."""
 
-from __future__ import annotations
-
 import shlex
 
 from orchestrator import units

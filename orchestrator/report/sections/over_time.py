@@ -1,7 +1,5 @@
 """Each workload over time: one line per run, warm-up shaded, caps dashed; and node by node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

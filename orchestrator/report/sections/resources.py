@@ -1,7 +1,5 @@
 """What the runs used: the bottleneck of each, each database node, and the storage engine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units

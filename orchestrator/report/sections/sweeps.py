@@ -1,7 +1,5 @@
 """Load sweeps: the loads of each tier as tables and charts, its knee, its capacity at the SLO."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 The page, `tierbench report --brief` and `--markdown` draw this one section.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from orchestrator import units
