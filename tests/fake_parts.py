@@ -24,9 +24,11 @@ DOWN = ["client down", "logs of node-1", "database down", "network down", "disks
 
 
 class FakeTier(DryTier):
-    """The do-nothing tier; `restores` and the word of its gate are as told."""
+    """The do-nothing tier; `restores` and the word of its gate are as told. `changeable`: limits
+    that can be changed while a load runs, with no effect."""
 
     name = "emulated"
+    changeable: tuple[str, ...] = ()
 
     def __init__(self, log: Log, restores: bool, verdict: Any = "ok") -> None:
         self._log, self._restores, self.verdict = log, restores, verdict
@@ -57,7 +59,7 @@ class FakeTier(DryTier):
         self._log.say("limits read back")
 
     def levers(self, *_: Any) -> Levers:
-        return {}
+        return {name: lambda times: None for name in self.changeable}
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         self._log.say(f"gate of {tier.name}")

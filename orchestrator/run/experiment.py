@@ -118,7 +118,8 @@ def _learn(here: RunContext, took_s: float) -> None:
     draft, profile = here.draft, here.profile
     if draft.outcome != "done" or draft.trouble is not None:
         return
-    windows_s = sum(p.duration_s for p in draft.phases if p.name in ("warm-up", "measure"))
+    under_load = ("warm-up", "measure", "confirm")
+    windows_s = sum(phase.duration_s for phase in draft.phases if phase.name in under_load)
     around_s = took_s - windows_s - sum(draft.spent.values())
     restored = durations.restored_bytes(profile, here.workload)
     load = durations.load_of(here.workload)

@@ -13,6 +13,7 @@ from orchestrator.errors import NodeError
 from orchestrator.model import Plan
 from orchestrator.planning.durations import Span, steps
 from orchestrator.run import observed
+from tests.fake_parts import FakeTier
 from tests.fakes import FakeClock, Log
 from tests.plans import a_plan, a_profile
 from tests.unit.run.conftest import Campaign, Make
@@ -73,6 +74,19 @@ def test_start_and_stop_restore_and_gate_are_learnt(make: Make) -> None:
     assert near(after["loading"], (20.0 + around_s) / ROOM, (20.0 + around_s) * ROOM)
     for step in ("warm-up", "filling", "checking"):
         assert after[step] == before[step]
+
+
+def test_the_time_in_which_limits_are_changed_is_no_start_or_stop(make: Make) -> None:
+    campaign = slow(make)
+    tier = campaign.parts.tiers["emulated"]
+    assert isinstance(tier, FakeTier)
+    tier.changeable = ("IOPS",)
+    plan = a_plan(repetitions=3)
+    loads = tuple(replace(load, confirm_s=100.0) for load in plan.workloads)
+    for record in campaign.execute(plan=replace(plan, workloads=loads)):
+        confirm = record.phase("confirm")
+        assert confirm is not None and confirm.duration_s == pytest.approx(100.0)
+    assert near(reckoned(campaign)["starting"], 3 * 6.0 / ROOM, 3 * 6.0 * ROOM)
 
 
 def test_a_gate_is_learnt_with_its_second_try(make: Make) -> None:
