@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +21,7 @@ from orchestrator.errors import UsageError
 from orchestrator.units import format_bytes, format_bytes_per_s, format_number, gathered
 
 if TYPE_CHECKING:
+    from orchestrator.tier import Burst
     from orchestrator.tier_catalog import TierRow, VmRow
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
@@ -181,23 +181,25 @@ def vm_table(rows: Sequence[VmRow]) -> RenderableType:
     column that tells nothing of any row is left out."""
     from orchestrator.tier_catalog import prices
 
-    columns = "machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "price"
-    table = console.table(columns, {*columns} - {"burst"})
-    for row in rows:
-        burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
-        peak = burst and f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}"
-        table.add_row(
-            row.name,
-            row.disk_type or _ANY,
-            _figure(row.size.vcpus),
-            _figure(row.size.max_disks),
-            _figure(row.limits.total_iops),
-            rate(row.limits.bytes_per_s),
-            peak or _UNKNOWN,
-            prices.describe(row.price) if row.price else _UNKNOWN,
-        )
-    table.columns = [c for c in table.columns if not rows or {*c.cells} - {_UNKNOWN, _ANY}]
+    columns = {
+        "machine": [row.name for row in rows],
+        "disk type": [row.disk_type or _ANY for row in rows],
+        "vCPU": [_figure(row.size.vcpus) for row in rows],
+        "disks": [_figure(row.size.max_disks) for row in rows],
+        "IOPS": [_figure(row.limits.total_iops) for row in rows],
+        "throughput": [_figure(row.limits.bytes_per_s, format_bytes_per_s) for row in rows],
+        "burst": [_peak(row.limits.burst) for row in rows],
+        "price": [prices.describe(row.price) if row.price else _UNKNOWN for row in rows],
+    }
+    told = {name: cells for name, cells in columns.items() if {*cells} - {_UNKNOWN, _ANY}}
+    table = console.table(list(told), {*told} - {"burst"}, rows=zip(*told.values(), strict=True))
     return Group(table, *_dates([(row.name, row.size, row.price) for row in rows]))
+
+
+def _peak(burst: Burst | None) -> str:
+    if burst is None:
+        return _UNKNOWN
+    return f"{_figure(burst.iops)} / {_figure(burst.bytes_per_s, format_bytes_per_s)}"
 
 
 def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:

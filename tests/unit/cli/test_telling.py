@@ -90,6 +90,8 @@ def test_a_machine_of_the_catalog_has_its_price_in_the_list(
     assert head.split() == ["machine", "IOPS", "throughput", "burst", "price"]
     (m5,) = (row for row in rows if row.startswith("aws/m5.4xlarge "))
     assert m5.split() == ["aws/m5.4xlarge", "18,750", "594", "MB/s", "–", "0.768/hour", "USD"]
+    (widest,) = (row for row in rows if row.startswith("aws/m6i.32xlarge "))
+    assert widest.split()[1] == "160,000", "the longest of a column is whole"
     assert [row.partition(": ")[2] for row in rows[-2:]] == [
         "limits as of 2023-05", "price: region us-east-1, 2026-07-20",
     ]  # fmt: skip
