@@ -24,7 +24,11 @@ NEVER_CHECKED = (
     "whether the disks are what their tiers declare: a gate measures that before the first run",
 )
 
-_NUMERIC = "Threads", "Warm-up", "Measured", "A run", "Runs", "All", "Disks", "At least", "At most"
+_TRIALS = "Trials"  # of limits, behind the window
+_NUMERIC = (
+    *("Threads", "Warm-up", "Measured", _TRIALS, "A run", "Runs", "All", "Disks"),
+    *("At least", "At most"),
+)
 _table = partial(console.table, right=_NUMERIC)
 
 
@@ -51,8 +55,8 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
         loads = groupby(of_round, key=lambda run: run.workload)
         said = "; ".join(f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads)
         yield escape(f"  round {repetition}: {said}")
-    columns: tuple[str, ...]
-    columns = "Workload", "Data set", "Threads", "Warm-up", "Measured", "A run", "Runs", "All"
+    columns: tuple[str, ...] = "Workload", "Data set", "Threads", "Warm-up", "Measured"
+    columns += (*([_TRIALS] if _confirms(plan) else []), "A run", "Runs", "All")
     yield _table(columns, rows=_times(plan, ahead), title="Time")
     steps = (
         (step.what, *_seconds(step.total.least_s, step.total.most_s), step.source)
@@ -93,9 +97,16 @@ def _seconds(*seconds: float) -> Iterator[str]:
 def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cell in ahead.cells:
         load = plan.workload(cell.workload)
-        *times, total = _seconds(load.warmup_s, load.measure_s, cell.run_s, cell.total_s)
+        changed_s = [load.confirm_s] if _confirms(plan) else []
+        *times, total = _seconds(
+            load.warmup_s, load.measure_s, *changed_s, cell.run_s, cell.total_s
+        )
         what = cell.workload, units.named(load.dataset.parameters), str(load.threads)
         yield *what, *times, str(cell.runs), total
+
+
+def _confirms(plan: Plan) -> bool:
+    return any(load.confirm_s for load in plan.workloads)
 
 
 def _loading(ahead: Forecast) -> Iterator[str]:

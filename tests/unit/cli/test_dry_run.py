@@ -92,6 +92,19 @@ def test_times_add_up_to_the_plans_estimate(capsys: pytest.CaptureFixture[str]) 
     assert found["plan"]["overrides"] == ["measure=2min"]
 
 
+def test_the_time_for_trials_of_limits_is_shown_where_there_are_any(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert compare("insert", "--confirm", "--repeats", "2") == EXIT_DONE
+    text = capsys.readouterr().out
+    row = next(line for line in text.splitlines() if line.startswith("insert "))
+    assert "Trials" in text and row.split()[-11:] == [
+        *("15", "s", "60", "s", "2", "min", "3.25", "min", "4", "13", "min")
+    ]
+    assert compare("insert", "--repeats", "2") == EXIT_DONE
+    assert "Trials" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "said", "share"),
     [

@@ -113,6 +113,16 @@ def test_a_load_of_the_run_itself_is_learnt(make: Make) -> None:
     )
 
 
+def test_what_little_took_says_nothing_of_much(make: Make) -> None:
+    """Copying 10 MB takes as long as beginning to copy does, and is no pace of a terabyte."""
+    campaign = make(Log())
+    for amount, took_s in ((1e7, 1.0), (4e9, 10.0), (16e9, 20.0)):
+        observed.note("restore", took_s, campaign.world, amount)
+    pace = observed.learnt(campaign.world.cache)["restore"]
+    assert pace.each.most_s == pytest.approx(ROOM * 10.0 / 4e9)
+    assert pace.rate.startswith("267 to 1,200 MB/s")
+
+
 def test_another_tier_database_or_number_of_nodes_is_not_it(make: Make) -> None:
     campaign = slow(make)
     campaign.execute()
