@@ -6,16 +6,16 @@ Each change is made twice, the second time in the order turned round, so that a 
 favours none.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from orchestrator.model import Node, Workload
 from orchestrator.parts import Disks, Levers, LiftsLimits
 from orchestrator.platforms.common.machines import LiftsItsLimits
-from orchestrator.powers import Clock, World
+from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.run.recording import RunContext
 
@@ -40,17 +40,18 @@ def changing(
     if not levers:
         yield workload, world
         return
-    changes = Changes(levers, workload, world.clock, window_over)
+    follower = window.Follower(world.clock)
+    changes = Changes(levers, workload, window_over, follower)
 
     def begins(time_s: float) -> None:
         world.window_begins(time_s)
-        changes.begin(time_s + workload.measure_s)
+        follower.begin(partial(changes.follow, time_s + workload.measure_s), "confirm")
 
     longer = replace(workload, measure_s=workload.measure_s + workload.confirm_s)
     try:
         yield longer, replace(world, window_begins=begins)
     finally:
-        changes.over()
+        follower.over()
     if here.draft.facts is not None:
         here.draft.facts["confirm"] = changes.kept
 
@@ -79,36 +80,22 @@ class Changes:
 
     levers: Levers
     workload: Workload
-    clock: Clock
     window_over: Callable[[], None]
+    follower: window.Follower
     kept: list[dict[str, Any]] = field(default_factory=list)
-    stop: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-
-    def begin(self, time_s: float) -> None:
-        """The changes begin then; only the first call counts."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self.follow, args=(time_s,), daemon=True)
-            self._thread.start()
-
-    def over(self) -> None:
-        """The load has ended."""
-        self.stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=60)
 
     def follow(self, begin_s: float) -> None:
         each = [(name, times) for name in self.levers for times in CHANGES]
         order = [*each, *reversed(each)]
-        if not window.wait_until(begin_s, self.clock, self.stop):
+        if not self.follower.wait_until(begin_s):
             return
         end_s = begin_s + self.workload.confirm_s
         self.window_over()
-        begin_s = self.clock.now()
+        begin_s = self.follower.clock.now()
         lasts_s = (end_s - begin_s) / len(order)
         for number, (name, times) in enumerate(order):
             start_s = begin_s + number * lasts_s
-            if not window.wait_until(start_s, self.clock, self.stop):
+            if not self.follower.wait_until(start_s):
                 return
             self._change(name, times, start_s, lasts_s)
 
@@ -118,8 +105,8 @@ class Changes:
         held_s, end_s = (start_s + part * lasts_s for part in _HELD)
         try:
             lever(times)
-            in_time = self.clock.now() < held_s
-            whole = window.wait_until(end_s, self.clock, self.stop)
+            in_time = self.follower.clock.now() < held_s
+            whole = self.follower.wait_until(end_s)
         finally:
             lever(1.0)
         if whole and in_time:

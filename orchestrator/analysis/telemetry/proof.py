@@ -24,7 +24,6 @@ from orchestrator.units import listed
 
 CONFIRMED, REJECTED = 0.5, 0.1
 CONFIDENCE = 0.90
-_CHANGE = 1.25  # what sentences speak of
 _LATENCY = "disk latency"  # less of it is better: its elasticity is that to its inverse
 _CAUSES: Mapping[str, BottleneckCause] = {
     "IOPS": "iops_cap",
@@ -67,9 +66,9 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
 
 def _sentence(elasticity: Elasticity, what: str) -> str:
     if elasticity.limit == _LATENCY:
-        change, grown = "−25 %", math.log(1 / (2 - _CHANGE))
+        change, grown = "−25 %", -math.log(0.75)
     else:
-        change, grown = "+25 %", math.log(_CHANGE)
+        change, grown = "+25 %", math.log(1.25)
     pcts = (elasticity.value, elasticity.low, elasticity.high)
     value, low, high = (f"{100 * math.expm1(e * grown):+.0f}".replace("-", "−") for e in pcts)
     return f"{elasticity.limit} {change} gave {what} {value} % ({low} to {high} %)"

@@ -95,10 +95,8 @@ def run(
         parts = zip(shares(workload, len(clients)), clients, strict=True)
         loads = [ClientLoad(own, cluster, node, out / node.name, world) for own, node in parts]
         return _Together(generator, loads, out, world).run()
-    load, records = (
-        ClientLoad(workload, cluster, clients[0], out, world),
-        isinstance(generator, Splits),
-    )
+    load = ClientLoad(workload, cluster, clients[0], out, world)
+    records = isinstance(generator, Splits)
     if is_here(world):
         return generator.run(load)
     ran = _by_its_clock(lambda own, _: generator.run(own), load, shifts=records)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from orchestrator.run.confirming import Changes
+from orchestrator.run.window import Follower
 from tests.fakes import FakeClock
 from tests.plans import a_plan
 
@@ -52,10 +53,9 @@ def changed(stop_after_s: float = float("inf"), takes_s: float = 0.0) -> tuple[C
     changes = Changes(
         {name: levers.of(name) for name in ("IOPS", "node CPU")},
         replace(workload, confirm_s=8 * LASTS_S),
-        clock,
         lambda: levers.set.append((clock.now() - BEGIN_S, "window over", 1.0)),
+        Follower(clock, Waiting(clock, BEGIN_S + stop_after_s)),
     )
-    changes.stop = Waiting(clock, BEGIN_S + stop_after_s)
     changes.follow(BEGIN_S)
     return changes, levers
 
