@@ -56,7 +56,7 @@ takes-bench = NAME ARGS
 takes-test = PART
 takes-test-slow = PART TURN
 takes-test-kubernetes = TURN
-takes-soak = FAULTS INPUTS
+takes-soak = FAULTS INPUTS REPEATS
 takes-help = $(variables)
 variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) DIR NAME TARBALL PART TURN FAULTS INPUTS ARGS)
 goals = $(or $(MAKECMDGOALS),help)
@@ -158,17 +158,17 @@ test: setup ## the tests, those with real containers included; some 14 minutes; 
 	@$(if $(PART),,$(FAST_TESTS))
 	@$(VENV)/bin/pytest -q -m "$(or $(PART),docker) and not slow and not kubernetes"
 
-test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a fifth
+test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a seventh
 	@$(VENV)/bin/pytest -q -m "slow$(if $(PART), and $(PART) and not kubernetes)"$(if $(TURN), --turn $(TURN))
 
-soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100; and INPUTS=10000 damaged texts
+soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100 REPEATS=2; and INPUTS=10000 damaged texts
 	@INPUTS=$(INPUTS) $(VENV)/bin/pytest -q tests/faults/test_bad_inputs.py
-	@$(VENV)/bin/python -m tests.faults.soak $(FAULTS)
+	@$(VENV)/bin/python -m tests.faults.soak $(FAULTS) $(or $(REPEATS),2)
 
 cluster-programs: $(VENV)/.ready ## build the Kubernetes for tests where it is missing, 10 minutes
 	@$(VENV)/bin/python -m tests.cluster setup
 
-test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first; TURN=: a fifth of its slow ones too
+test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first; TURN=: a seventh of its slow ones too
 	@$(VENV)/bin/pytest -q -m "kubernetes$(if $(TURN),, and not slow)"$(if $(TURN), --turn $(TURN))
 
 test-fast: $(VENV)/.ready ## tests without Docker, on all cores

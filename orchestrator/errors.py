@@ -16,8 +16,7 @@ TierbenchError                  70  catch this to catch all of ours
 Exceptions carry facts and never act. `advice` says what to do next.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 EXIT_DONE = 0
@@ -58,6 +57,12 @@ class UsageError(TierbenchError):
     def __init__(self, what: str, advice: str = "", mistakes: tuple[Mistake, ...] = ()) -> None:
         super().__init__(what, advice)
         self.mistakes = mistakes
+
+
+def require_none(mistakes: Sequence[Mistake], what: str, advice: str) -> None:
+    """UsageError that lists the mistakes, if there are any."""
+    if mistakes:
+        raise UsageError(what, advice, tuple(mistakes))
 
 
 class UnavailableError(TierbenchError):

@@ -3,8 +3,6 @@
 Readers decide by these words and attributes, never by a sentence or by a key of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
@@ -32,7 +30,8 @@ GateWord = Literal[
 CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "wal_disk_bound", "burst_exhausted", "cpu_bound",
-    "memory_bound", "slow_node", "client_bound", "machine_bound", "load_bound", "unattributed",
+    "memory_bound", "slow_node", "client_bound", "machine_bound", "load_bound", "network_bound",
+    "single_core", "contention", "vm_cap", "in_cache", "few_sessions", "unattributed",
 ]
 DoubtKind = Literal[
     # about the campaign

@@ -1,7 +1,5 @@
 """What keeps campaigns apart: a guard of each place, and the signs of life by which it is kept."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -3,8 +3,6 @@
 One table, so that a metric is named the same in records, tables, charts and verdicts.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_p
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,7 +14,7 @@ from orchestrator.units import shortened
 
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
-PhaseName = Literal["load", "prepare", "warm-up", "measure", "check", "read", "teardown"]
+PhaseName = Literal["load", "prepare", "warm-up", "measure", "confirm", "check", "read", "teardown"]
 
 # ------------------------------------------------------------------ what a person declares
 
@@ -109,7 +107,8 @@ class Workload:
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
     `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: if the warm-up goes on
     until throughput is steady, how long at most; `warmup_s` is then the least. `writes`: whether
-    it changes data. `point`: its load, where one was set."""
+    it changes data. `point`: its load, where one was set. `confirm_s`: for how long limits are
+    changed behind the window, to see what that does."""
 
     name: str
     title: str
@@ -128,6 +127,7 @@ class Workload:
     point: LoadPoint | None = None
     warmup_most_s: float | None = None
     writes: bool = True
+    confirm_s: float = 0.0
 
     @property
     def thinks(self) -> bool:

@@ -6,8 +6,6 @@ between calls: what `attached` or `running` learns is in the `Disks` or the `Clu
 yields. What only some members can do is a protocol of its own, tested with `isinstance`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from orchestrator.powers import Network, World
 from orchestrator.tier import DiskKind, Gate, Tier
 
 AUTO = "auto"  # asked for as the database: one is chosen
+Levers = Mapping[str, Callable[[float], None]]  # each sets a limit to so many times the tier's
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ class Rented(Protocol):
 
 @runtime_checkable
 class LiftsLimits(Protocol):
-    """A tier mechanism that can lift the limits of attached disks while nothing is measured."""
+    """A tier mechanism that can lift the limits of attached disks, and change them under load."""
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None: ...
 
@@ -112,6 +111,9 @@ class LiftsLimits(Protocol):
 
     def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
         """Reads all limits back. GateError if a disk enforces others than the tier's."""
+
+    def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
+        """Returns what sets "IOPS", "bandwidth" and "disk latency", as far as it declares them."""
 
 
 @runtime_checkable
@@ -124,8 +126,7 @@ class KeepsGate(Protocol):
 
 @runtime_checkable
 class MadeOnMachines(Protocol):
-    """A tier mechanism that makes its disks where their nodes run: a gate says what a disk of one
-    machine is, so each has its own."""
+    """A tier mechanism that makes its disks where their nodes run, so each machine has a gate."""
 
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """`gate` of a disk on the machine that runs `placement`."""
@@ -220,6 +221,37 @@ class Result:
     facts: GeneratorFacts
 
 
+@dataclass(frozen=True)
+class Share:
+    """What one of several clients carries of a workload's load. `number`: of this client, from 1.
+    `first_thread`: how many threads the clients before it have. `begin` is called when all is ready
+    for the first transaction: it waits for the other clients, and returns the moment at which all
+    begin, a second or so ahead (Unix seconds by the client's own clock). RunError if one of the
+    others has failed. `agree` is called once a second of a warm-up without a fixed time, with
+    whether this client would begin its window: it returns the moment at which all do, if all of
+    them would at once, else None."""
+
+    number: int
+    of: int
+    first_thread: int
+    begin: Callable[[], float]
+    agree: Callable[[bool], float | None]
+
+
+@dataclass(frozen=True)
+class ClientLoad:
+    """What a client carries in a run, leaving raw output in the folder `out`. Of one of several,
+    `workload` has the threads and the arrival rate of its `share`, and the clock of `world` is the
+    client's own, as are the times of its phases."""
+
+    workload: Workload
+    cluster: Cluster
+    client: Node
+    out: Path
+    world: World
+    share: Share | None = None
+
+
 class LoadGenerator(Protocol):
     name: str
 
@@ -245,9 +277,7 @@ class LoadGenerator(Protocol):
         UnfinishedError if another call could go on in the same database."""
         return
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Warms up, then measures, leaving untouched output in `out`; returns the two phases.
         Calls `world.window_begins` as soon as it knows when the second begins. LoadError if the
         generator fails, NodeError if a database node dies."""
@@ -260,27 +290,9 @@ class LoadGenerator(Protocol):
         """Reads raw files into figures of the window [start_s, end_s]. Pure: starts nothing."""
 
 
-@dataclass(frozen=True)
-class Share:
-    """What one of several clients carries of a workload's load. `number`: of this client, from 1.
-    `first_thread`: how many threads the clients before it have. `begin` is called when all is ready
-    for the first transaction: it waits for the other clients, and returns the moment at which all
-    begin, a second or so ahead (Unix seconds by the client's own clock). RunError if one of the
-    others has failed. `agree` is called once a second of a warm-up without a fixed time, with
-    whether this client would begin its window: it returns the moment at which all do, if all of
-    them would at once, else None."""
-
-    number: int
-    of: int
-    first_thread: int
-    begin: Callable[[], float]
-    agree: Callable[[bool], float | None]
-
-
 @runtime_checkable
 class GoesOnLoading(Protocol):
-    """A load generator whose `load` goes on in a database where an earlier call was ended, at
-    whatever moment before it returned."""
+    """A load generator whose `load` goes on where an earlier call was ended, at any moment."""
 
     loading_goes_on: bool
 
@@ -296,35 +308,25 @@ class GoesOnMeasuring(Protocol):
         """The figures of what is there."""
 
 
+Recorded = tuple[Any, GeneratorFacts]
+"""The transactions of a run as its generator reads them (`Result.latencies`), and its facts."""
+
+
 @runtime_checkable
 class Splits(Protocol):
     """A load generator whose load several clients can carry, each its share."""
 
-    def run(
-        self,
-        workload: Workload,
-        cluster: Cluster,
-        client: Node,
-        out: Path,
-        world: World,
-        share: Share | None = None,
-    ) -> tuple[Phase, Phase]:
-        """Of one client of several, `workload` has the threads and the arrival rate of its `share`.
-        The clock of `world` is the client's own, as are the times returned."""
-
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
-        return self.result(workload, *self.records(out), start_s, end_s)
+        return self.result(workload, self.records(out), start_s, end_s)
 
-    def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
-        """Returns the transactions that one client left (`Result.latencies`) and its facts."""
+    def records(self, out: Path) -> Recorded:
+        """Returns what one client left."""
 
     def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
         """Returns the transactions of several clients, as of one. `shifts_s`: what to take off the
         times of each."""
 
-    def result(
-        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
         """Returns the figures of the window from what `records` returned, of one client or of
         several together."""
 

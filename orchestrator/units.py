@@ -4,8 +4,6 @@ Base units everywhere inside: seconds, bytes, bytes per second, plain counts. Th
 only parser and the only formatter of quantities.
 """
 
-from __future__ import annotations
-
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,7 +3,9 @@
 Column names: the sixth row of the file of 2025-09-12 ("Reading the service price list file", AWS
 Billing, says that five rows of metadata come before). Rows of ap-northeast-1: SKU, usage type, unit
 and price as read from the list; of us-east-1 those beside them that are not a region's own disks:
-a local zone's, and one that is reserved. What is not known of a row is empty here.
+a local zone's, and one that is reserved. Machines: columns and words as programs that read the
+file name them (`BoxUsage:`, Linux, Shared, NA, Used, Hrs), prices as in the catalog, SKUs made up.
+What is not known of a row is empty here.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ COLUMNS = (
     *("StartingRange", "EndingRange", "Unit", "PricePerUnit", "Currency", "RelatedTo"),
     *("LeaseContractLength", "PurchaseOption", "OfferingClass", "Product Family", "serviceCode"),
     *("Location", "Location Type", "Instance Type", "Storage Media", "Volume Type", "usageType"),
-    *("operation", "Region Code", "serviceName", "Volume API Name", "VPCNetworkingSupport"),
+    *("operation", "CapacityStatus", "Pre Installed S/W", "Tenancy", "Operating System"),
+    *("Region Code", "serviceName", "Volume API Name", "VPCNetworkingSupport"),
 )
 METADATA = (
     ("FormatVersion", "v1.0"),
@@ -72,6 +75,21 @@ NOT_OF_A_REGION = (
     | {"Location Type": "AWS Local Zone"},
     row("I", "EBS:VolumeUsage.gp2", "GB-Mo", "0.01", "Storage", "gp2") | {"TermType": "Reserved"},
     row("H", "EBS:SnapshotUsage", "GB-Mo", "0.05", "Storage Snapshot", ""),
+)
+
+
+def _machine(sku: str, usage: str, price: str, **other: str) -> dict[str, str]:
+    linux = {"Operating System": "Linux", "Tenancy": "Shared", "Pre Installed S/W": "NA"}
+    of_any = row(sku, usage, "Hrs", price, "Compute Instance", "")
+    kind = usage.rpartition(":")[2]
+    return {**of_any, **linux, "CapacityStatus": "Used", "Instance Type": kind, **other}
+
+
+MACHINES = (
+    _machine("M1", "BoxUsage:m5.2xlarge", "0.3840000000"),
+    _machine("M2", "APN1-BoxUsage:t3.large", "0.0832000000"),
+    _machine("M3", "BoxUsage:m5.2xlarge", "0.7520000000", **{"Operating System": "Windows"}),
+    _machine("M4", "BoxUsage:x9.huge", "9.0000000000"),  # not of the catalog
 )
 
 

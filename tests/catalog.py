@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from orchestrator import tier_catalog
@@ -17,6 +19,11 @@ CATALOG = tier_catalog.read(
 
 def chosen(wanted: object) -> Chosen:
     return tier_catalog.choose(CATALOG, wanted, "a-profile")
+
+
+def price_of(catalog: tier_catalog.Catalog, wanted: object) -> Any:
+    """Of what a profile's `tier` chooses from the catalog."""
+    return tier_catalog.choose(catalog, wanted, "tier").tier.price
 
 
 def mistakes(wanted: object) -> dict[str, str]:

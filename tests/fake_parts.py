@@ -13,7 +13,7 @@ from orchestrator.databases.dry import DryDatabase
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Volume, Workload
-from orchestrator.parts import Disks, Parts, Result
+from orchestrator.parts import ClientLoad, Disks, Levers, Parts, Result
 from orchestrator.powers import World
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.dry import DryTier
@@ -24,9 +24,11 @@ DOWN = ["client down", "logs of node-1", "database down", "network down", "disks
 
 
 class FakeTier(DryTier):
-    """The do-nothing tier; `restores` and the word of its gate are as told."""
+    """The do-nothing tier; `restores` and the word of its gate are as told. `changeable`: limits
+    that can be changed while a load runs, with no effect."""
 
     name = "emulated"
+    changeable: tuple[str, ...] = ()
 
     def __init__(self, log: Log, restores: bool, verdict: Any = "ok") -> None:
         self._log, self._restores, self.verdict = log, restores, verdict
@@ -55,6 +57,9 @@ class FakeTier(DryTier):
 
     def require_enforced(self, *_: Any) -> None:
         self._log.say("limits read back")
+
+    def levers(self, *_: Any) -> Levers:
+        return {name: lambda times: None for name in self.changeable}
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         self._log.say(f"gate of {tier.name}")
@@ -107,9 +112,9 @@ class FakeGenerator(DryGenerator):
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         self._log.say("load")
 
-    def run(self, workload: Workload, *rest: Any) -> tuple[Phase, Phase]:
-        self._log.say(f"run {workload.name}")
-        return super().run(workload, *rest)
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        self._log.say(f"run {load.workload.name}")
+        return super().run(load)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         self._log.say("verify")

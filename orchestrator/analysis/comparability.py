@@ -5,8 +5,6 @@ The size of the disk belongs to the tier (many tiers grow with it), so it may di
 campaigns another code revision or image may be what one wants to compare: it is allowed and said.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -118,9 +116,10 @@ def _seen(record: Record, role: str, name: str) -> list[float]:
 
 
 def _workload(left: Workload, right: Workload) -> Iterator[str]:
-    """An SLO judges figures and a title names them: neither changes one."""
+    """An SLO judges figures and a title names them: neither changes one. What is tried out comes
+    when the window is over."""
     for field in fields(left):
-        if field.name in ("slo", "title"):
+        if field.name in ("slo", "title", "confirm_s"):
             continue
         values = getattr(left, field.name), getattr(right, field.name)
         if field.name == "dataset":

@@ -5,8 +5,6 @@ verdict is the worst fault this program can have, so when in doubt the word is `
 Method, references and simulated error rates: docs/METHOD.md, ERROR-RATES.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Units stand in a field's name, as in `orchestrator.model`; `_pct` is percent of 100.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -60,9 +58,20 @@ class Delta:
 
 
 @dataclass(frozen=True)
+class Elasticity:
+    """How throughput follows a limit: 1 as it does, 0 not at all; with its interval of 90 %."""
+
+    limit: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Bottleneck:
     """What limited a cell, on its busiest node. `verdict`: its cause, by that name in verdict.json
-    since its first version; `evidence`: `resources.VALUES` by name."""
+    since its first version; `evidence`: `resources.VALUES` by name. `elasticities`: to the limits
+    that were tried out."""
 
     profile: str
     workload: str
@@ -70,6 +79,7 @@ class Bottleneck:
     verdict: BottleneckCause
     text: str
     evidence: Mapping[str, float]
+    elasticities: tuple[Elasticity, ...] = ()
 
     @property
     def cause(self) -> BottleneckCause:

@@ -4,18 +4,16 @@ What fell due in the window and did not end in it is what the queue grew by. Suc
 overloaded at that rate, which is a verdict of its own: its latency is compared with nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
-from typing import Literal
+from typing import Literal, Self
 
 from orchestrator.analysis import results
 from orchestrator.analysis.figures.transactions import CHANCE
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry import loads
 from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import load_points, plan
 from orchestrator.units import format_quantity, gathered, listed
@@ -59,7 +57,7 @@ def not_served(record: Record) -> tuple[float, float] | None:
 
 def at_a_rate(record: Record) -> bool:
     """Whether transactions were due at a rate of their own, whatever the tier did."""
-    return resources.paced(record) and not record.workload.thinks
+    return loads.paced(record) and not record.workload.thinks
 
 
 def overloaded(record: Record) -> bool:
@@ -90,7 +88,7 @@ class Overload:
     def tiers(self) -> tuple[str, ...]:
         return (*self.always, *self.unproven)
 
-    def without_proof_of(self, tiers: Collection[str]) -> Overload:
+    def without_proof_of(self, tiers: Collection[str]) -> Self:
         """The same where nothing is proven of `tiers`, because the machine held them back."""
         proven = tuple(tier for tier in self.always if tier not in tiers)
         more = tuple(tier for tier in self.always if tier in tiers)

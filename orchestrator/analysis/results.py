@@ -1,7 +1,5 @@
 """A loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

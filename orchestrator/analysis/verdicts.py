@@ -1,7 +1,5 @@
 """Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +19,7 @@ from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, resources
-from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
 from orchestrator.model import Run
 

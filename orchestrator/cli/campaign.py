@@ -3,8 +3,6 @@
 request → plan (`plans`, nothing started) → runs, records (experiment) → verdict, report (files)
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -271,7 +269,7 @@ def first_run(
     with app.at_work(platform, placing) as world:
         image.obtain(spec, world.platform)
         findings = app.first_run(spec, world)
-        yield from checklist.kept(findings, spec, world.platform, world, results)
+        yield from checklist.kept(findings, spec, world, results)
 
 
 def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:

@@ -1,7 +1,5 @@
 """`tierbench clean`: removes what campaigns have left, here or on the machines of a profile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from rich.console import Console

@@ -3,8 +3,6 @@
 So `--help` and the completion of a name come at once, whatever a command needs for its work.
 """
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

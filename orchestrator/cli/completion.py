@@ -1,8 +1,6 @@
 """What a shell completes: names of files, of rows and of campaigns. Nothing heavy is imported for
 it, because a person waits for the word."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +10,7 @@ from typing import Any
 
 from typer import Context, Option
 
-from orchestrator.cli import RESULTS, root
+from orchestrator.cli import CACHE, RESULTS, root
 
 
 def completing(known: Callable[[Context], Iterable[str]]) -> Callable[..., list[str]]:
@@ -49,9 +47,20 @@ def _rows(_: Context) -> Iterator[str]:
 
 def _campaigns(ctx: Context) -> Iterable[str]:
     """Folders, the newest first, and names of baselines."""
+    return dict.fromkeys(["latest", *(folder.name for folder in _folders(ctx)), *_baselines(ctx)])
+
+
+def _unfinished(ctx: Context) -> Iterator[str]:
+    """The run of the newest campaign that has no record."""
+    yield "latest"
+    for campaign in _folders(ctx)[:1]:
+        runs = sorted((campaign / "runs").glob("*/"))
+        yield from (run.name for run in runs if not (run / "record.json").exists())
+
+
+def _folders(ctx: Context) -> list[Path]:
     results = Path(ctx.params.get("results") or RESULTS)
-    folders = sorted((file.parent.name for file in results.glob("*/plan.json")), reverse=True)
-    return dict.fromkeys(["latest", *folders, *_baselines(ctx)])
+    return sorted((file.parent for file in results.glob("*/plan.json")), reverse=True)
 
 
 def _baselines(ctx: Context) -> Iterable[str]:
@@ -61,5 +70,11 @@ def _baselines(ctx: Context) -> Iterable[str]:
     return []
 
 
+def _disks(_: Context) -> list[str]:
+    """Standing disks by the files of their data, as asking the engine takes seconds."""
+    return sorted(file.stem for file in (CACHE / "standing").glob("*.img"))
+
+
 profiles, workloads = _files("profiles"), _files("workloads")
 rows, campaigns, baselines = map(completing, (_rows, _campaigns, _baselines))
+runs, disks = completing(_unfinished), completing(_disks)

@@ -1,7 +1,5 @@
 """From a results folder to verdict and report: of a campaign that has ended, or goes on."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -6,13 +6,11 @@ control characters reach neither. Nothing here is part of a result, so nothing h
 a terminal that went away, or a pipe that nobody reads any more, is ignored.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -93,14 +91,21 @@ def _fields(value: Any) -> Any:
 
 
 def table(
-    columns: Sequence[str], whole: Collection[str] = (), right: Collection[str] = (), **more: Any
+    columns: Sequence[str],
+    whole: Collection[str] = (),
+    right: Collection[str] = (),
+    rows: Iterable[Sequence[RenderableType]] = (),
+    **more: Any,
 ) -> Table:
-    """An empty table without lines; columns of `whole` are never broken over lines."""
+    """A table without lines; columns of `whole` are never broken over lines. Texts of `rows` are
+    shown as they are."""
     drawn = Table(box=None, pad_edge=False, title_justify="left", caption_justify="left", **more)
     for column in columns:
         side: JustifyMethod = "right" if column in right else "left"
         no_wrap, width = column in whole, len(column)
         drawn.add_column(column, justify=side, overflow="fold", no_wrap=no_wrap, min_width=width)
+    for row in rows:
+        drawn.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
     return drawn
 
 

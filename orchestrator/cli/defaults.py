@@ -1,8 +1,6 @@
 """Defaults of options that a person sets: `tierbench.yaml` in the folder of the command, and
 variables of the environment, which go before it. What the command itself says goes before both."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The commands under `tierbench disk`: a tier's disk for any program, outside of a campaign."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +16,9 @@ from orchestrator.errors import RunError, TierbenchError, UnavailableError, Usag
 from orchestrator.system import files, host
 from orchestrator.tier import Emulated
 
+DiskArgument = Annotated[
+    str, Argument(help="Its name, as in `disk list`, or path.", autocompletion=completion.disks)
+]
 _SIZE_BYTES = 20 * 2**30
 
 disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
@@ -89,7 +90,7 @@ def up(
 @takes()
 def down(
     app: App,
-    name: Annotated[str, Argument(help="The disk's name, or its path.")] = "",
+    name: DiskArgument = "",
     every: Annotated[bool, Option("--all", help="All disks that are up.")] = False,
     keep_data: Annotated[bool, Option("--keep-data", help="Leaves the file of its data.")] = False,
     yes: YesOption = False,
@@ -175,11 +176,7 @@ def show(app: App) -> None:
 
 @disk.command(name="set")
 @takes()
-def change(
-    app: App,
-    name: Annotated[str, Argument(help="The disk's name, as in `disk list`.")],
-    limits: LimitsArgument,
-) -> None:
+def change(app: App, name: DiskArgument, limits: LimitsArgument) -> None:
     """Changes limits of a disk that is up."""
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing

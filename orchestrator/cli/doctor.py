@@ -1,7 +1,5 @@
 """Checks of what this machine offers and lacks, each with what to do."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Protocol, runtime_checkable

@@ -1,9 +1,8 @@
 """`--dry-run`: what a campaign would do, take and cost. Nothing is started, no engine is asked."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -24,6 +23,13 @@ NEVER_CHECKED = (
     "Docker engine and images: `tierbench doctor` looks at them",
     "whether the disks are what their tiers declare: a gate measures that before the first run",
 )
+
+_TRIALS = "Trials"  # of limits, behind the window
+_NUMERIC = (
+    *("Threads", "Warm-up", "Measured", _TRIALS, "A run", "Runs", "All", "Disks"),
+    *("At least", "At most"),
+)
+_table = partial(console.table, right=_NUMERIC)
 
 
 def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
@@ -49,29 +55,31 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
         loads = groupby(of_round, key=lambda run: run.workload)
         said = "; ".join(f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads)
         yield escape(f"  round {repetition}: {said}")
-    columns: tuple[str, ...]
-    columns = "Workload", "Data set", "Threads", "Warm-up", "Measured", "A run", "Runs", "All"
-    yield _table("Time", columns, _times(plan, ahead))
+    columns: tuple[str, ...] = "Workload", "Data set", "Threads", "Warm-up", "Measured"
+    columns += (*([_TRIALS] if _confirms(plan) else []), "A run", "Runs", "All")
+    yield _table(columns, rows=_times(plan, ahead), title="Time")
     steps = (
         (step.what, *_seconds(step.total.least_s, step.total.most_s), step.source)
         for step in ahead.steps
         if step.total.most_s
     )
-    yield _table("All that takes time", ("What", "At least", "At most", "By"), steps)
+    columns = "What", "At least", "At most", "By"
+    yield _table(columns, rows=steps, title="All that takes time")
     for what, seconds in ahead.later:
         yield escape(f"  {what}: {units.format_seconds(seconds)}")
     yield from _loading(ahead)
     if ahead.needs:
         columns = "Tier", "What", "Where", "Needed", "There"
-        yield _table("Space, at most", columns, _space(ahead))
+        yield _table(columns, rows=_space(ahead), title="Space, at most")
     columns = "Tier", "Disk", "Database", "Disks", "A month at list price"
-    caption = f"what buying the disks would cost{'' if ahead.rented else '; nothing is rented'}"
-    yield _table("Tiers", columns, _costs(plan, ahead), caption)
+    bought = "disks and machines" if any(cost.with_vms for cost in ahead.costs) else "disks"
+    caption = f"what buying the {bought} would cost{'' if ahead.rented else '; nothing is rented'}"
+    yield _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
     if ahead.rented:
         sums = costs.total_in_words(ahead.rented) or "not known"
         caption = f"in all {sums}; {MAX_COST} refuses what is more"
         columns = "Rented", "For at most", "At list price"
-        yield _table("The campaign itself", columns, _rented(ahead), caption)
+        yield _table(columns, rows=_rented(ahead), title="The campaign itself", caption=caption)
     yield from _checks(ahead)
     yield "Nothing was started."
 
@@ -89,9 +97,16 @@ def _seconds(*seconds: float) -> Iterator[str]:
 def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cell in ahead.cells:
         load = plan.workload(cell.workload)
-        *times, total = _seconds(load.warmup_s, load.measure_s, cell.run_s, cell.total_s)
+        changed_s = [load.confirm_s] if _confirms(plan) else []
+        *times, total = _seconds(
+            load.warmup_s, load.measure_s, *changed_s, cell.run_s, cell.total_s
+        )
         what = cell.workload, units.named(load.dataset.parameters), str(load.threads)
         yield *what, *times, str(cell.runs), total
+
+
+def _confirms(plan: Plan) -> bool:
+    return any(load.confirm_s for load in plan.workloads)
 
 
 def _loading(ahead: Forecast) -> Iterator[str]:
@@ -116,8 +131,9 @@ def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
         profile, price, text = plan.profile(cost.profile), cost.price, "not known"
         if price is not None and cost.monthly is not None:
             text = f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
-        tier, database = profile.tier.title, profile.cluster.database
-        yield cost.profile, tier, database, str(cost.disks), text
+        on_vm = f" on {profile.cluster.vm}" if cost.with_vms else ""
+        what, database = f"{profile.tier.title}{on_vm}", profile.cluster.database
+        yield cost.profile, what, database, str(cost.disks), text
 
 
 def _rented(ahead: Forecast) -> Iterator[Sequence[str]]:
@@ -136,18 +152,3 @@ def _checks(ahead: Forecast) -> Iterator[str]:
             yield escape(f"    {mistake.where}: {mistake.what}")
         if problem.advice:
             yield escape(f"    → {problem.advice}")
-
-
-_NUMERIC = "Threads", "Warm-up", "Measured", "A run", "Runs", "All", "Disks", "At least", "At most"
-
-
-def _table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[RenderableType]],
-    caption: str | None = None,
-) -> RenderableType:
-    table = console.table(columns, right=_NUMERIC, title=title, caption=caption)
-    for row in rows:
-        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
-    return table

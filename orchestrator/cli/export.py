@@ -1,8 +1,6 @@
 """`tierbench report`, `export`, `status` and `verify`: of a stored campaign what was found, what
 other programs take, how it stands, and whether its figures are those of its raw files."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,8 +1,6 @@
 """`tierbench helm-values` and `storage-class`: a profile's cluster and its disks, as files for
 people who run Kubernetes themselves. Nothing is started, and no cluster is asked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated
 

@@ -4,8 +4,6 @@ What a comment shows behind `#` can be taken as it is: it is a key with a value 
 is overwritten.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +94,8 @@ def init(
         raise UsageError("name a profile, or a --workload", advice="`tierbench init --help`")
     _write(texts, own)
     for file in texts:
-        app.out.print(f"wrote {file.relative_to(own)}")
+        shown = file.relative_to(own) if own.samefile(Path.cwd()) else file
+        app.out.print(f"wrote {shown}", soft_wrap=True)
     load = workload or "tpcc"
     named = f"run --profile {name} --workload {load}"
     if compared:

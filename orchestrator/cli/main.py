@@ -5,8 +5,6 @@ difference · 2 inconclusive or invalid runs · 64 bad profile or arguments · 6
 unavailable · 70 our own fault · 130 interrupted.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

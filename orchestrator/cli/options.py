@@ -1,7 +1,5 @@
 """What the commands take: options and arguments, their help, and how a command is made of them."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import re
@@ -186,6 +184,9 @@ class Options(Measuring):
         Literal["scale", "checkpoints", "many"],
         Option(help="The scale's, of checkpoints, or many."),
     ] = "scale"
+    confirm: Annotated[
+        bool, Option("--confirm", help="Then change limits by 25 %, to prove what the limit was.")
+    ] = False
     overrides: Annotated[
         list[str] | None, Option("--set", metavar="KEY=VALUE", help="A workload's key; repeatable.")
     ] = None
@@ -231,7 +232,7 @@ class Request(Compared):
 
 _PANELS = {  # of options, in `--help`
     "Size": "scale node_size data time nodes clients repetitions seed warmup windows overrides",
-    "Load": "generator latency_at sweep",
+    "Load": "generator latency_at sweep confirm",
     "Disks": "enforcement gate_every drain",
     "Decision": "slo price_list margin_pct p99_margin_pct baseline weights",
     "Repetitions": "until most_repetitions aa",

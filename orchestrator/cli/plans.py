@@ -3,8 +3,6 @@
 read and bind → choose databases → window → order → price: each step takes the draft further.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -18,7 +16,7 @@ from orchestrator.cli.options import Compared, Request, weights_in
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.load_generators import bind, keys, warmed
+from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import AUTO, KeepsIntervals
 from orchestrator.planning import (
@@ -109,7 +107,7 @@ def _read(app: App, request: Request) -> PlanDraft:
     if (clients := request.clients) is not None:
         priced = tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced)
     workloads = slo.applied(workloads, request.slo, SLO)
-    workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
+    workloads = tuple(confirmed(warmed(w, request.warmup), request.confirm) for w in workloads)
     plan.check_owners(priced, workloads, request.database)
     platform = _platform(app, priced, request)
     return PlanDraft(request, priced, workloads, platform, unpriced, of_files)

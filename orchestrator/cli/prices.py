@@ -20,16 +20,11 @@ from orchestrator.system import files, http_client
 if TYPE_CHECKING:
     from orchestrator.tier_catalog.catalog import Catalog
 
-Get = Callable[..., Any]  # the address of a page and a question → its content
 Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
 
 prices = typer.Typer(help="Prices of the providers' own services.", no_args_is_help=True)
-
-
-@prices.callback()
-def group() -> None:
-    """Prices of the providers' own services."""
+prices.callback()(lambda: None)  # without one its only command would be the group itself
 
 
 @prices.command()
@@ -43,9 +38,8 @@ def update(
 ) -> None:
     """Asks a provider for its list prices and writes a list that profiles then use.
 
-    Of disks, and on Azure of the virtual machines of the catalog. AWS answers with a file of
-    hundreds of megabytes for a region. Google Cloud has no such
-    service that answers without an account.
+    Of the disks and virtual machines of the catalog. AWS answers with a file of hundreds of
+    megabytes for a region. Google Cloud has no such service that answers without an account.
     """
     from orchestrator.planning import project_files
     from orchestrator.tier_catalog import aws_prices, azure_prices
@@ -58,7 +52,13 @@ def update(
     (service, ask), rows = services[provider], project_files.catalog(app.root)
     region = region or service.REGION
     app.progress.step(f"asking {service.SOURCE}")
-    components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
+    try:
+        components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
+    except (OSError, *UNREADABLE) as error:
+        raise UnavailableError(
+            f"the price service of {provider} did not answer as expected: {error}",
+            advice="try again; or give `price` in the profile, or a file with --prices",
+        ) from error
     if not components:
         raise UnavailableError(
             f"the price service knows no disk or machine of {region} in {currency}",
@@ -75,51 +75,32 @@ def update(
     app.out.print(f"{len(components)} prices of {region} in {currency}: {target}")
 
 
-def _azure(
-    region: str, currency: str, rows: Catalog, url: str, get: Get | None = None
-) -> Components:
+def _azure(region: str, currency: str, rows: Catalog, url: str) -> Components:
     from orchestrator.tier_catalog import azure_prices
 
     questions = azure_prices.questions(region, currency, rows)
-    items = [item for asked in questions for item in pages(asked, url, get)]
-    try:
-        return azure_prices.components(items, rows)
-    except UNREADABLE as error:
-        raise _unanswered("Azure", error) from error
+    items = [item for asked in questions for item in pages(asked, url)]
+    return azure_prices.components(items, rows)
 
 
 def _aws(region: str, currency: str, rows: Catalog, url: str) -> Components:
     from orchestrator.tier_catalog import aws_prices
 
-    try:
-        lines = http_client.public_lines(f"{url}/{region}/index.csv")
-        return aws_prices.components(lines, currency, rows)
-    except (OSError, ValueError) as error:
-        raise _unanswered("AWS", error) from error
+    lines = http_client.public_lines(f"{url}/{region}/index.csv")
+    return aws_prices.components(lines, currency, rows)
 
 
 def pages(
-    question: Mapping[str, str], url: str, get: Get | None = None
+    question: Mapping[str, str], url: str, get: Callable[..., Any] = http_client.get_public_json
 ) -> Iterator[Mapping[str, Any]]:
-    """The items of all pages of one answer. UnavailableError if the service does not answer."""
-    get = get or http_client.get_public_json
-    try:
-        answer = get(url, question)
-        for _ in range(MAX_PAGES):
-            yield from answer["Items"]
-            further = str(answer.get("NextPageLink") or "")
-            if not further:
-                return
-            if not further.startswith(url):
-                raise OSError(f"its next page is elsewhere: {further}")
-            answer = get(further)
-        raise OSError(f"more than {MAX_PAGES} pages")
-    except (OSError, KeyError, TypeError) as error:
-        raise _unanswered("Azure", error) from error
-
-
-def _unanswered(provider: str, error: Exception) -> UnavailableError:
-    return UnavailableError(
-        f"{provider}'s price service did not answer as expected: {error}",
-        advice="try again; or give `price` in the profile, or a file with --prices",
-    )
+    """The items of all pages of one answer. OSError, KeyError or TypeError if it is none."""
+    answer = get(url, question)
+    for _ in range(MAX_PAGES):
+        yield from answer["Items"]
+        further = str(answer.get("NextPageLink") or "")
+        if not further:
+            return
+        if not further.startswith(url):
+            raise OSError(f"its next page is elsewhere: {further}")
+        answer = get(further)
+    raise OSError(f"more than {MAX_PAGES} pages")

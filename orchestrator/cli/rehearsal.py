@@ -1,7 +1,5 @@
 """`tierbench rehearse`: a whole campaign without Docker, on parts that do nothing."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory

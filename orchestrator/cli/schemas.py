@@ -4,11 +4,8 @@ Keys, types, units and ranges are in it, so that an editor can complete and mark
 keys must be to each other, and whether a name is known, only reading the file tells.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -20,7 +17,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UsageError
 from orchestrator.keys import schema as records
-from orchestrator.keys.strict_yaml import parse
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.tier_catalog.choosing import Reference
 from orchestrator.tier_catalog.prices import PriceList
 from orchestrator.tier_catalog.rows import PriceRow, Text
@@ -53,7 +50,6 @@ class PriceListOfRows(PriceList):
     prices: Mapping[str, Components]  # type: ignore[assignment]
 
 
-_WORDS = Path(records.__file__).with_name("words.yaml")
 FILES: dict[str, Any] = {
     "profile": ProfileOfRow | ProfileOfNumbers,
     "cluster": records.ClusterYaml,
@@ -86,7 +82,7 @@ class _Generator(GenerateJsonSchema):
 def json_schema(kind: str) -> str:
     """The schema of one of FILES, as JSON."""
     keys = _tidied(TypeAdapter(FILES[kind]).json_schema(schema_generator=_Generator))
-    words = parse(_WORDS.name, _WORDS.read_text(encoding="utf-8"))
+    words = shipped("orchestrator.keys", "words.yaml")
     for record, of in ((kind, keys), *keys.get("$defs", {}).items()):
         for key, what in of.get("properties", {}).items():
             what["description"] = words.get(f"{record}.{key}") or words[key]

@@ -1,7 +1,5 @@
 """Nodes as large as their machines, a plan as long as the time given (`--node-size`, `--time`)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

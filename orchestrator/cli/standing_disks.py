@@ -1,7 +1,5 @@
 """What `tierbench disk` does with disks outside of a campaign, and how it says what they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -76,12 +74,13 @@ def listed(disks: tuple[standing.KnownDisk, ...], world: World) -> list[dict[str
 
 def table(disks: Sequence[Mapping[str, Any]]) -> RenderableType:
     columns = "name", "at", "tier", "size", "state", "limits in force"
-    drawn = console.table(columns, whole=("name", "state"))
-    for disk in disks:
-        cells = {**disk, "size": units.format_bytes(disk["size_bytes"])}
-        cells["limits in force"] = _in_force(disk["limits"])
-        drawn.add_row(*(cells[column] for column in columns))
+    drawn = console.table(columns, whole=("name", "state"), rows=map(_cells, disks))
     return Group(drawn, *(Text(f"data of {disk['name']}: {disk['image']}") for disk in disks))
+
+
+def _cells(disk: Mapping[str, Any]) -> Sequence[str]:
+    size, limits = units.format_bytes(disk["size_bytes"]), _in_force(disk["limits"])
+    return disk["name"], disk["at"], disk["tier"], size, disk["state"], limits
 
 
 def _in_force(now: Mapping[str, float]) -> str:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 from typer.core import TyperGroup
 
 from orchestrator import units
-from orchestrator.cli import console
+from orchestrator.cli import completion, console
 from orchestrator.cli.app import App
-from orchestrator.cli.completion import among
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.cli.options import LimitsArgument, takes
 from orchestrator.errors import UsageError
 from orchestrator.units import format_bytes, format_bytes_per_s, format_number, gathered
 
 if TYPE_CHECKING:
+    from orchestrator.tier import Burst
     from orchestrator.tier_catalog import TierRow, VmRow
+    from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
 ResultsOption = Annotated[Path | None, Option(help="Where results are kept.")]
 
@@ -45,7 +44,7 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 def show(
     app: App,
     text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
-    provider: Annotated[str | None, among("azure, aws, gcp", "whose rows.")] = None,
+    provider: Annotated[str | None, completion.among("azure, aws, gcp", "whose rows.")] = None,
     min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
     min_throughput: Annotated[str | None, Option(help="At least, such as 200MB/s.")] = None,
     max_latency: Annotated[str | None, Option(help="Documented, at most, such as 1ms.")] = None,
@@ -73,7 +72,9 @@ def show(
 @takes()
 def change(
     app: App,
-    run: Annotated[str, Argument(help="A run's folder name, or latest.")],
+    run: Annotated[
+        str, Argument(help="A run's folder, or latest.", autocompletion=completion.runs)
+    ],
     limits: LimitsArgument,
     results: ResultsOption = None,
 ) -> None:
@@ -129,8 +130,8 @@ def _quantity(parse: Callable[[object], float], text: str | None) -> Any:
         raise UsageError(str(error)) from error
 
 
-_UNKNOWN = "–"
-_WHOLE = ("tier", "machine", "burst", "as of")  # never broken over lines
+_UNKNOWN, _ANY = "–", "any"
+_WHOLE = ("tier", "burst")  # of a disk; never broken over lines
 
 
 def _facts(row: TierRow) -> dict[str, Any]:
@@ -159,38 +160,46 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
         (row.kind.latency and f"documented latency {row.kind.latency.documented}", row.name)
         for row in rows
     )
-    read_on = _shared(
-        (row.price and f"price: region {row.price.region}, {row.price.date}", row.name)
-        for row in rows
-    )
-    limits = _shared((f"limits as of {row.kind.source.as_of}", row.name) for row in rows)
-    return Group(table, *latencies, *limits, *read_on)
+    return Group(table, *latencies, *_dates([(row.name, row.kind, row.price) for row in rows]))
 
 
 def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
     """Makes a line for each text, with the rows that share it; of pairs of a text and a row."""
     for text, names in gathered((str(text), name) for text, name in texts if text).items():
-        yield Text.assemble((", ".join(names), "dim"), f": {text}")
+        yield Text.assemble((", ".join(dict.fromkeys(names)), "dim"), f": {text}")
 
 
-def vm_table(rows: Sequence[VmRow]) -> Table:
-    """Lists the caps that a virtual machine puts on its disks, without host cache."""
-    columns = "machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "as of"
-    table = console.table(columns, _WHOLE)
-    for row in rows:
-        burst, rate = row.limits.burst, partial(_figure, words=format_bytes_per_s)
-        peak = burst and f"{_figure(burst.iops)} / {rate(burst.bytes_per_s)}"
-        table.add_row(
-            row.name,
-            row.disk_type or "any",
-            _figure(row.size.vcpus),
-            _figure(row.size.max_disks),
-            _figure(row.limits.total_iops),
-            rate(row.limits.bytes_per_s),
-            peak or _UNKNOWN,
-            row.size.source.as_of,
-        )
-    return table
+def _dates(rows: Sequence[tuple[str, DiskType | VmSize, PriceRow | None]]) -> Iterator[Text]:
+    """When limits and prices were read."""
+    yield from _shared((f"limits as of {of.source.as_of}", name) for name, of, _ in rows)
+    prices = ((name, price) for name, _, price in rows if price)
+    yield from _shared((f"price: region {p.region}, {p.date}", name) for name, p in prices)
+
+
+def vm_table(rows: Sequence[VmRow]) -> RenderableType:
+    """Lists the caps that a virtual machine puts on its disks, without host cache, and its price. A
+    column that tells nothing of any row is left out."""
+    from orchestrator.tier_catalog import prices
+
+    columns = {
+        "machine": [row.name for row in rows],
+        "disk type": [row.disk_type or _ANY for row in rows],
+        "vCPU": [_figure(row.size.vcpus) for row in rows],
+        "disks": [_figure(row.size.max_disks) for row in rows],
+        "IOPS": [_figure(row.limits.total_iops) for row in rows],
+        "throughput": [_figure(row.limits.bytes_per_s, format_bytes_per_s) for row in rows],
+        "burst": [_peak(row.limits.burst) for row in rows],
+        "price": [prices.describe(row.price) if row.price else _UNKNOWN for row in rows],
+    }
+    told = {name: cells for name, cells in columns.items() if {*cells} - {_UNKNOWN, _ANY}}
+    table = console.table(list(told), {*told} - {"burst"}, rows=zip(*told.values(), strict=True))
+    return Group(table, *_dates([(row.name, row.size, row.price) for row in rows]))
+
+
+def _peak(burst: Burst | None) -> str:
+    if burst is None:
+        return _UNKNOWN
+    return f"{_figure(burst.iops)} / {_figure(burst.bytes_per_s, format_bytes_per_s)}"
 
 
 def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:

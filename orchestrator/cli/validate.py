@@ -1,7 +1,5 @@
 """`tierbench validate`: whether files that a person wrote are as the commands will read them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any

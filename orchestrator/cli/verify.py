@@ -5,8 +5,6 @@ Each file is held against its checksum, then each link is made again: raw files 
 by counting alone; and `record.json` → the cells of `verdict.json`. Nothing is written.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """CPU and memory of each container, from its control group (version 1 or 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -25,6 +23,7 @@ class CgroupCollector(local.OnItsMachine):
             yield "cpu_seconds_total", "s", usage_ns * 1e-9
             throttling = counters(f"{groups['cpu']}/cpu.stat") if "cpu" in groups else {}
             yield "cpu_throttled_seconds_total", "s", throttling.get("throttled_time", 0) * 1e-9
+            yield from _periods(throttling)
             memory = groups["memory"]
             yield "memory_used_bytes", "bytes", int(read(f"{memory}/memory.usage_in_bytes"))
             cache = counters(f"{memory}/memory.stat").get("total_cache", 0)
@@ -34,6 +33,7 @@ class CgroupCollector(local.OnItsMachine):
         cpu = counters(f"{group}/cpu.stat")
         yield "cpu_seconds_total", "s", cpu["usage_usec"] * 1e-6
         yield "cpu_throttled_seconds_total", "s", cpu.get("throttled_usec", 0) * 1e-6
+        yield from _periods(cpu)
         yield "memory_used_bytes", "bytes", int(read(f"{group}/memory.current"))
         yield "memory_cache_bytes", "bytes", counters(f"{group}/memory.stat").get("file", 0)
 
@@ -48,6 +48,14 @@ def _folders(machine: Machine, node: Node) -> dict[str, str]:
         for controller, group in containers.groups(machine, node).items()
         if controller or unified
     }
+
+
+def _periods(cpu: Mapping[str, int]) -> Iterable[local.Reading]:
+    """Periods of its CPU quota in which it ran, and those in which it used the quota up; none
+    without a quota. Throttled time is a sum over cores, so only their ratio is a share."""
+    if cpu.get("nr_periods"):
+        yield "cpu_periods_total", "", cpu["nr_periods"]
+        yield "cpu_throttled_periods_total", "", cpu.get("nr_throttled", 0)
 
 
 def _counters(machine: Machine, file: str) -> Mapping[str, int]:

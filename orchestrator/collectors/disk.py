@@ -4,8 +4,6 @@ Counters of a disk that only holds WAL begin with `wal_`. Every machine has devi
 names, so the node's process must be on its machine too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from orchestrator.collectors.common import local

@@ -1,7 +1,5 @@
 """The do-nothing collector: made-up counters of nodes without a machine, for rehearsals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 

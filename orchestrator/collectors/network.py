@@ -1,7 +1,5 @@
 """Bytes over each container's network interfaces, from /proc/<pid>/net/dev (loopback left out)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from orchestrator.collectors.common import local

@@ -8,8 +8,6 @@ as the node. `sources` of a node: "node-exporter" is the base URL, "disk-device"
 Names: https://github.com/prometheus/node_exporter (cpu, diskstats, meminfo, netdev, pressure).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 

@@ -7,8 +7,6 @@ A node's name stands for its tablet server's counters, those of YSQL and, with `
 them, those of its master's log, which lies on the same disk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 

@@ -16,8 +16,9 @@ from orchestrator.parts import AUTO, Database
 PREFERRED, FALLBACK = "yugabytedb", "postgresql"
 NONE, DRY = "none", "dry"
 _UNPROVEN = (
-    "the database is PostgreSQL: DB=auto takes YugabyteDB only where its first-run checklist has "
-    "passed with this image; `make doctor DB=yugabytedb` runs it (PROFILE= where a profile does)"
+    "the database is PostgreSQL: --db auto takes YugabyteDB only where its first-run checklist has "
+    "passed with this image; `tierbench doctor --db yugabytedb` runs it, with --profile on its "
+    "machines"
 )
 
 

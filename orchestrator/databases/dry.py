@@ -1,7 +1,5 @@
 """The do-nothing database: nodes that are only names, for rehearsals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

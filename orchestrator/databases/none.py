@@ -4,8 +4,6 @@ For workloads that measure only the disk. It takes one disk, has no endpoint, an
 processors and memory, so that only the disk limits. Needs our image `disk`, which has fio.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -32,7 +30,7 @@ class NoDatabase(Database):
         if spec.nodes != 1:
             raise UsageError(
                 f"without a database there is one disk to measure, not {spec.nodes}",
-                advice="leave NODES out, or choose a database",
+                advice="leave --nodes out, or choose a database",
             )
 
     @contextmanager

@@ -13,8 +13,6 @@ written, ms writing, in flight, ms busy, weighted ms, …, flushes (16th), ms fl
 only its own line is read: those of its members count the same I/O again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path

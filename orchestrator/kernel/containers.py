@@ -7,8 +7,6 @@ reading; else there is no value. Known paths: …/<id>, …/<engine>-<id>.scope 
 2 with more below if the container has groups itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from orchestrator.model import Node

@@ -4,8 +4,6 @@ It is read from /proc/self/mountinfo and /sys/dev/block (Documentation/filesyste
 Documentation/ABI/stable/sysfs-block) of the machine that has the disk.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,16 +5,14 @@ and `postgresql://user:password@host:port,host:port/database?sslmode=…`, any n
 string of keywords, `host=a,b port=5433,5434 user=…`.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 URI = re.compile(r"postgres(?:ql)?://")
 _KEYWORD = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S*)\s*")
-_ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
 _HOST = re.compile(r"\[(?P<v6>[0-9a-fA-F:.%]+)\]|(?P<name>[^\s:/@\[\]=?]+)")
 
 
@@ -103,13 +101,13 @@ def _uri(word: str) -> Hosts:
     options: dict[str, str] = {}
     if at:
         user, colon, password = user_info.partition(":")
-        options |= {"user": _plain(user)} if user else {}
-        options |= {"password": _plain(password)} if colon else {}
+        options |= {"user": unquote(user)} if user else {}
+        options |= {"password": unquote(password)} if colon else {}
     if database:
-        options["dbname"] = _plain(database)
+        options["dbname"] = unquote(database)
     for pair in filter(None, query.split("&")):
         key, _, value = pair.partition("=")
-        options[_plain(key)] = _plain(value)
+        options[unquote(key)] = unquote(value)
     return _listed(hosts, options)
 
 
@@ -135,11 +133,3 @@ def _listed(hosts: str, given: Mapping[str, str] | None = None) -> Hosts:
         else:
             servers.append(Server(match["v6"] or match["name"], int(port) if port else None))
     return Hosts(tuple(servers), options, tuple(wrong))
-
-
-def _plain(text: str) -> str:
-    """Without percent-encoding."""
-    pieces = _ESCAPED.split(text)  # text and hexadecimal numbers in turn
-    plain, encoded = pieces[::2], [*pieces[1::2], ""]
-    parts = (a.encode() + bytes.fromhex(b) for a, b in zip(plain, encoded, strict=True))
-    return b"".join(parts).decode(errors="replace")

@@ -7,17 +7,11 @@ unit with its parser, and the form in which it is written, for the JSON Schema t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from orchestrator import units
 from orchestrator.keys import addresses
@@ -75,11 +69,17 @@ def _joined(value: object) -> object:
     return " ".join(map(units.as_text, value)) if isinstance(value, list) else value
 
 
-def _percentage(value: object) -> object:
-    """`50 %` as 50; everything else as it is."""
-    if isinstance(value, str) and value.rstrip().endswith("%"):
-        return value.rstrip().rstrip("%").strip()
-    return value
+def bucket_pct(value: object, *others: str) -> object:
+    """How full a credit bucket is, `full`, `empty`, `50` or `50 %`, in percent; one of `others` as
+    it is. ValueError for anything else."""
+    if isinstance(value, str) and value in others:
+        return value
+    text = {"full": "100", "empty": "0"}.get(str(value), str(value).rstrip(" %"))
+    with suppress(ValueError):
+        if 0 <= (pct := float(text)) <= 100:
+            return pct
+    words = ", ".join(("full", "empty", *others))
+    raise ValueError(f"use {words} or a percentage of the bucket")
 
 
 Percentage = Annotated[float, Field(ge=0, le=100)]
@@ -119,11 +119,10 @@ class BurstYaml(Strict):
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
     duration_s: Annotated[Seconds, Field(gt=0)] = Field(alias="duration")
     start_pct: Annotated[
-        Literal["full", "empty"] | Percentage,
+        float,
         BeforeValidator(
-            _percentage, json_schema_input_type=Literal["full", "empty"] | Percentage | PercentText
+            bucket_pct, json_schema_input_type=Literal["full", "empty"] | Percentage | PercentText
         ),
-        AfterValidator(lambda start: {"full": 100.0, "empty": 0.0}.get(start, start)),
     ] = Field("full", alias="start", validate_default=True)
 
 

@@ -2,14 +2,13 @@
 mistakes of a file at once, each with its path. Any text gives a mapping or a UsageError.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 from typing import Any, TypeVar
 
 import yaml
@@ -85,6 +84,13 @@ def _at(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
 def parse(where: str, text: str) -> dict[str, Any]:
     """Parses `text` (of the file `where`) into a mapping. Raises UsageError."""
     return deepcopy(_parsed(where, text))
+
+
+@cache
+def shipped(package: str, name: str) -> Mapping[str, Any]:
+    """What the YAML file of that name holds that stands beside the modules of a package."""
+    file = resources.files(package) / name
+    return parse(name, file.read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ from orchestrator.load_generators.sysbench_stock import options as stock_options
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
+CONFIRM_MOST_S = 240.0  # some 15 s for each change that is tried
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _CHECKS: Mapping[str, Callable[[Workload], None]] = {
     "sysbench": command_lines.check,
@@ -61,6 +62,20 @@ def warmed(workload: Workload, how: str) -> Workload:
             advice="name other workloads, or leave out --warmup",
         )
     return replace(workload, warmup_most_s=max(10.0 * workload.warmup_s, STEADY_MOST_S))
+
+
+def confirmed(workload: Workload, asked: bool) -> Workload:
+    """The workload with time behind its window in which limits are changed, if that is `asked`.
+    UsageError if its generator keeps no transactions by which the changes could be told."""
+    if not asked:
+        return workload
+    if workload.generator in (Fio.name, SysbenchStock.name):
+        raise UsageError(
+            f"{workload.name} is run by {workload.generator}, which keeps no record of each "
+            "transaction: --confirm could not tell what a change did",
+            advice="name other workloads, or leave out --confirm",
+        )
+    return replace(workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S))
 
 
 def bind(workload: Workload, generator: str | None) -> Workload:

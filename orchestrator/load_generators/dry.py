@@ -1,7 +1,5 @@
 """The do-nothing load generator: transactions made up by a seeded model (for rehearsals)."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +11,8 @@ import pandas as pd
 from orchestrator.analysis.figures import transactions
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.schema import DRY
-from orchestrator.model import Cluster, Node, Phase, Workload
-from orchestrator.parts import LoadGenerator, Result
+from orchestrator.model import Cluster, Phase, Workload
+from orchestrator.parts import ClientLoad, LoadGenerator, Result
 from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
 
@@ -34,15 +32,14 @@ class DryGenerator(LoadGenerator):
     def loader_version(self, workload: Workload, world: World) -> str:
         return DRY
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        workload, out, world = load.workload, load.out, load.world
         start_s = world.clock.now()
         middle_s = start_s + workload.warmup_s
         end_s = middle_s + workload.measure_s
         world.window_begins(middle_s)
         seed = zlib.crc32(f"{workload.options.get('seed')} {out.parent.name}".encode())
-        table = _made_up(workload, Model.of_node(cluster.nodes[0]), start_s, end_s, seed)
+        table = _made_up(workload, Model.of_node(load.cluster.nodes[0]), start_s, end_s, seed)
         table.to_csv(out / _FILE, index=False)
         world.clock.sleep(end_s - start_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)

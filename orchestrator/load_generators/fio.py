@@ -6,8 +6,6 @@ the one node that `databases/none.py` starts, with the disk at /tier and the job
 JSON is kept untouched, one file per point.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -17,13 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import LoadError, Mistake, UsageError
+from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import refuse
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.parts import LoadGenerator, Result
+from orchestrator.parts import ClientLoad, LoadGenerator, Result
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.platforms import own_images
@@ -63,12 +61,8 @@ class Fio(LoadGenerator):
         script = world.root / "workloads" / workload.script
         if not script.is_file() or script.parent.name != "fio":
             mistakes.append(Mistake("script", f"there is no {script} below workloads/fio"))
-        if mistakes:
-            raise UsageError(
-                f"workload {workload.name} cannot be run by fio",
-                advice="see workloads/disk-matrix.yaml for one that can",
-                mistakes=tuple(mistakes),
-            )
+        what = f"workload {workload.name} cannot be run by fio"
+        require_none(mistakes, what, "see workloads/disk-matrix.yaml for one that can")
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Writes the file in full: an extent never written is read without touching the disk."""
@@ -85,12 +79,11 @@ class Fio(LoadGenerator):
                 evidence=done.tail() + status.err,
             )
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Runs fio for each point that an earlier run of the cell has not left in `out`, at least
         the last. `measure` begins with the first point's, and has the later warm-ups in it."""
-        folder, planned = out / FOLDER, disk_matrix.planned(workload.options)
+        workload, world = load.workload, load.world
+        folder, planned = load.out / FOLDER, disk_matrix.planned(workload.options)
         folder.mkdir(parents=True, exist_ok=True)
         missing = [point for point in planned if not (folder / f"{point.name}.json").is_file()]
         points = missing or planned[-1:]
@@ -101,7 +94,7 @@ class Fio(LoadGenerator):
         for number, point in enumerate(points, start=1):
             left_s = (len(points) - number + 1) * point_s
             world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
-            content = _measure(workload, point, _container(cluster, world), folder)
+            content = _measure(workload, point, _container(load.cluster, world), folder)
             files.write_text(folder / f"{point.name}.json", content)
         end_s = max(world.clock.now(), middle_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)

@@ -5,8 +5,6 @@ long as the campaign takes at most, and twice where loaded data are kept beside 
 run. Snapshots, network and a cloud's fee for the control plane are no part of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +17,6 @@ from orchestrator.planning.plan import EXISTING
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
-MONTH_H = 730.0  # of which providers make a month: 8,760 / 12
 MAX_COST = "--max-cost"
 _LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})")
 
@@ -38,7 +35,7 @@ class RentedItem:
         """In the currency of the price; None if that is not known."""
         if self.price is None:
             return None
-        return self.count * self.price.monthly / MONTH_H * self.hours
+        return self.count * self.price.monthly / prices.HOURS_PER_MONTH * self.hours
 
     @property
     def title(self) -> str:
@@ -85,6 +82,14 @@ def disks_monthly(profile: Profile) -> float | None:
     if price is None or of_log is None or price.currency != of_log.currency:
         return None
     return price.monthly * profile.cluster.nodes + of_log.monthly * logs
+
+
+def monthly(profile: Profile, with_vms: bool) -> float | None:
+    """That of the disks, and of the cluster's machines if these count; None as above."""
+    disks, vm = disks_monthly(profile), profile.cluster.vm_price
+    if disks is None or (with_vms and vm is None):
+        return None
+    return round(disks + (vm.monthly * profile.cluster.nodes if with_vms and vm else 0.0), 2)
 
 
 def _disks(profile: Profile) -> int:

@@ -5,8 +5,6 @@ flight at once is depth × threads. Found from the cells: the ceilings (IOPS, by
 I/O size where they meet, and how latency grows with what is in flight (docs/METHOD.md).
 """
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ from orchestrator.model import ClusterSpec, Dataset, Plan, Profile, Workload
 from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING, as_used, run_s
 from orchestrator.tier import Cgroup, Emulated, RealDisks, Tier
-from orchestrator.units import listed
+from orchestrator.units import format_number, listed
 
 # Measured on PostgreSQL 17: tables with their indexes, of 2,000,000 rows and of 4 warehouses.
 ROW_BYTES, WAREHOUSE_BYTES = 256, 105_000_000
@@ -56,8 +56,9 @@ class Pace:
     @property
     def rate(self) -> str:
         """Of bytes: how many in a second."""
-        fastest = f"to {1e-6 / self.each.least_s:.3g} MB/s" if self.each.least_s else "MB/s or more"
-        return f"{1e-6 / self.each.most_s:.3g} {fastest}: {self.source}"
+        least, most = self.each.least_s, format_number(1e-6 / self.each.most_s)
+        fastest = f"to {format_number(1e-6 / least)} MB/s" if least else "MB/s or more"
+        return f"{most} {fastest}: {self.source}"
 
 
 def _loaded(most_per_s: float, least_per_s: float, source: str) -> Pace:

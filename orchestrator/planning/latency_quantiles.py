@@ -4,8 +4,6 @@ Such a table is what a disk is recorded as (`recorded_disk`), what the emulated 
 what its gate is held to.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from bisect import bisect_right

@@ -5,8 +5,6 @@ set, so it is loaded once. A number of threads is a closed loop; a rate is an op
 built-in scripts' Poisson arrivals, whose latency counts from when a transaction was due.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which machines a profile names, and what cannot run on several engines of containers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The real disks of a tier: their keys checked against the cluster, and a disk for each node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -65,7 +63,7 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     if missing := [name for name in names if name not in disks]:
         raise UsageError(
             f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
-            advice=f"add it to `disks`, or take NODES={len(disks)}",
+            advice=f"add it to `disks`, or take --nodes {len(disks)}",
         )
     placed = zip(names, machines or [""] * nodes, strict=False)
     return _with_disks(tier, {name: replace(disks[name], machine=where) for name, where in placed})

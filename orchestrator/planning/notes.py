@@ -1,7 +1,5 @@
 """What a plan says about itself beforehand: where it differs from what one buys or asks. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -91,6 +89,7 @@ def of_options(
         (MANY_WINDOWS, "--windows many", workloads, _window_stays, False),
         ("gate_every", "--gate-every", profiles, _not_checked, True),
         ("drain", "--drain", profiles, _not_drained, True),
+        ("confirm", "--confirm", profiles, _nothing_to_change, True),
         ("price_list", "--prices", profiles, lambda p: same * (p.tier.price == own[p.name]), False),
         ("max_cost", costs.MAX_COST, profiles, _not_rented, False),
     )
@@ -129,6 +128,11 @@ def _not_drained(profile: Profile) -> str:
     if isinstance(profile.tier.disk, ClassVolumes):
         return "each run rents volumes of its own, whose credit is not known"
     return _not_checked(profile) or ("" if profile.tier.limits.burst else "it declares no `burst`")
+
+
+def _nothing_to_change(profile: Profile) -> str:
+    rented = isinstance(profile.tier.disk, ClassVolumes)
+    return _of_others(profile) or ("the limits of its volumes are the provider's" if rented else "")
 
 
 def _not_rented(profile: Profile) -> str:

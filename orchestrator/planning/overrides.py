@@ -6,8 +6,6 @@ of a scale (`threads`, `measure`, …), a parameter of the data set or an option
 file, and are checked as there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

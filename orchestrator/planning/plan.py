@@ -5,8 +5,6 @@ the tiers of one workload follow each other in an order that is balanced over th
 (`balanced_orders`), so that neither their places nor a slow drift of the machine favour one.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -195,9 +193,14 @@ def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
     return tuple(replace(run, number=number) for number, run in enumerate(runs, start=1))
 
 
+def interruptions(plan: Plan) -> int:
+    """How often a campaign with this plan was ended and gone on with."""
+    return sum(note.kind == "interrupted" for note in plan.notes)
+
+
 def run_s(workload: Workload) -> float:
     """The windows of one run, at least."""
-    each_s = workload.warmup_s + workload.measure_s
+    each_s = workload.warmup_s + workload.measure_s + workload.confirm_s
     return each_s * disk_matrix.stretches(workload.options)
 
 

@@ -2,8 +2,6 @@
 takes texts, gives records. Units are parsed here and nowhere below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -106,9 +104,8 @@ def _priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
     of_vm, region = catalog.vm(cluster.vm).prices, tier.price.region if tier.price else None
     row = prices.pick(of_vm, region)
     amount = prices.monthly(row) if row else None
-    if row is None or amount is None:
-        return cluster
-    return replace(cluster, vm_price=prices.stated(row, amount))
+    known = prices.stated(row, amount) if row and amount is not None else None
+    return replace(cluster, vm_price=known)
 
 
 def _whole(

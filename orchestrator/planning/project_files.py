@@ -3,14 +3,12 @@
 Reads files and hands their texts to `profiles`, which knows what they mean.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from orchestrator import tier_catalog
+from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.schema import KINDS, Kinds
@@ -92,8 +90,17 @@ def read(
         if given:
             given.check(contents)
     by_name = {_where(file, root): text for file, text in texts.items()}
-    raise_all([strict_yaml.with_line(mistake, by_name) for mistake in mistakes])
+    raise_all(list(_once(strict_yaml.with_line(mistake, by_name) for mistake in mistakes)))
     return tuple(profiles), tuple(workloads)
+
+
+def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
+    """A name that several files do not know is one mistake."""
+    for what, places in units.gathered((each.what, each.where) for each in mistakes).items():
+        if what.startswith("unknown "):
+            more = [f"{len(places) - 2} more"] if len(places) > 3 else places[2:]
+            places = [units.listed([*places[:2], *more])]
+        yield from (Mistake(where, what) for where in places)
 
 
 def tier(
@@ -116,7 +123,8 @@ def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
-        raise UsageError(f"{change!r} is not key=value", advice="for example `burst=full`")
+        advice = "for example `burst=full`; several values of an option are joined by commas"
+        raise UsageError(f"{change!r} is not key=value", advice)
     return key, value
 
 
@@ -154,7 +162,7 @@ def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake
         if names.count(name) > 1:
             raise UsageError(
                 f"the {kind} {name!r} is named twice; nothing was started",
-                advice="name it once; REPEATS (--repeats) says how often each is measured"
+                advice="name it once; --repeats says how often each is measured"
                 + (", --aa measures the baseline under a second name" * (kind == "profile")),
             )
         other = files.setdefault(file.stem, file)

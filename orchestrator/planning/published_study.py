@@ -4,8 +4,6 @@ A figure that is not in the tables is absent, a tier without figures has no reco
 records say that nothing was measured.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from orchestrator.keys.schema import (
     BytesPerS,
     ClusterYaml,
     Parameter,
+    Percentage,
     Positive,
     PriceKey,
     Seconds,
@@ -44,21 +43,6 @@ from orchestrator.tier import Limits, Origin, OthersDisks, Tier
 SCALE = "study"
 MARGIN_PCT = 5.0
 STATEMENT = "published figures, not measured by this program"
-# Key of a cell → metric and scope; figures of disks have the scope that `disk_figures` says.
-FIGURES = {
-    "throughput": ("throughput_per_s", "all"),
-    "nopm": ("nopm", "all"),
-    "latency": ("latency_avg_s", "all"),
-    "latency_p95": ("latency_p95_s", "all"),
-    "latency_p99": ("latency_p99_s", "all"),
-    "statement_latency": ("statement_latency_avg_s", "all"),
-    "new_order_latency": ("latency_avg_s", "new_order"),
-    "new_order_latency_p99": ("latency_p99_s", "new_order"),
-    "cpu": ("cpu_pct", "all"),
-    "iops": ("disk_iops", ""),
-    "bandwidth": ("disk_bytes_per_s", ""),
-}
-
 
 Printed = Annotated[Decimal, BeforeValidator(units.as_text)]  # keeps the digits
 Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
@@ -66,19 +50,24 @@ Duration = Annotated[Seconds, Field(gt=0)]
 
 
 class FiguresYaml(Strict):
-    """One cell of the tables; what was not published is left out."""
+    """One cell of the tables, each figure with its metric and scope; of disks the scope is what
+    `disk_figures` says. What was not published is left out."""
 
-    throughput: Rate | None = None
-    nopm: Rate | None = None
-    latency: Duration | None = None
-    latency_p95: Duration | None = None
-    latency_p99: Duration | None = None
-    statement_latency: Duration | None = None
-    new_order_latency: Duration | None = None
-    new_order_latency_p99: Duration | None = None
-    cpu: Annotated[float, Field(ge=0, le=100)] | None = None
-    iops: Rate | None = None
-    bandwidth: BytesPerS | None = None
+    throughput: Annotated[Rate | None, "throughput_per_s", "all"] = None
+    nopm: Annotated[Rate | None, "nopm", "all"] = None
+    latency: Annotated[Duration | None, "latency_avg_s", "all"] = None
+    latency_p95: Annotated[Duration | None, "latency_p95_s", "all"] = None
+    latency_p99: Annotated[Duration | None, "latency_p99_s", "all"] = None
+    statement_latency: Annotated[Duration | None, "statement_latency_avg_s", "all"] = None
+    new_order_latency: Annotated[Duration | None, "latency_avg_s", "new_order"] = None
+    new_order_latency_p99: Annotated[Duration | None, "latency_p99_s", "new_order"] = None
+    cpu: Annotated[Percentage | None, "cpu_pct", "all"] = None
+    iops: Annotated[Rate | None, "disk_iops", ""] = None
+    bandwidth: Annotated[BytesPerS | None, "disk_bytes_per_s", ""] = None
+
+
+# Key of a cell → metric and scope.
+FIGURES = {key: tuple(field.metadata) for key, field in FiguresYaml.model_fields.items()}
 
 
 class StudyTierYaml(Strict):
@@ -199,6 +188,8 @@ def _unknown(
 
 def _plan(study: StudyYaml, name: str) -> Plan:
     cells = [(workload, tier) for workload in study.workloads for tier in study.tiers]
+    text = f"{study.title} ({study.source}, {study.as_of}): figures that others published, "
+    text += "entered as they stand. Nothing was run, sampled or checked here"
     return Plan(
         name=units.shortened(name, 80),
         seed=0,
@@ -211,14 +202,7 @@ def _plan(study: StudyYaml, name: str) -> Plan:
         workloads=tuple(_workload(load, row) for load, row in study.workloads.items()),
         runs=tuple(Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)),
         estimate_s=0.0,
-        notes=(
-            Note(
-                "published figures",
-                f"{study.title} ({study.source}, {study.as_of}): figures that others published, "
-                "entered as they stand. Nothing was run, sampled or checked here",
-            ),
-            *(Note("reading", text) for text in study.readings),
-        ),
+        notes=(Note("published figures", text), *(Note("reading", t) for t in study.readings)),
     )
 
 

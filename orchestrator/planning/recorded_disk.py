@@ -4,8 +4,6 @@ One small JSON file that can be carried anywhere and written by hand: limits, la
 depth 1 as quantiles, burst, and where all that comes from (docs/TIERS.md, "A recorded disk").
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

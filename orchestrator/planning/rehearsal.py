@@ -18,7 +18,7 @@ WARNING = (
     "about a disk, a database or a load"
 )
 NOTE = Note("rehearsal", WARNING)
-ADVICE = "for figures run `make demo` or `make compare`; buy nothing by these"
+ADVICE = "for figures run `tierbench compare`; buy nothing by these"
 
 
 def rehearsed(plan: Plan) -> Plan:

@@ -1,7 +1,5 @@
 """Sizes that follow from memory, and repetitions from time, instead of a scale's numbers. Pure."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -9,6 +7,7 @@ from dataclasses import replace
 
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
+from orchestrator.planning.costs import most_s
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
 from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, parse_size
@@ -122,21 +121,17 @@ def in_time(
     long as they are, or as much shorter as five repetitions need. UsageError if none does."""
     for share in _SHARES:
         loads = [_shorter(load, share) for load in workloads]
-        if _most_s(planned(loads, REPETITIONS)) <= budget_s:
+        if most_s(planned(loads, REPETITIONS)) <= budget_s:
             more = range(MOST_REPETITIONS, REPETITIONS - 1, -1) if share == 1 else [REPETITIONS]
-            return next(plan for n in more if _most_s(plan := planned(loads, n)) <= budget_s)
+            return next(plan for n in more if most_s(plan := planned(loads, n)) <= budget_s)
     for repetitions in range(REPETITIONS - 1, 1, -1):
-        if _most_s(plan := planned(loads, repetitions)) <= budget_s:
+        if most_s(plan := planned(loads, repetitions)) <= budget_s:
             return plan
-    least, most = map(format_seconds, (plan.estimate_s, _most_s(plan)))
+    least, most = map(format_seconds, (plan.estimate_s, most_s(plan)))
     raise UsageError(
         f"{format_seconds(budget_s)} is too short: two repetitions take {least} to {most}",
         advice="allow more --time, or compare fewer tiers or workloads",
     )
-
-
-def _most_s(plan: Plan) -> float:
-    return plan.estimate_s if plan.most_s is None else plan.most_s
 
 
 def _shorter(load: Workload, share: float) -> Workload:

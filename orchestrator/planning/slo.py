@@ -6,8 +6,6 @@ latency and the share of failed transactions (`failures < 0.1 %`) have an upper 
 lower one.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -119,16 +117,13 @@ def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tupl
         first, _, rest = clause.strip().partition(" ")
         clauses[first if first in names else ""].append(rest if first in names else clause)
     read = {name: parse(",".join(texts), where) for name, texts in clauses.items()}
-    raise_all(
-        [
-            Mistake(
-                where, f"`{format_objective(clause)}` is not measured of {name or listed(names)}"
-            )
-            for name, objectives in read.items()
-            for clause in objectives
-            if not any(fits(clause, load) for load in workloads if name in ("", load.name))
-        ]
-    )
+    unfit = [
+        f"`{format_objective(clause)}` is not measured of {name or listed(names)}"
+        for name, objectives in read.items()
+        for clause in objectives
+        if not any(fits(clause, load) for load in workloads if name in ("", load.name))
+    ]
+    raise_all([Mistake(where, what) for what in unfit])
     return tuple(replace(w, slo=_of(w, read.get("", ()), read.get(w.name, ()))) for w in workloads)
 
 

@@ -5,8 +5,6 @@ write back and belongs to the warm-up. `many`: more and shorter windows in the s
 more is decided (docs/ERROR-RATES.md); not where a window must hold checkpoints.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

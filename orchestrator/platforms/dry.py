@@ -1,12 +1,10 @@
 """Platforms that never start anything: `DryPlatform` for rehearsals, and `UnaskedPlatform` for a
 look ahead, where what would start something raises `NotAsked`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from orchestrator.errors import TierbenchError
 from orchestrator.guards import GuardBeats
@@ -90,7 +88,7 @@ class _Unanswered:
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise NotAsked("what only a container that is started can tell")
 
-    def __getattr__(self, _part: str) -> _Unanswered:
+    def __getattr__(self, _part: str) -> Self:
         return self
 
 

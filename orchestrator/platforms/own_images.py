@@ -4,8 +4,6 @@
 Platforms that build no images get them from the registry that REGISTRY_VARIABLE names.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ screen for a terminal. Both are pure apart from the files that `write` leaves: t
 verdict give the same text, byte for byte.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,14 +15,18 @@ from rich.text import Text
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.report.blocks import Document, charts_of
-from orchestrator.report.rendering import markdown, terminal
+from orchestrator.report.rendering import markdown, page, terminal
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
     conditions,
     decisions,
+    deltas,
+    disk_matrix,
     disks,
+    latency,
     measured,
     method,
+    over_time,
     resources,
     summary,
     sweeps,
@@ -44,9 +46,6 @@ class ReportPaths:
 
 def arrange(campaign: Results, verdict: Verdict) -> Document:
     """The first screen, then tables, causes, charts, and the conditions they hold under."""
-    # Those that draw charts, which a terminal does not need.
-    from orchestrator.report.sections import deltas, disk_matrix, latency, over_time
-
     index = ReportIndex(campaign, verdict)
     word, text = summary.status(index)
     return Document(
@@ -86,9 +85,6 @@ def write(
 ) -> ReportPaths:
     """Writes the report into `folder`, over an older one. OSError if that is not possible.
     `cache`: a folder that keeps what every page has; without it, that is made anew."""
-    # Here, because what draws charts takes half a second to import: only a report waits for it.
-    from orchestrator.report.rendering import page
-
     document = arrange(campaign, verdict)
     paths = ReportPaths(
         markdown=folder / "report.md",
@@ -126,4 +122,6 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
         parts += [Text(), terminal.doubts(index.footnotes)]
     if labels:
         parts += [Text(), terminal.meanings(labels)]
+    if lines := tuple(summary.faster(index)):
+        parts += [Text(), terminal.answers(lines, 1)]
     return tuple(parts)

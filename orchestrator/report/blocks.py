@@ -4,8 +4,6 @@ Text is plain: no markup inside. Emphasis, verdict words, tier colours, footnote
 fields, so that each medium draws them in its own way and escapes everything else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Tables about several campaigns: their list, one against another, a trend, a study beside one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units

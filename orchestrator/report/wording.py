@@ -1,7 +1,5 @@
 """Values, spreads, changes, prices and sentences in words, the same in every table."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -84,17 +82,24 @@ def money(amount: float, currency: str) -> str:
 def decision_price(decision: Decision | ClusterDecision) -> str:
     if decision.monthly_cost is None or not decision.currency:
         return ""
-    what = "disks and machines" if decision.with_vms else "disks"
-    return f"{money(decision.monthly_cost, decision.currency)} a month for its {what}"
+    amount = money(decision.monthly_cost, decision.currency)
+    return f"{amount} a month for its {paid_for(decision)}"
+
+
+def paid_for(decision: Decision | ClusterDecision) -> str:
+    """What the costs of its tiers are for."""
+    return "disks and machines" if decision.with_vms else "disks"
+
+
+def place(stated: Price) -> str:
+    """Where, when and by whom the price was told."""
+    return f"({stated.region}, as of {stated.as_of}; {stated.source})"
 
 
 def price(stated: Price | None) -> str:
     if stated is None:
         return "not stated"
-    return (
-        f"{money(stated.monthly, stated.currency)} a month "
-        f"({stated.region}, as of {stated.as_of}; {stated.source})"
-    )
+    return f"{money(stated.monthly, stated.currency)} a month {place(stated)}"
 
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)")

@@ -1,8 +1,6 @@
 """Checks of everything that could fail late, made before a campaign starts anything: parts, space,
 memory; and clusters started once to see that they come up here."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -90,7 +88,7 @@ def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) ->
     for need in needs(plan, tiers, world):
         if not need.is_met:
             elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)" if need.place else ""
-            raise UnavailableError(str(need), f"take a smaller SCALE or fewer NODES{elsewhere}")
+            raise UnavailableError(str(need), f"take a smaller --scale or fewer --nodes{elsewhere}")
 
 
 def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Iterator[Need]:

@@ -15,8 +15,6 @@ A run that fails, whatever the error, is recorded as failed (`recording`) and th
 (`Setbacks` says how far); an interrupt is recorded and passed on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -24,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.collectors.sessions import session_waits
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Doubt, Node, Plan, Run
@@ -32,7 +31,7 @@ from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, observed, recording, status, window
+from orchestrator.run import checks, confirming, datasets, observed, recording, status, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.recording import Draft, RunContext
@@ -119,7 +118,8 @@ def _learn(here: RunContext, took_s: float) -> None:
     draft, profile = here.draft, here.profile
     if draft.outcome != "done" or draft.trouble is not None:
         return
-    windows_s = sum(p.duration_s for p in draft.phases if p.name in ("warm-up", "measure"))
+    under_load = ("warm-up", "measure", "confirm")
+    windows_s = sum(phase.duration_s for phase in draft.phases if phase.name in under_load)
     around_s = took_s - windows_s - sum(draft.spent.values())
     restored = durations.restored_bytes(profile, here.workload)
     load = durations.load_of(here.workload)
@@ -246,12 +246,13 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
 def _sampled(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Iterator[None]:
-    platform, collectors = here.world.platform, here.parts.collectors
+    platform, clock, folder = here.world.platform, here.world.clock, here.folder / ".samples"
     here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
     machines = machines_of(nodes, platform.machines())
-    own = sampling(nodes, collectors, here.world.clock, machines, folder=here.folder / ".samples")
-    with own as here.draft.readings:
-        yield
+    with session_waits(cluster) as waits:
+        collectors = (*here.parts.collectors, *waits)
+        with sampling(nodes, collectors, clock, machines, folder=folder) as here.draft.readings:
+            yield
 
 
 def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
@@ -270,24 +271,34 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         "database_before": here.database.facts(cluster, world).recorded(),
         "identity": recording.identity_of(here).recorded(),
     }
-    tier = here.profile.tier
+    tier, facts = here.profile.tier, draft.facts
+
+    def window_over() -> None:
+        facts["database"] = here.database.facts(cluster, world).recorded()
+
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
     with _limits_in_force(here, disks, cluster.nodes):
         here.begin_phase("warm-up")
-        world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
+        windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
+        world.progress.step("warm-up, then measuring", windows_s)
         with (
             window.clock_watched(world.clock, here.run, draft.doubts),
-            window.watched(tier, disks.volumes, window_s, world) as (telling, served),
+            window.watched(tier, disks.volumes, window_s, world) as (watching, served),
+            confirming.changing(here, disks, cluster.nodes, watching, window_over) as (
+                load,
+                telling,
+            ),
         ):
-            warmup, measure = several.run(generator, workload, cluster, clients, here.raw, telling)
-        here.windows(warmup, measure)
+            warmup, measure = several.run(generator, load, cluster, clients, here.raw, telling)
+        measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
         draft.facts["disks"] = served
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
         credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)
         if credit:
             draft.facts["burst_credit"] = credit
-        draft.facts["database"] = here.database.facts(cluster, world).recorded()
+        if "database" not in draft.facts:
+            window_over()
     with here.spending("check"):
         draft.facts["checked"] = dict(generator.verify(workload, cluster, world))
     here.begin_phase("read")

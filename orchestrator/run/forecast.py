@@ -4,8 +4,6 @@ Times are from bytes and rates (`planning.durations`); space is what `checks` ho
 machine; costs are of the disks of all nodes, a month at list price, and of what the campaign rents.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -14,8 +12,8 @@ from dataclasses import dataclass, replace
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
-from orchestrator.planning import durations
-from orchestrator.planning.costs import RentedItem, bought_disks, disks_monthly, rented
+from orchestrator.planning import costs, durations
+from orchestrator.planning.costs import RentedItem
 from orchestrator.planning.plan import run_s
 from orchestrator.platforms.dry import NotAsked
 from orchestrator.powers import World
@@ -38,12 +36,14 @@ class CellTime:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a profile's disks cost a month; `monthly` None: no price is known."""
+    """What a profile's disks cost a month, with its machines if tiers are compared on unlike ones;
+    `monthly` None: no price is known."""
 
     profile: str
     disks: int
     monthly: float | None
     price: Price | None
+    with_vms: bool
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         later=tuple(_later(plan, cells)),
         loads=data_sets,
         needs=tuple(_needs(plan, parts, world)),
-        costs=tuple(map(_cost, plan.profiles)),
-        rented=rented(plan),
+        costs=tuple(_costs(plan)),
+        rented=costs.rented(plan),
         passed=tuple(passed),
         problems=tuple(problems.values()),
         unchecked=tuple(unchecked),
@@ -132,7 +132,9 @@ def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
             yield from checks.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
 
 
-def _cost(profile: Profile) -> Cost:
-    if (monthly := disks_monthly(profile)) is not None:
-        monthly = round(monthly, 2)
-    return Cost(profile.name, bought_disks(profile), monthly, profile.tier.price)
+def _costs(plan: Plan) -> Iterator[Cost]:
+    with_vms, _, _ = costs.compare_prices(plan.tiers)
+    for profile in plan.profiles:
+        amount = costs.monthly(profile, with_vms)
+        disks = costs.bought_disks(profile)
+        yield Cost(profile.name, disks, amount, profile.tier.price, with_vms)

@@ -7,8 +7,6 @@ its files lie. While that is unchanged, later campaigns use it again for seven d
 always measured. Of disks that are made on each node's machine there is a gate on each of these.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

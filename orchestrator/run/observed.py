@@ -1,8 +1,6 @@
 """How long parts of campaigns took on this machine: a small file in the cache, from which later
 estimates learn. A damaged or missing file is none; nothing that fails here ends a campaign."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +15,7 @@ from orchestrator.system import files
 
 _FILE, _KEPT = "durations.json", 20
 _ROOM = 1.5  # beyond what was seen: other sizes, other neighbours
+_MUCH = 4  # times less than the most seen: that takes mostly what each time takes, however little
 _Number = Annotated[float, Field(gt=0, lt=1e15)]
 
 
@@ -36,10 +35,10 @@ def learnt(cache: Path) -> dict[str, Pace]:
     """By `durations.kept_as`."""
     paces = {}
     for name, times in _read(cache).items():
-        each_s = [seen.took_s / seen.amount for seen in times]
+        most = max(seen.amount for seen in times)
+        each_s = [seen.took_s / seen.amount for seen in times if seen.amount >= most / _MUCH]
         day = datetime.fromtimestamp(max(seen.time_s for seen in times), UTC).date().isoformat()
         span = Span(min(each_s) / _ROOM, max(each_s) * _ROOM)
-        most = max(seen.amount for seen in times)
         paces[name] = Pace(span, f"measured here, last on {day}", most)
     return paces
 

@@ -5,8 +5,6 @@ its raw files are read, and as done before anything is taken down: whatever ends
 between, the record tells the truth.
 """
 
-from __future__ import annotations
-
 import contextlib
 import traceback
 from collections.abc import Iterator, Sequence
@@ -119,12 +117,17 @@ class RunContext:
         if phases := self.draft.phases:
             phases[-1] = replace(phases[-1], end_s=end_s)
 
-    def windows(self, warmup: Phase, measure: Phase) -> None:
+    def windows(self, warmup: Phase, measure: Phase, confirm_s: float = 0.0) -> Phase:
         """Puts what the load generator says of its two phases in the place of the "warm-up" that
-        began when it was started; since they ended the run has been in the phase "check"."""
+        began when it was started; since they ended the run has been in the phase "check". The
+        last `confirm_s` of the second are not measured; returns what is."""
         self.draft.phases.pop()
         self.extend_phase(warmup.start_s)
-        self.draft.phases += [warmup, measure, Phase("check", measure.end_s, measure.end_s)]
+        end_s = measure.end_s
+        measure = replace(measure, end_s=end_s - confirm_s)
+        after = [Phase("confirm", measure.end_s, end_s)] if confirm_s else []
+        self.draft.phases += [warmup, measure, *after, Phase("check", end_s, end_s)]
+        return measure
 
     @contextmanager
     def spending(self, what: str) -> Iterator[None]:

@@ -5,8 +5,6 @@ to its end, but not read, is read now. What any other left is put aside and the 
 The other runs are made as planned, where and with what the first ones were.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -22,7 +20,7 @@ from orchestrator.facts import group
 from orchestrator.load_generators.common import several
 from orchestrator.model import CLIENT, Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
-from orchestrator.planning.plan import as_used
+from orchestrator.planning.plan import as_used, interruptions
 from orchestrator.powers import World
 from orchestrator.system import files, store
 from orchestrator.units import counted, format_moment
@@ -86,7 +84,7 @@ class Resumption:
                 f"the rest of {self.folder.name} would not be measured as its runs were: {words}",
                 advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
             )
-        number = 1 + sum(note.kind == "interrupted" for note in self.plan.notes)
+        number = 1 + interruptions(self.plan)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
         when = f"the last file is of {format_moment(last_s)}; it went on at {format_moment(now_s)}"

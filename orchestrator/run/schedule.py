@@ -8,8 +8,6 @@ One failure costs one run (`Setbacks`). Before the next begins the engine must a
 leftovers are removed. If three runs in a row fail for the same cause, the campaign ends.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
@@ -19,7 +17,7 @@ from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
-from orchestrator.planning.plan import grown, numbered
+from orchestrator.planning.plan import grown, interruptions, numbered
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.powers import Progress, World
 from orchestrator.system import store
@@ -177,12 +175,14 @@ class Setbacks:
 
 def retried(folder: Path) -> Plan | None:
     """Each run that failed once more behind all others, under another number, as often as the plan
-    allows."""
+    allows, and as often again each time that the campaign is gone on with: what made them fail may
+    be mended by then."""
     campaign = store.load(folder, tables=False)
     plan = campaign.plan
     failed = {data.record.run.number for data in campaign.runs if data.record.outcome == "failed"}
     attempts = gathered((replace(run, number=0), run) for run in plan.runs)
-    left = [tries[-1] for tries in attempts.values() if len(tries) <= plan.retry_failed]
+    most = plan.retry_failed * (1 + interruptions(plan))
+    left = [tries[-1] for tries in attempts.values() if len(tries) <= most]
     again = [run for run in left if run.number in failed]
     return replace(plan, runs=numbered((*plan.runs, *again))) if again else None
 

@@ -2,8 +2,6 @@
 what would be decided now. From its folder alone, so that it can be asked for from elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path

@@ -5,8 +5,6 @@ the number of misses are kept. Ticks are due at fixed instants: a late one is no
 burst. A hundred nodes leave ten million samples an hour, of which memory holds the last minute's.
 """
 
-from __future__ import annotations
-
 import shutil
 import threading
 from array import array

@@ -5,10 +5,8 @@ A load generator says when its window begins (`World.window_begins`) while it wo
 waits for that moment. Reading or setting takes some 0.1 s; when it was done is recorded.
 """
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -42,7 +40,7 @@ def watched(
     burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
     # A bucket that starts empty is not filled.
     credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
-    watch = _Watch(disks, credit_pct, measure_s, world.clock)
+    watch = _Watch(disks, credit_pct, measure_s, Follower(world.clock))
     at_once.each(_EmulatedDisk.begin, disks)
     try:
         yield replace(world, window_begins=watch.begins), served
@@ -105,47 +103,62 @@ def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
 
 
 @dataclass
-class _Watch:
-    """Waits for the two ends of the window, on a thread of its own once they are known."""
+class Follower:
+    """A thread of its own for what follows a window while a load runs."""
 
-    disks: Sequence[_EmulatedDisk]
-    credit_pct: float | None
-    measure_s: float | None
     clock: Clock
-    _stop: threading.Event = field(default_factory=threading.Event)
+    stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
-    def begins(self, time_s: float) -> None:
-        """The window begins then; only the first call counts."""
-        if self._thread is None and self.disks:
-            follow = partial(self._follow, time_s)
-            self._thread = threading.Thread(target=follow, name="window", daemon=True)
+    def begin(self, follow: Callable[[], None], name: str) -> None:
+        """Only the first call counts."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=follow, name=name, daemon=True)
             self._thread.start()
 
     def over(self) -> None:
         """The load has ended."""
-        self._stop.set()
+        self.stop.set()
         if self._thread is not None:
             self._thread.join(timeout=60)
+
+    def wait_until(self, time_s: float) -> bool:
+        """False if the load ended before."""
+        while (left_s := time_s - self.clock.now()) > 0:
+            if self.stop.wait(min(left_s, 1.0)):
+                return self.clock.now() >= time_s - _WAKE_S
+        return True
+
+
+@dataclass
+class _Watch:
+    """Waits for the two ends of the window, once they are known."""
+
+    disks: Sequence[_EmulatedDisk]
+    credit_pct: float | None
+    measure_s: float | None
+    follower: Follower
+
+    def begins(self, time_s: float) -> None:
+        """The window begins then; only the first call counts."""
+        if self.disks:
+            self.follower.begin(partial(self._follow, time_s), "window")
+
+    def over(self) -> None:
+        """The load has ended."""
+        self.follower.over()
         at_once.each(_EmulatedDisk.end, [disk for disk in self.disks if disk.last is None])
 
     def _follow(self, time_s: float) -> None:
-        if self._wait_until(time_s):
+        if self.follower.wait_until(time_s):
             at_once.each(self._filled, self.disks)
-        if self.measure_s is not None and self._wait_until(time_s + self.measure_s):
+        if self.measure_s is not None and self.follower.wait_until(time_s + self.measure_s):
             at_once.each(_EmulatedDisk.end, self.disks)
 
     def _filled(self, disk: _EmulatedDisk) -> None:
         if self.credit_pct is not None:
             disk.fill(self.credit_pct)
         disk.begin()
-
-    def _wait_until(self, time_s: float) -> bool:
-        """False if the load ended before."""
-        while (left_s := time_s - self.clock.now()) > 0:
-            if self._stop.wait(min(left_s, 1.0)):
-                return self.clock.now() >= time_s - _WAKE_S
-        return True
 
 
 @contextmanager

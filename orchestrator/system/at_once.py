@@ -5,8 +5,6 @@ No thread keeps this program from ending, and what a thread raises is kept: for 
 it, or, if nobody does, in what `kept_errors` yields.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Time: the only module that reads a clock or sleeps, and the only bounded wait."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,8 +1,6 @@
 """Files that outlive a power cut: on the disk before they replace what was there, and so is the
 folder that names them; and checksums by which a file that was cut or changed is told later."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

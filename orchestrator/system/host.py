@@ -4,8 +4,6 @@ and the identity of processes.
 `root` is "/" except in tests, which use a fixture tree.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -5,8 +5,6 @@ addresses; for a cloud's metadata service; and for public services, which may be
 Failures are OSErrors, as they are when a file is read.
 """
 
-from __future__ import annotations
-
 import base64
 import http.client
 import io

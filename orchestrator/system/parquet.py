@@ -1,7 +1,5 @@
 """Tables in parquet files, written and read in parts, so that none needs to be in memory whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 

@@ -6,8 +6,6 @@ to what the console shows. A secret is known by what is before it (`password=`, 
 process's environment whose names say that they are secret.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

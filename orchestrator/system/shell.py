@@ -1,7 +1,5 @@
 """Processes on this machine, which no other module starts, and what git says of the code."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -4,8 +4,6 @@ PostgreSQL and YugabyteDB's YSQL both use the protocol. Statements are with each
 the connection and the translation of errors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
@@ -57,6 +55,13 @@ def local(endpoint: Endpoint) -> Address:
         tls=endpoint.tls,
         certified_as=endpoint.host if endpoint.host != endpoint.local_host else None,
     )
+
+
+def of_libpq(tls: Tls) -> dict[str, Any]:
+    """As keywords of libpq; its variables are called PG and the same."""
+    mode = "disable" if tls.mode == "off" else tls.mode
+    files = {"sslrootcert": tls.root, "sslcert": tls.certificate, "sslkey": tls.key}
+    return {"sslmode": mode, **{name: file for name, file in files.items() if file}}
 
 
 class Session(Protocol):
@@ -122,14 +127,13 @@ def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Ses
 
 @contextmanager
 def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg.Connection[Row]]:
-    tls = address.tls
-    hosts: dict[str, Any] = {"host": address.host}
-    if address.certified_as and tls.mode == "verify-full":
-        hosts = {"host": address.certified_as, "hostaddr": address.host}
+    peer = {"host": address.host, **of_libpq(address.tls)}
+    if address.certified_as and address.tls.mode == "verify-full":
+        peer |= {"host": address.certified_as, "hostaddr": address.host}
     with (
         _in_our_words(address),
         psycopg.connect(
-            **hosts,
+            **peer,
             port=address.port,
             user=address.user,
             password=address.password,
@@ -139,10 +143,6 @@ def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg
             options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",
             autocommit=True,
             row_factory=dict_row,
-            sslmode="disable" if tls.mode == "off" else tls.mode,
-            sslrootcert=tls.root,
-            sslcert=tls.certificate,
-            sslkey=tls.key,
             # A vanished server is an error within half a minute, as for the load generators.
             keepalives=1,
             keepalives_idle=10,

@@ -6,14 +6,12 @@ or a person has cut all the same is passed over when a campaign is read, and a n
 names it; only a campaign without a plan cannot be read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -34,18 +32,6 @@ from orchestrator.system.files import CutError, checksums, write_json
 from orchestrator.tier import Gate, in_layout
 
 SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True)
-class _Gates:
-    gates: tuple[Gate, ...]
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """The part of verdict.json that is read back."""
-
-    decisions: tuple[Decision, ...]
 
 
 _Read = TypeVar("_Read")
@@ -198,7 +184,7 @@ def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
 def _gates(campaign: Path) -> tuple[Gate, ...]:
     """None of older campaigns, and of those that ended before their first."""
     file = campaign / _GATES
-    return _read(file, _Gates).gates if file.is_file() else ()
+    return _read(file, tuple[Gate, ...], part="gates") if file.is_file() else ()
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
@@ -208,7 +194,8 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
     file = campaign / "verdict.json"
-    return _read(file, _Judged, VERDICT_VERSION).decisions if file.is_file() else ()
+    known = tuple[Decision, ...]
+    return _read(file, known, VERDICT_VERSION, "decisions") if file.is_file() else ()
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
@@ -293,8 +280,8 @@ def _intervals(file: Path) -> pd.DataFrame:
         return table
 
 
-def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION) -> _Read:
-    """UsageError for a file of another version than the `known` one."""
+def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = "") -> _Read:
+    """Its `part`, or all of it. UsageError for a file of another version than the `known` one."""
     with _in_form(file):
         content = json.loads(file.read_bytes())
         version = content.get("schema_version", 1)
@@ -305,7 +292,7 @@ def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION) -> _Read:
                 f"{file} has schema_version {version}; this version of tierbench reads {known}",
                 advice=newer if version > known else older,
             )
-        return cast(_Read, _form(noun).validate_python(content))
+        return cast(_Read, _form(noun).validate_python(content[part] if part else content))
 
 
 @contextlib.contextmanager

@@ -1,7 +1,5 @@
 """The campaigns in a results folder: their folders, and the names under which some are kept."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 A tier has exactly one of these records; what is true of its kind is asked of the record.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args

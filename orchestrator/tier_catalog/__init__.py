@@ -4,8 +4,6 @@ Pure: texts in, rows and Tiers out. `read` the texts; `choose` a row with its pa
 against a VM with `effective`; `tiers` and `vms` list. docs/CATALOG.md says what a row holds.
 """
 
-from __future__ import annotations
-
 from orchestrator.tier_catalog.catalog import Catalog as Catalog
 from orchestrator.tier_catalog.catalog import TierRow as TierRow
 from orchestrator.tier_catalog.catalog import VmRow as VmRow

@@ -4,10 +4,8 @@ Pure; documented by AWS Billing ("Getting price list files manually", "Reading t
 list file"): no account is needed, and a CSV has five rows of metadata and then one of columns.
 """
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestrator.tier_catalog.catalog import Catalog
@@ -16,19 +14,29 @@ URL = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current
 REGION = "us-east-1"
 SOURCE = f"AWS Price List of AmazonEC2 ({URL})"
 # Unit of the list → what a price is to be divided by: throughput is priced by GiB/s.
-_UNITS = {"GB-Mo": 1, "GB-month": 1, "IOPS-Mo": 1, "GiBps-mo": 1024}
-_OF_DISKS = "EBS:"  # in usage types, after the region's own sign
+_UNITS = {"GB-Mo": 1, "GB-month": 1, "IOPS-Mo": 1, "GiBps-mo": 1024, "Hrs": 1}
+_OF_DISKS, _OF_MACHINES = "EBS", "BoxUsage"  # ends of usage types before `:`, after the region
 _FAMILIES = ("Storage", "System Operation", "Provisioned Throughput")
+_LINUX = {  # a machine that is shared and used, without anything that is licensed
+    "Product Family": "Compute Instance",
+    "Operating System": "Linux",
+    "Tenancy": "Shared",
+    "Pre Installed S/W": "NA",
+    "CapacityStatus": "Used",
+}
 _TYPES = {"gp2": "gp2", "gp3": "gp3", "io1": "piops", "io2": "io2", "st1": "st1", "sc1": "sc1"}
 # The list prices io2's IOPS by three usage types, and AWS's EBS pages say from where on each holds.
 _IO2_STEPS = {"io2": 0, "io2.tier2": 32_000, "io2.tier3": 64_000}
-_COLUMNS = {"TermType", "Location Type", "Currency", "Product Family", "Unit", "PricePerUnit"}
+_COLUMNS = {"TermType", "Location Type", "Currency", "Unit", "PricePerUnit", "usageType", *_LINUX}
 
 
 def components(lines: Iterable[str], currency: str, catalog: Catalog) -> dict[str, dict[str, Any]]:
     """Prices by catalog row, where all parts are there. ValueError without the columns read."""
-    prices = _prices(lines, currency)
-    of_rows: dict[str, dict[str, Any]] = {}
+    machines = catalog.vms_of("aws")
+    prices = _prices(lines, currency, machines)
+    of_rows: dict[str, dict[str, Any]] = {
+        f"aws/{name}": {"per_hour": prices[name]} for name in machines if name in prices
+    }
     for name, usage in _TYPES.items():
         parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
         if rule := catalog.types[f"aws/{name}"].provisioned:
@@ -52,27 +60,30 @@ def _steps(
     return [{"above": start, "price": prices[key]} for key, start in keys.items()]
 
 
-def _prices(lines: Iterable[str], currency: str) -> dict[str, float]:
-    """Usage type without its region, such as `VolumeUsage.gp2` → price of a unit, in the catalog's
-    units. One that is given two prices is left out."""
+def _prices(lines: Iterable[str], currency: str, machines: Collection[str]) -> dict[str, float]:
+    """`VolumeUsage.gp2` or `m5.large`, usage types without region and kind → price of a unit, in
+    the catalog's units. One that is given two prices is left out."""
     prices: dict[str, set[float]] = {}
-    for row in _rows(lines):
+    for row in _rows(lines, machines):
         own = row["TermType"] == "OnDemand" and row["Location Type"] == "AWS Region"
         unit, price = _UNITS.get(row["Unit"]), float(row["PricePerUnit"] or 0)
-        of_disk = row["Product Family"] in _FAMILIES and row["Currency"] == currency
-        if own and of_disk and unit and price:
-            usage = row["usageType"].rpartition(_OF_DISKS)[2]
+        meant = row["Product Family"] in _FAMILIES or _LINUX.items() <= row.items()
+        if own and meant and row["Currency"] == currency and unit and price:
+            usage = row["usageType"].rpartition(":")[2]
             prices.setdefault(usage, set()).add(round(price / unit, 10))
     return {usage: of_usage.pop() for usage, of_usage in prices.items() if len(of_usage) == 1}
 
 
-def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Those of disks, by column: nearly all of the hundreds of megabytes are of instances."""
+def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str, str]]:
+    """Those of disks and of these machines, by column: a few of hundreds of megabytes."""
     rows = csv.reader(lines)
     columns = next((row for row in rows if row and row[0] == "SKU"), [])
-    if absent := sorted({*_COLUMNS, "usageType"} - {*columns}):
+    if absent := sorted(_COLUMNS - {*columns}):
         raise ValueError(f"no column {', '.join(absent)}")
     usage = columns.index("usageType")
     for row in rows:
-        if len(row) == len(columns) and _OF_DISKS in row[usage]:
+        if len(row) != len(columns):
+            continue
+        kind, _, what = row[usage].rpartition(":")
+        if kind.endswith(_OF_DISKS) or (kind.endswith(_OF_MACHINES) and what in machines):
             yield dict(zip(columns, row, strict=True))

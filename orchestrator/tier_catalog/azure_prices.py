@@ -6,8 +6,6 @@ Pure; documented by Microsoft as "Azure Retail Prices REST API": no account is n
 may be taken away. Hourly meters count 730 h a month.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -37,16 +35,12 @@ def questions(region: str, currency: str, catalog: Catalog) -> Iterator[dict[str
     disks = (*_OF_SIZES.values(), *(product for product, _ in _PROVISIONED.values()))
     wanted = [f"serviceName eq 'Storage' and productName eq '{product}'" for product in disks]
     wanted += [
-        f"serviceName eq 'Virtual Machines' and armSkuName eq '{name}'" for name in _vms(catalog)
+        f"serviceName eq 'Virtual Machines' and armSkuName eq '{name}'"
+        for name in catalog.vms_of("azure")
     ]
     for what in wanted:
         where = f"{what} and armRegionName eq '{region}' and priceType eq 'Consumption'"
         yield {"currencyCode": f"'{currency}'", "$filter": where}
-
-
-def _vms(catalog: Catalog) -> Iterator[str]:
-    names = (name.split("/") for name in catalog.vms)
-    yield from (size for provider, size in names if provider == "azure")
 
 
 def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]:
@@ -67,7 +61,7 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
         parts["per_throughput"] = meters.get((product, throughput, "1/Hour"))
         if all(parts.values()):
             of_rows[full] = _provisioned(parts)
-    for size in _vms(catalog):
+    for size in catalog.vms_of("azure"):
         meter = size.removeprefix("Standard_").replace("_", " ")
         of_linux = [
             steps

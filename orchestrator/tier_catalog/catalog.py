@@ -1,8 +1,6 @@
 """The catalog: read from its texts, with every mistake of every file at once; a row or a VM looked
 up by its name; and listed, filtered by the most that a row can be bought with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -55,6 +53,10 @@ class Catalog:
         if name not in self.vms:
             raise refused([Mistake(where, unknown("VM size", name, self.vms, _LISTED))])
         return self.vms[name]
+
+    def vms_of(self, provider: str) -> tuple[str, ...]:
+        """Names of its VM sizes, without the provider's."""
+        return tuple(n.partition("/")[2] for n in self.vms if provider_of(n) == provider)
 
     def _sizes(self, full: str) -> tuple[str, ...]:
         return tuple(f"{provider_of(full)}/{size}" for size in self.types[full].sizes or {})
@@ -140,6 +142,7 @@ class VmRow:
     disk_type: str | None
     size: VmSize
     limits: Limits
+    price: PriceRow | None
 
 
 def tiers(
@@ -174,7 +177,7 @@ def vms(
 ) -> tuple[VmRow, ...]:
     """VM sizes that meet every filter given, each with as many disks as it takes."""
     return tuple(
-        VmRow(name, disk_type, vm, limits)
+        VmRow(name, disk_type, vm, limits, next(iter(vm.prices), None))
         for name, vm in catalog.vms.items()
         for disk_type, caps in ([(None, vm.uncached)] if vm.uncached else vm.by_type.items())
         for limits in [caps.limits(vm.max_disks)]

@@ -4,11 +4,8 @@ Burst credit is empty unless asked for: a disk that works has spent it, and a ru
 bucket would measure the credit. The disk's list price comes along where every component is known.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -17,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.keys import tier_keys
-from orchestrator.keys.schema import KINDS, AnyTierYaml, Kinds, Percentage, PercentText
+from orchestrator.keys.schema import KINDS, AnyTierYaml, Kinds, Percentage, PercentText, bucket_pct
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
 from orchestrator.tier import Burst, ClassWanted, Latencies, Limits, Origin, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
@@ -27,23 +24,14 @@ from orchestrator.tier_catalog.limits import Refusal
 from orchestrator.tier_catalog.rows import GIB, DiskType, PriceRow, Seconds, SizeRow
 
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
-_START_PCT = {"full": 100.0, "empty": 0.0}
-_BURST_WORDS = ("full", "empty", "off", "on-demand")
 _Burst = Literal["full", "empty", "off", "on-demand", False]  # YAML reads a bare `off` as False
 _Size = Annotated[str, Field(pattern=units.SIZE_WITH_UNIT)]
 
 
 def _burst_word(value: object) -> object:
-    """`full`, `empty`, `off`, `on-demand`, or how full the bucket is: `50`, `50 %`."""
-    if value is False:  # what YAML reads for a bare `off`
-        return "off"
-    if value is None or value in _BURST_WORDS:
-        return value
-    number = value.rstrip(" %") if isinstance(value, str) else value
-    with suppress(TypeError, ValueError, OverflowError):
-        if number is not True and 0 <= float(number) <= 100:  # type: ignore[arg-type]
-            return float(number)  # type: ignore[arg-type]
-    raise ValueError(f"use {', '.join(_BURST_WORDS)} or a percentage of the bucket")
+    """`off`, `on-demand`, or how full the bucket is."""
+    bare_off = value is False  # as YAML reads it
+    return value if value is None else bucket_pct("off" if bare_off else value, "off", "on-demand")
 
 
 class Reference(AnyTierYaml):
@@ -232,8 +220,7 @@ def _burst(asked: Reference, limits: Limits) -> Burst | None:
     burst = limits.burst
     if burst is None or burst.duration_s == math.inf:
         return None
-    start = asked.burst if isinstance(asked.burst, float) else _START_PCT[asked.burst or "empty"]
-    return replace(burst, start_pct=start)
+    return replace(burst, start_pct=asked.burst if isinstance(asked.burst, float) else 0.0)
 
 
 def _price_rows(kind: DiskType, size: SizeRow | None) -> tuple[PriceRow, ...]:

@@ -4,8 +4,6 @@ effective = min(all disks together, what the VM lets through uncached), apart fo
 baseline and burst (Azure: virtual machine and disk performance; AWS: EBS-optimised instances).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ Sizes are whole GiB, as billed. The document that a formula or rule is from is t
 (profiles/catalog/). A mistake says what was asked, the rule, what it allows, and that document.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -160,7 +158,7 @@ def _size(
     name: str, kind: DiskType, span: SizeRange | None, size_bytes: int | None
 ) -> Iterator[Refusal]:
     if size_bytes is None:
-        yield "size", f"is missing: say how large the {name} is, such as 1TiB"
+        yield "size", f"is missing: say how large the {name} is: 1TiB, in a command size=1TiB"
     elif span and not span.min_bytes <= whole_gib(size_bytes) * GIB <= span.max_bytes:
         low, high = units.format_bytes(span.min_bytes), units.format_bytes(span.max_bytes)
         yield "size", f"must be {low} to {high} for {name} ({kind.source})"

@@ -6,8 +6,6 @@ monthly = per disk + GiB × price + steps above the free IOPS + steps above the 
 A price list is a file of prices that holds instead of the catalog's own, row by row. Pure.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +26,7 @@ from orchestrator.tier import Price
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
 
-HOURS_PER_MONTH = 730
+HOURS_PER_MONTH = 730  # of which providers make a month: 8,760 / 12
 UNPLACED = ("", "not stated")  # regions that name none
 _CITED = "this list"
 

@@ -5,15 +5,13 @@ azuredisk-csi-driver (docs/driver-parameters.md), aws-ebs-csi-driver (docs/param
 gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of August 2026.
 """
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from orchestrator.keys.strict_yaml import written
+from orchestrator.keys.strict_yaml import Strict, shipped, validate, written
 from orchestrator.tier import ClassWanted, Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.catalog import provider_of
@@ -23,10 +21,8 @@ FILE_SYSTEM = "xfs"  # as on all disks of ours
 ON_DEMAND_BURST, PERFORMANCE_PLUS = "enableBursting", "enablePerformancePlus"
 
 
-@dataclass(frozen=True)
-class Driver:
-    """A provider's driver, and how it calls IOPS, throughput (a number with `suffix`), type and
-    file system. `fixed`: what all its volumes are given."""
+class Driver(Strict):
+    """A provider's driver, as drivers.yaml has it."""
 
     name: str
     iops: str
@@ -34,27 +30,13 @@ class Driver:
     type: str = "type"
     file_system: str = "csi.storage.k8s.io/fstype"
     suffix: str = ""
-    fixed: tuple[tuple[str, str], ...] = ()
+    fixed: Mapping[str, str] = {}
 
 
-DRIVERS = {
-    # The driver's own default is a read cache on the host, which is not the disk.
-    "azure": Driver(
-        "disk.csi.azure.com",
-        "DiskIOPSReadWrite",
-        "DiskMBpsReadWrite",
-        "skuName",
-        "fsType",
-        fixed=(("cachingMode", "None"),),
-    ),
-    "aws": Driver("ebs.csi.aws.com", "iops", "throughput"),
-    "gcp": Driver(
-        "pd.csi.storage.gke.io",
-        "provisioned-iops-on-create",
-        "provisioned-throughput-on-create",
-        suffix="Mi",
-    ),
-}
+@cache
+def _drivers() -> Mapping[str, Driver]:
+    content = shipped(__package__, "drivers.yaml")
+    return {provider: validate(Driver, provider, keys) for provider, keys in content.items()}
 
 
 def of(
@@ -63,12 +45,12 @@ def of(
     """The class `name` of the catalog's type `full`, with `options` of Azure's driver. ValueError
     if no driver makes such disks. A claim must ask for the `size_bytes` that are bought: providers
     bill whole GiB, and limits of fixed sizes, such as Azure Premium's, follow from these alone."""
-    driver = DRIVERS.get(provider_of(full))
+    driver = _drivers().get(provider_of(full))
     if driver is None or kind.volume_type is None:
         raise ValueError(f"no Kubernetes driver makes volumes of {full}")
     parameters = {
         driver.type: kind.volume_type,
-        **dict(driver.fixed),
+        **driver.fixed,
         **dict(_provisioned(driver, kind, limits)),
         **dict.fromkeys(options, "true"),
         driver.file_system: FILE_SYSTEM,

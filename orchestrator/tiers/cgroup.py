@@ -5,8 +5,6 @@ Every container that mounts the volume carries the limits; they are read back wh
 (`containers`). docs/TIERS.md lists what such limits cannot do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -59,9 +57,6 @@ class CgroupTier(disk_server.OnFiles):
     def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
         files = disk_files.of_run(data, world)
         return _on_files(tier, files, world, restored=bool(data.snapshots))
-
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return self.gate_on("node-1", tier, world, thorough)
 
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""

@@ -1,10 +1,7 @@
 """The do-nothing tier: no disk is made, no limit enforced, nothing verified (for rehearsals)."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Volume
@@ -21,10 +18,7 @@ class DryTier(TierMechanism):
     name: str = DRY
     kind: DiskKind = DRY
 
-    def snapshots(
-        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
-    ) -> tuple[Path, ...]:
-        return disk_files.snapshots(len(sizes_bytes), name, world)
+    snapshots = staticmethod(disk_files.snapshots)
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:

@@ -5,17 +5,16 @@ copy of the file is a copy of the loaded data set. This needs FUSE and loop devi
 and a container that may mount.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.parts import Disks, NodesData
+from orchestrator.parts import Disks, Levers, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
@@ -30,6 +29,11 @@ _MICRO = 1e6
 _BASES, _PEAKS = ("iops", "bytes_per_s"), ("iops_burst", "bytes_burst")
 _LATENCIES, _CREDIT = ("read_latency_us", "write_latency_us"), "burst_start"
 CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{peak}_length" for peak in _PEAKS), _CREDIT)
+_LEVERS = {
+    "IOPS": _BASES[:1] + _PEAKS[:1],
+    "bandwidth": _BASES[1:] + _PEAKS[1:],
+    "disk latency": _LATENCIES,
+}
 Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
 
 
@@ -67,8 +71,16 @@ class EmulatedTier(disk_server.OnFiles):
         for server, running in _enforced(_servers(disks), world):
             disk_server.read_back(server, limits_of(tier), running)
 
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return self.gate_on("node-1", tier, world, thorough)
+    def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
+        own = {name.replace("-", "_"): value for name, value in limits_of(tier).items()}
+        of_levers = {name: [n for n in names if own.get(n)] for name, names in _LEVERS.items()}
+        if tier.latency.model:  # drawn: it cannot be changed on a running disk
+            del of_levers["disk latency"]
+
+        def lever(names: Sequence[str], times: float) -> None:
+            _set(disks, {name: round(times * own[name]) for name in names}, world)
+
+        return {name: partial(lever, names) for name, names in of_levers.items() if names}
 
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""

@@ -5,8 +5,6 @@ Loaded data are kept only by the owner's commands: a volume here is no disk, it 
 which snapshot they are to make or to bring back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

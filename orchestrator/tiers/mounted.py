@@ -5,8 +5,6 @@ Each node works in a directory of its own (`real_disk`), which is restored from 
 run if the profile does not say otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace

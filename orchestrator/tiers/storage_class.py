@@ -6,8 +6,6 @@ and a class of ours are rented for a block and given back at its end. Loaded dat
 the campaign: as snapshots, or as claims that each run's claims are copies of.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -121,7 +119,7 @@ class StorageClassTier:
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""
-        platform, gates = _claims(tier.name, world), list[tuple[str, str, tuple[str, ...], Gate]]()
+        platform, gates = _claims(tier.name, world), list[truth_gate.Taken]()
         with _class(tier, world) as of:
             for number, node in enumerate(node_names(_wanted(tier).nodes), start=1):
                 world.progress.note(f"truth gate of {tier.name}: a volume for {node}")

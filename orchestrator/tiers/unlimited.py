@@ -3,8 +3,6 @@
 It is for looking at a database or a load generator; its figures say nothing about any disk tier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 

@@ -9,8 +9,6 @@ After a load the engine goes on: memory tables are flushed, files are merged. A 
 meanwhile would measure that as well, so loading ends only when the disk is quiet.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence

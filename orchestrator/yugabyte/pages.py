@@ -8,8 +8,6 @@ A build is read from these pages alone: `version()` of every released build prin
 2447 and 12323 of yugabyte/yugabyte-db).
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

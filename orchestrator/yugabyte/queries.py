@@ -1,7 +1,5 @@
 """SQL for YSQL: its version, its nodes, the load generator's user and database, the tables."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 

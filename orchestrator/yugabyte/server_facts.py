@@ -1,7 +1,5 @@
 """Facts that YugabyteDB's servers report of themselves, as a run's record keeps them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Every difference that matters here is a row of `SINCE`; nothing else compares ve
 Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -18,6 +18,7 @@ import pandas as pd
 from orchestrator.cli.app import App
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
+from orchestrator.parts import ClientLoad
 from tests import open_loop
 from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running
 
@@ -45,7 +46,9 @@ def main() -> None:
         for share in SHARES:
             ratios = []
             for _ in range(repeats):
-                generator.run(open_loop.at(share, SECONDS), cluster, client, Path(folder), world)
+                generator.run(
+                    ClientLoad(open_loop.at(share, SECONDS), cluster, client, Path(folder), world)
+                )
                 table = pd.concat(Records.of_folder(Path(folder)))
                 found, expected = open_loop.measured(table), open_loop.of_one_queue(table)
                 ratios.append((found.average_s / expected.average_s, found.p99_s / expected.p99_s))

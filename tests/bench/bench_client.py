@@ -35,7 +35,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.kernel import containers
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Node, Workload
-from orchestrator.parts import LoadGenerator
+from orchestrator.parts import ClientLoad, LoadGenerator
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
@@ -122,7 +122,7 @@ def window(
     made: LoadGenerator, asked: Workload, cluster: Cluster, client: Node, out: Path, world: World
 ) -> Window:
     before_s, began_s = cpu_seconds(client), time.monotonic()
-    _, measure = made.run(asked, cluster, client, out, world)
+    _, measure = made.run(ClientLoad(asked, cluster, client, out, world))
     spent_s, took_s = cpu_seconds(client) - before_s, time.monotonic() - began_s
     result = made.read(asked, out, measure.start_s, measure.end_s)
     counted = result.facts.recorded_transactions or 0

@@ -35,8 +35,8 @@ from rich.table import Table
 
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.load_generators.dry import DryGenerator
-from orchestrator.model import Cluster, Node, Phase, Plan, Sample, Workload
-from orchestrator.parts import Parts
+from orchestrator.model import Node, Phase, Plan, Sample
+from orchestrator.parts import ClientLoad, Parts
 from orchestrator.planning.durations import timed
 from orchestrator.planning.plan import make_plan
 from orchestrator.platforms.dry import DryPlatform
@@ -120,11 +120,9 @@ class LongGenerator(DryGenerator):
     def __init__(self, collector: LongCollector) -> None:
         self._collector = collector
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         self._collector.given.wait()
-        return super().run(workload, cluster, client, out, world)
+        return super().run(load)
 
 
 class Told(QuietProgress):

@@ -45,7 +45,7 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import RECORD
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Sample, Volume, Workload
-from orchestrator.parts import Disks, NodesData, Parts, Share
+from orchestrator.parts import ClientLoad, Disks, NodesData, Parts
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.report.sections import latency
@@ -241,18 +241,11 @@ class SimulatedClients(Sysbench):
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         self._stages.begin("checkpoints before the run")
 
-    def run(
-        self,
-        workload: Workload,
-        cluster: Cluster,
-        client: Node,
-        out: Path,
-        world: World,
-        share: Share | None = None,
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        share = load.share
         assert share is not None, "there are several clients"
-        for file in (self._raw / client.name).iterdir():
-            os.link(file, out / file.name)
+        for file in (self._raw / load.client.name).iterdir():
+            os.link(file, load.out / file.name)
         if share.number == 1:
             self._stages.begin("telemetry of the whole window")
             self._collector.done.wait()
@@ -261,7 +254,7 @@ class SimulatedClients(Sysbench):
             self._stages.begin("disks' counters at the end")
         middle_s = START_S + WARMUP_S
         warmup = Phase("warm-up", START_S, middle_s)
-        return warmup, Phase("measure", middle_s, middle_s + workload.measure_s)
+        return warmup, Phase("measure", middle_s, middle_s + load.workload.measure_s)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> dict[str, Any]:
         self._stages.begin("merge records, compute figures")

@@ -31,7 +31,7 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Dataset, Node, Workload
-from orchestrator.parts import NodesData
+from orchestrator.parts import ClientLoad, NodesData
 from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.system import sql
@@ -119,7 +119,7 @@ def once(workload: Workload, load: bool, cluster: Cluster, world: World) -> Mapp
             generator.load(workload, cluster, client, world)
             PostgreSQL().settle(cluster, world)
         before = counted(cluster, client)
-        _, measure = generator.run(workload, cluster, client, out, world)
+        _, measure = generator.run(ClientLoad(workload, cluster, client, out, world))
         after = counted(cluster, client)
         result = generator.read(workload, out, measure.start_s, measure.end_s)
     grown = {name: after[name] - before[name] for name in after}

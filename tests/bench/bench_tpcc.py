@@ -45,7 +45,7 @@ from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Workload
-from orchestrator.parts import NodesData
+from orchestrator.parts import ClientLoad, NodesData
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
@@ -165,7 +165,7 @@ def generator(asked: Workload) -> Program:
             load_s = time.monotonic() - started_s
             PostgreSQL().settle(cluster, world)
             before_s = cpu_seconds(client)
-            _, measure = made.run(asked, cluster, client, out, world)
+            _, measure = made.run(ClientLoad(asked, cluster, client, out, world))
             spent_s = cpu_seconds(client) - before_s
         result = made.read(asked, out, measure.start_s, measure.end_s)
         figures = {one.metric: one.value for one in result.measurements if one.scope == "all"}
@@ -190,7 +190,7 @@ def recording(
             per_s = {}
             for record in ("on", "off") if number % 2 else ("off", "on"):
                 options = {**asked.options, "record": record}
-                made.run(replace(asked, options=options), cluster, client, out, world)
+                made.run(ClientLoad(replace(asked, options=options), cluster, client, out, world))
                 found = _SYSBENCH_RATE.search((out / "sysbench.out").read_text())
                 assert found is not None
                 per_s[record] = float(found[1])

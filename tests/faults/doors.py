@@ -19,7 +19,7 @@ from orchestrator import tier_catalog, units
 from orchestrator.cli import prices as prices_command
 from orchestrator.collectors import node_exporter, yugabytedb
 from orchestrator.collectors.common import local
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.keys import addresses
 from orchestrator.load_generators import fio
@@ -151,8 +151,8 @@ def _azure(text: str) -> object:
         except ValueError as error:
             raise OSError("no JSON") from error  # as the HTTP client says it
 
-    found = prices_command._azure("westeurope", "USD", CATALOG, azure_prices.URL, answered)
-    return _price_list(_listed(found))
+    items = list(prices_command.pages({}, azure_prices.URL, answered))
+    return _price_list(_listed(azure_prices.components(items, CATALOG)))
 
 
 def _aws(text: str) -> object:
@@ -216,8 +216,10 @@ def doors() -> Iterator[Door]:
     )
     yield Door("price list", (_listed(PRICES),), _price_list)
     answer = {"Items": [*ULTRA_ANSWER, *P6_ANSWER], "NextPageLink": None}
-    yield Door("Azure's prices", (json.dumps(answer),), _azure)
-    yield Door("AWS's prices", (aws_answers.price_list(*aws_answers.TOKYO),), _aws, (ValueError,))
+    caught = (OSError, *UNREADABLE)
+    yield Door("Azure's prices", (json.dumps(answer),), _azure, caught)
+    of_aws = aws_answers.price_list(*aws_answers.TOKYO, *aws_answers.MACHINES)
+    yield Door("AWS's prices", (of_aws,), _aws, (ValueError,))
     yield Door(
         "study",
         _texts("results", "*/study*.yaml"),

@@ -116,8 +116,8 @@ def small(what: str) -> Place:
         with mounted_at(folder / "small", str(image), "loop") as disk:
             scene = Scene(folder, disk / "results" if what == "results" else folder / "results")
             scene = replace(scene, small=disk)
-            if what == "cache":
-                scene = scene.own_cache()
+            if what == "cache":  # what it holds at most must have room, or nothing begins
+                scene = replace(scene, words=_on(folder, "azure/P15")).own_cache()
                 scene = replace(scene, environment={"TIERBENCH_CACHE": str(disk / "cache")})
             if what == "temporary":
                 scene = replace(scene, environment={"TMPDIR": str(disk)})

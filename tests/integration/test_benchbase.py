@@ -21,7 +21,7 @@ from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.load_generators.benchbase import BenchBase, results
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import Cluster, ClusterSpec, Dataset, NodeSize, Volume, Workload
-from orchestrator.parts import LoadGenerator, Result
+from orchestrator.parts import ClientLoad, LoadGenerator, Result
 from orchestrator.powers import World
 from orchestrator.system import sql
 from tests import ROOT
@@ -85,7 +85,7 @@ def loaded_and_run(
     with generator.client(NETWORK, world) as client:
         generator.load(workload, cluster, client, world)
         PostgreSQL().settle(cluster, world)
-        _, measured = generator.run(workload, cluster, client, out, world)
+        _, measured = generator.run(ClientLoad(workload, cluster, client, out, world))
     return generator.read(workload, out, measured.start_s, measured.end_s)
 
 

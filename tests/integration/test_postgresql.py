@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from orchestrator import facts as counted
+from orchestrator.collectors.sessions import session_waits
 from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Cluster
 from orchestrator.powers import World
@@ -170,3 +171,34 @@ def test_settings_are_refused_by_the_server_before_it_is_started(world: World) -
     assert set(found) == {"cluster.settings.work_mem", "cluster.settings.fooo"}
     assert "Valid units" in found["cluster.settings.work_mem"]
     assert found["cluster.settings.fooo"] == 'unrecognized configuration parameter "fooo"'
+
+
+def test_tells_what_the_load_s_sessions_wait_for(world: World) -> None:
+    """One idle in its transaction, one locked out by it, one that computes; no other counts."""
+    with plain_volumes(1, world) as volumes, running(volumes, world) as cluster:
+        at = cluster.endpoints[0]
+        address = f"host=127.0.0.1 port={at.local_port} user={at.user} dbname={at.database}"
+        busy = [
+            psycopg.pq.PGconn.connect(f"{address} password={at.password}".encode())
+            for _ in range(2)
+        ]
+        with session(cluster) as holder, session_waits(cluster) as (waits,):
+            holder.execute("CREATE TABLE t (id int)")
+            holder.execute("BEGIN; LOCK TABLE t")
+            busy[0].send_query(b"SELECT count(*) FROM t")
+            busy[1].send_query(
+                b"SELECT count(i) FROM (SELECT generate_series(1, 1000000000) AS i) AS s"
+            )
+            world.clock.sleep(1)
+            told = {sample.metric: sample.value for sample in waits.read((), 1.0)}
+            assert told == {
+                "sessions_idle": 1,
+                "sessions_running": 1,
+                "sessions_reading": 0,
+                "sessions_syncing": 0,
+                "sessions_locked": 1,
+                "sessions_otherwise": 0,
+            }
+            for connection in busy:
+                connection.get_cancel().cancel()
+                connection.finish()

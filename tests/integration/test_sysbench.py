@@ -23,6 +23,7 @@ from orchestrator.load_generators.common import options
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Node, Workload
+from orchestrator.parts import ClientLoad
 from orchestrator.planning.profiles import read_workload
 from orchestrator.powers import World
 from tests import ROOT, open_loop
@@ -52,7 +53,7 @@ class Bench:
     world: World
 
     def run(self, workload: Workload) -> None:
-        GENERATOR.run(workload, self.cluster, self.client, self.out, self.world)
+        GENERATOR.run(ClientLoad(workload, self.cluster, self.client, self.out, self.world))
 
     def inserted(self, seed: int, **options: str | int) -> set[Row]:
         """What one run of the insert workload wrote; the tables are as loaded before it."""

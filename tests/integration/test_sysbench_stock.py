@@ -15,6 +15,7 @@ from orchestrator.analysis.results import value_of
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.sysbench_stock import SysbenchStock, options
 from orchestrator.model import Cluster, Dataset, Node, Workload
+from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.system import store
@@ -86,7 +87,7 @@ def loads_and_runs(name: str, cluster: Cluster, client: Node, out: Path, world: 
     small = workload(name, threads=2) if name == "bulk_insert" else workload(name)
     twice = replace(cluster, endpoints=cluster.endpoints * 2)
     GENERATOR.load(small, cluster, client, world)
-    _, measure = GENERATOR.run(small, twice, client, out, world)
+    _, measure = GENERATOR.run(ClientLoad(small, twice, client, out, world))
     rows = count(cluster, "SELECT count(*) FROM sbtest1")
     if name != "bulk_insert":  # which takes tables that are there
         with pytest.raises(LoadError, match="already exists"):

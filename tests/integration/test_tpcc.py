@@ -21,6 +21,7 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Node, Workload
+from orchestrator.parts import ClientLoad
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
 from tests.integration import one_warehouse, servers
@@ -208,7 +209,7 @@ class Bench:
             warmup_s=0.0,
             measure_s=measure_s,
         )
-        GENERATOR.run(workload, self.cluster, self.client, self.out, self.world)
+        GENERATOR.run(ClientLoad(workload, self.cluster, self.client, self.out, self.world))
         return pd.concat(Records.of_folder(self.out))
 
     def count(self, question: str) -> int:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import kubernetes
 import pytest
 import yaml
 
@@ -22,9 +21,8 @@ from orchestrator.platforms.kubernetes import manifests, space
 from orchestrator.platforms.kubernetes.connection import Refused
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.space import CAMPAIGN, label_of
-from orchestrator.system.clock import SystemClock, wait_until
+from orchestrator.system.clock import SystemClock
 from tests import ROOT
-from tests.cluster import provisioner
 from tests.cluster.cluster import Cluster
 from tests.kubernetes.conftest import ours
 
@@ -115,72 +113,6 @@ def test_of_two_that_take_a_dead_campaigns_lease_the_server_refuses_one(
         assert (refused.value.status, refused.value.reason) == (409, "Conflict")
         connected.guard.beats.renew()
     assert api.listed(leases) == []
-
-
-_RENTING = """
-import sys
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.powers import ContainerSpec, Mount
-from orchestrator.system.clock import SystemClock
-platform = KubernetesPlatform(SystemClock())
-spec = ContainerSpec(
-    "node-1", sys.argv[1], ("infinity",), "database", entrypoint=("sleep",),
-    mounts=(Mount("data", "/data"),), environment={"PASSWORD": "x"},
-)
-with platform.guard.held(), platform.network("net", 1):
-    with platform.claims.claim("data", "rented", 2**30), platform.running(spec):
-        print("up", flush=True)
-        SystemClock().sleep(40)
-        print("prolonged", flush=True)
-        SystemClock().sleep(1000)
-"""
-
-
-@pytest.mark.slow
-def test_what_a_killed_campaign_rents_goes_by_itself(
-    cluster: Cluster, connected: KubernetesPlatform, debian: str, core: Any
-) -> None:
-    """No program of ours runs any more; the deadline was moved by a beat before."""
-    storage: Any = kubernetes.client.StorageV1Api(cluster.api)
-    storage.create_storage_class(
-        {
-            "metadata": {"name": "rented"},
-            "provisioner": provisioner.NAME,
-            "parameters": {"csi.storage.k8s.io/fstype": "xfs"},
-            "volumeBindingMode": "WaitForFirstConsumer",
-        }
-    )
-    renting = subprocess.Popen(
-        [sys.executable, "-c", _RENTING, debian],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TIERBENCH_RENT_S": "60"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert renting.stdout is not None and renting.stdout.readline() == "up\n"
-    assert renting.stdout.readline() == "prolonged\n"
-
-    def rented() -> list[str]:
-        listings = (
-            core.list_pod_for_all_namespaces,
-            core.list_persistent_volume_claim_for_all_namespaces,
-            core.list_secret_for_all_namespaces,
-            core.list_service_for_all_namespaces,
-        )
-        things = [
-            one for listing in listings for one in listing(label_selector="tierbench=1").items
-        ]
-        return [thing.metadata.name for thing in (*things, *core.list_persistent_volume().items)]
-
-    assert len(rented()) == 5, rented()
-    renting.send_signal(signal.SIGKILL)
-    renting.wait()
-    renting.stdout.close()
-    gone = wait_until(lambda: not rented(), deadline_s=150, clock=SystemClock(), every_s=1)
-    storage.delete_storage_class("rented")
-    assert gone, rented()
-    assert len(ours(cluster)) == 1, "an empty namespace costs nothing"
-    assert len(connected.sweep()) == 1 and ours(cluster) == []
 
 
 _ORCHESTRATOR = """

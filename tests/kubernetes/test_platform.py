@@ -162,12 +162,12 @@ def test_nodes_have_names_and_machines_of_their_own(
             placement=placement,
         )
 
+    client = sleeper("client", debian, network="cluster", placement="client-1")
+    others = (node(2, "node-2"), node(3, "node-1"), client)
     with (
         platform.network("cluster", 2) as network,
         platform.running(node(1, "node-1")),
-        platform.running(node(2, "node-2")),
-        platform.running(node(3, "node-1")),
-        platform.running(sleeper("client", debian, network="cluster", placement="client-1")),
+        at_once.entered([platform.running(one) for one in others]),
     ):
         assert network.addresses == ("node-1.nodes", "node-2.nodes")
         machines = {

@@ -20,6 +20,7 @@ from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import World
+from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.tier import ClassWanted, Snapshots, Tier
 from orchestrator.tiers.common.emulated import disk_server
@@ -38,6 +39,7 @@ WANTED = ClassWanted("fast", provisioner.NAME, XFS, SIZE, NODES)
 TIER = a_tier("fast", "Fast volumes", "storage-class", None, None, storage_class=WANTED)
 COPIES = changed(TIER, snapshots=Snapshots("copy"))
 MECHANISM = StorageClassTier()
+SPOILING = "cat /tier/who; echo spoilt > /tier/who; sync"
 
 
 @pytest.fixture
@@ -97,9 +99,8 @@ def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, t
             shell(volume, f"echo {volume.placement} > /tier/who; sync", world)
     for _ in range(2):
         with MECHANISM.attached(tier, NodesData(sizes, notes), world) as disks:
-            for volume in disks.volumes:
-                spoiling = "cat /tier/who; echo spoilt > /tier/who; sync"
-                assert shell(volume, spoiling, world) == volume.placement
+            found = at_once.each(lambda volume: shell(volume, SPOILING, world), disks.volumes)
+            assert found == [volume.placement for volume in disks.volumes]
 
 
 @pytest.mark.slow

@@ -187,7 +187,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-import altair as alt
 import pandas as pd
 from orchestrator.analysis.figures import transactions
 from orchestrator.errors import UsageError

@@ -1,7 +1,5 @@
 """What a list of stored campaigns says of each, and which of them are asked for. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

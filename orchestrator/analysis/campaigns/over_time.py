@@ -5,8 +5,6 @@ that is, earlier campaigns say. In a trend the mean of a campaign is one observa
 repetitions share the machine of that day (docs/METHOD.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What takes part in a decision: tiers with their figures, and in what they are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -93,11 +91,7 @@ class Candidate:
     @property
     def monthly_cost(self) -> float | None:
         """Price of the cluster's disks, those for WAL too, and of its machines if they count."""
-        vm = self.profile.cluster.vm_price if self.with_vms else None
-        disks = costs.disks_monthly(self.profile)
-        if disks is None or (self.with_vms and vm is None):
-            return None
-        return round(disks + (vm.monthly * self.profile.cluster.nodes if vm else 0.0), 2)
+        return costs.monthly(self.profile, self.with_vms)
 
     def by_repetition(self, criterion: Criterion) -> dict[int, float]:
         values = self.values[criterion]

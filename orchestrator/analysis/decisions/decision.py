@@ -12,8 +12,6 @@ which by chance leaves out 5 % of those at the margin in each, so the level of t
 lower.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -41,8 +39,9 @@ from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.analysis.telemetry import bottlenecks
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
+from orchestrator.analysis.telemetry.loads import of_ceiling_pct, paced
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
@@ -92,12 +91,12 @@ def _of_workload(
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)
     throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
-    shares_pct = [resources.of_ceiling_pct(run.record) or 0.0 for run in every]
+    shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in every]
     at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
     held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
     compared, constant = comparable(latencies, profiles)
-    closed_loop = not any(resources.paced(run.record) for run in every)
+    closed_loop = not any(paced(run.record) for run in every)
     both = each_once(throughput, compared, closed_loop=closed_loop)
     criteria = compared if at_ceiling or load.asked else both
     candidates = []
@@ -144,6 +143,7 @@ def decide(contest: Contest) -> Decision:
         decision = replace(_undecided(contest, reason), offers=every)
     return replace(
         decision,
+        with_vms=any(candidate.with_vms for candidate in contest.candidates),
         is_open=is_open(contest),
         confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
         basis=reasons.basis(contest) if decision.offers else "",
@@ -222,7 +222,6 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
         offers=every,
         dearer=offers.step(candidate, +1, contest),
         cheaper=offers.step(candidate, -1, contest),
-        with_vms=candidate.with_vms,
         without_prices=reasons.without_prices(candidate, contest),
         cheaper_open=(*(tier.name for tier in open_), *contest.absent),
     )

@@ -11,8 +11,6 @@ same level, up to the first that is not proven. In an order fixed beforehand the
 claim is still that level (Goeman and Solari 2010); it is divided by the number of tiers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

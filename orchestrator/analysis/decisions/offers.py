@@ -1,10 +1,8 @@
 """What each tier of a contest costs and gives, what one step up or down in price changes, and which
 of several is preferred. Pure.
 
-Costs are of the disks of all nodes, a month at list price. Virtual machines are not in them.
+Costs are of the disks of all nodes, a month at list price; of machines too, where they are unlike.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence

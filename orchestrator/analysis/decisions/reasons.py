@@ -3,8 +3,6 @@
 The rules are in `contests`, `offers` and `decision`; nothing is decided here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -25,7 +23,7 @@ NOT_ITS_DISK = (
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 SERVED = "served rate"  # the criterion, where a tier is overloaded
 _LEAST = ("declares the lowest limits of them", "of those with a price costs least")
-_NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
+_NOT_THE_DISK = frozenset({"cpu_bound", "single_core", "network_bound", "load_bound", "in_cache"})
 
 
 def which(candidate: Candidate, contest: Contest) -> str:

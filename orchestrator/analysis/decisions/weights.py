@@ -6,8 +6,6 @@ which some tiers lack a figure, stays apart: a must is not weighed. So is the sh
 transactions, of which the mean has that of the worst workload.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,8 +20,7 @@ from orchestrator.analysis.decisions.candidates import (
 )
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
-from orchestrator.model import Doubt
-from orchestrator.units import listed
+from orchestrator.units import gathered, listed
 
 
 def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> list[Contest]:
@@ -47,10 +44,7 @@ def _together(contests: Sequence[Contest], weights: Mapping[str, float]) -> Cont
     shares = [weights[name] / sum(weights[name] for name in names) for name in names]
     kept = {of: each for of in (THROUGHPUT, *LATENCIES) if all(each := _alike(of, contests))}
     candidates = [_mean(tier.name, contests, shares, kept) for tier in tiers]
-    doubts: dict[str, list[Doubt]] = {}
-    for contest in contests:
-        for name, own in contest.doubts.items():
-            doubts.setdefault(name, []).extend(own)
+    of_tiers = (of_tier for contest in contests for of_tier in contest.doubts.items())
     planned = dict.fromkeys(name for c in contests for name in (*_names(c), *c.absent))
     text = listed([f"{name} ({weights[name]:g})" for name in names])
     contest = make_contest(
@@ -60,7 +54,7 @@ def _together(contests: Sequence[Contest], weights: Mapping[str, float]) -> Cont
         contest,
         share=min(contest.share for contest in contests),
         obstacle=next((contest.obstacle for contest in contests if contest.obstacle), ""),
-        doubts=doubts,
+        doubts=gathered((tier, doubt) for tier, own in of_tiers for doubt in own),
         p99_margin_pct=first.p99_margin_pct,
     )
 

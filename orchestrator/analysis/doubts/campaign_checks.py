@@ -3,8 +3,6 @@
 Advice is for the campaign at hand: what was already done is not advised again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -15,7 +13,7 @@ from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt
-from orchestrator.planning import latency_quantiles, notes, rehearsal
+from orchestrator.planning import costs, latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind, Gate
 from orchestrator.tier_catalog import prices
 from orchestrator.units import format_change, format_quantity, gathered
@@ -74,7 +72,7 @@ def single_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
-    advice = f"repeat with REPEATS={GOOD_REPETITIONS}"
+    advice = f"repeat with --repeats {GOOD_REPETITIONS}"
     if campaign.published:
         text = "each published cell has one value: a difference cannot be told from chance"
         advice = "ask its authors for every repetition, or repeat it"
@@ -126,10 +124,12 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
     if began_s is None:
         return
     today = datetime.fromtimestamp(began_s, UTC).date()
+    with_vms, _, _ = costs.compare_prices(campaign.plan.tiers)
     for profile in campaign.plan.tiers:
-        wal = profile.tier.wal
+        wal, cluster = profile.tier.wal, profile.cluster
         of_log = (f"{profile.name}'s WAL", wal.price if wal else None)
-        for name, price in ((profile.name, profile.tier.price), of_log):
+        of_vm = (f"{profile.name}'s machines", cluster.vm_price if with_vms else None)
+        for name, price in ((profile.name, profile.tier.price), of_log, of_vm):
             read = prices.read_on(price.as_of) if price else None
             if price and (read is None or (today - read).days > OLD_PRICE_DAYS):
                 yield Doubt(
@@ -142,9 +142,9 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
 _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {
     "fewer nodes": (
         "fewer nodes",
-        "run on a machine with two cores per node, or set NODES to start them here",
+        "run on a machine with two cores per node, or set --nodes to start them here",
     ),
-    "nodes as asked": ("fewer nodes", "leave NODES out on a machine with two cores per node"),
+    "nodes as asked": ("fewer nodes", "leave --nodes out on a machine with two cores per node"),
     "one disk of several": (
         "one disk of several",
         "give each disk a profile of its own (`path`) and compare them",
@@ -292,7 +292,7 @@ def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
                 "no gate afterwards",
                 f"the disk of {tier} was not checked after its last run: whether it was still what "
                 "it had been is not known",
-                f"`make calibrate PROFILE={tier}` says what it is now",
+                f"`tierbench calibrate --profile {tier}` says what it is now",
             )
 
 

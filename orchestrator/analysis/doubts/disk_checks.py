@@ -1,7 +1,5 @@
 """Doubts about the disks of a finished run. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

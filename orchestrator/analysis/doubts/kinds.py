@@ -1,7 +1,5 @@
 """Every kind of doubt: what finds it in a run, and what it does to a decision. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
@@ -147,8 +145,6 @@ def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:
 
 def limiting(doubts: Iterable[Doubt]) -> list[str]:
     """What limits an answer: `short window (3 runs)`."""
-    runs: dict[DoubtKind, set[int]] = {}
-    for doubt in doubts:
-        if KINDS[doubt.kind].effect == "limits":
-            runs.setdefault(doubt.kind, set()).update([] if doubt.run is None else [doubt.run])
+    limits = ((of.kind, of.run) for of in doubts if KINDS[of.kind].effect == "limits")
+    runs = {kind: {*numbers} - {None} for kind, numbers in gathered(limits).items()}
     return [f"{kind} ({counted(len(of), 'run')})" if of else kind for kind, of in runs.items()]

@@ -1,13 +1,11 @@
 """Doubts about the load of a finished run: its clients, its pace, its window, its data. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Reasons
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, machines, resources
+from orchestrator.analysis.telemetry import counters, loads, machines
 from orchestrator.analysis.telemetry.causes import CLIENT_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.model import Record
@@ -81,7 +79,7 @@ def clients_apart(run: RunData, _: Values) -> Reasons:
 
 def overloaded(run: RunData, _: Values) -> Reasons:
     """If work came in faster than it was done, latency is the length of a queue that grows."""
-    if resources.paced(run.record):
+    if loads.paced(run.record):
         for text in _behind(run.record):
             yield text, _advice(run.record)
 

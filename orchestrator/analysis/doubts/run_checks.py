@@ -1,14 +1,12 @@
 """Doubts about a single finished run: one small function for each kind, listed in `kinds`. Pure."""
 
-from __future__ import annotations
-
 import math
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Reasons
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry import loads
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import OTHERS
@@ -55,7 +53,7 @@ def short(run: RunData, _: Values) -> Reasons:
         yield (
             f"{format_seconds(measured_s)} were measured: too short for caches and background "
             "writes to show",
-            f"take a larger SCALE than {run.record.workload.scale}",
+            f"take a larger --scale than {run.record.workload.scale}",
         )
 
 
@@ -73,7 +71,7 @@ def cached(run: RunData, _: Values) -> Reasons:
 def host_saturated(run: RunData, values: Values) -> Reasons:
     busy = values.get("host_cpu_pct", 0.0)
     if busy >= HOST_PCT:
-        load, fewer = "database, load generator and disks all", "fewer NODES "
+        load, fewer = "database, load generator and disks all", "fewer --nodes "
         if results.of_others(run.record):
             load, fewer = "the load generator", ""
         several = sum(node.role == "host" for node in run.record.nodes) > 1
@@ -142,7 +140,7 @@ def no_gate(run: RunData, _: Values) -> Reasons:
             f"nothing was measured that says the disk is what {tier.name} declares",
             "run fio on the nodes' own disks: those of a cluster that others run are not measured"
             if isinstance(tier.disk, OthersDisks)
-            else f"run `make calibrate PROFILE={run.record.profile.name}`",
+            else f"run `tierbench calibrate --profile {run.record.profile.name}`",
         )
 
 
@@ -154,7 +152,7 @@ def old_gate(run: RunData, values: Values) -> Reasons:
     if age_s > (KEPT_GATE_AGE_S if gate.reused else GATE_AGE_S):
         yield (
             f"the truth gate was taken {format_seconds(age_s)} before",
-            f"run `make calibrate PROFILE={run.record.profile.name}` first",
+            f"run `tierbench calibrate --profile {run.record.profile.name}` first",
         )
 
 
@@ -178,7 +176,7 @@ def little(run: RunData, _: Values) -> Reasons:
     record = run.record
     rate = results.value_of(record, "throughput_per_s")
     latency_s = results.value_of(record, "latency_avg_s")
-    if rate is None or latency_s is None or resources.paced(record):
+    if rate is None or latency_s is None or loads.paced(record):
         return
     if "cells" in record.workload.options:
         return  # each cell of a matrix has its own load
@@ -201,7 +199,7 @@ def _edges_pct(record: Record) -> float:
 
 
 def ceiling(run: RunData, _: Values) -> Reasons:
-    ceiling, share_pct = resources.ceiling_nopm(run.record), resources.of_ceiling_pct(run.record)
+    ceiling, share_pct = loads.ceiling_nopm(run.record), loads.of_ceiling_pct(run.record)
     if ceiling and share_pct is not None and share_pct >= CEILING_PCT:
         yield (
             f"{share_pct:.1f} % of the {format_number(ceiling)} New-Orders a minute "

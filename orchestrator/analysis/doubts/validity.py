@@ -3,8 +3,6 @@
 Only doubts that make a figure wrong, whatever it is (docs/METHOD.md, which says why no others do).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from orchestrator.facts import DoubtKind, GeneratorFacts

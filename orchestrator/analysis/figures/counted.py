@@ -4,8 +4,6 @@ Latencies are whole microseconds, so that even of 10⁸ there are few distinct o
 grows with these, and no value is rounded.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

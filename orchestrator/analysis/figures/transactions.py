@@ -16,8 +16,6 @@ A long run has more transactions than memory holds: `Window` and `Seconds` are g
 after the other, and keep only what their figures need. Percentiles are exact all the same.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping

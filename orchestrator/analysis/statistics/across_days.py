@@ -8,8 +8,6 @@ Levels: E-divisive means (Matteson and James 2014), as R's `ecp` carries it out:
 largest energy distance, tested by permutation, until the first split that chance explains.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ differences more often than 5 % of the time. So each look may use a share of tha
 before the first run: a function of the number of repetitions alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -117,7 +117,8 @@ def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -
     """With its interval by Student's t. `change`: of logarithms; `error`: its standard error."""
     half = t_quantile(0.5 + confidence / 2, freedom) * error
     p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
-    ends = math.exp(change - half), _exp(change + half)
+    # At most what a float holds: two values and the level of an early look may ask for more.
+    ends = math.exp(change - half), math.exp(min(change + half, 700.0))
     return Ratio(math.exp(change), *ends, p_value, error, freedom)
 
 
@@ -180,11 +181,6 @@ def chance_of_share_above(values: Sequence[float], limit: float) -> float | None
 def spread_of_logs(logs: np.ndarray) -> float:
     """The standard deviation, but never below the floor: a few values agree by luck."""
     return max(float(logs.std(ddof=1)), NOISE_FLOOR)
-
-
-def _exp(power: float) -> float:
-    """At most what a float holds: two values and the level of an early look may ask for more."""
-    return math.exp(min(power, 700.0))
 
 
 def t_quantile(quantile: float, freedom: float) -> float:

@@ -1,19 +1,20 @@
 """What limited each cell: one bottleneck on its busiest node, with the values of every resource, by
 `causes`, unless one node's disk is slower than those of its peers. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import median
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import causes, resources
-from orchestrator.analysis.telemetry.causes import BUSY_PCT, NEAR_CAP_PCT, nearest_cap
+from orchestrator.analysis.telemetry import causes, proof, resources
+from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause, waiting_pct
 from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.analysis.telemetry.shares import nearest_cap
+from orchestrator.facts import BottleneckCause
 from orchestrator.units import format_number, format_seconds
 
+NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
 OVER_IDLE = 2.0  # times the idle disk's latency, which an emulated or a checked disk has
 MORE = 1.25  # times its peers' IOPS: a node that does more may be slow for that
@@ -38,9 +39,34 @@ def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None
     cause = causes.judge(by_node.get(node, {}), tier, node)
     slow, why = slow_node(by_node)
     if slow and cause.name not in causes.HARNESS_CAUSES:
-        node, cause = slow, causes.Cause("slow_node", why)
+        node, cause = slow, Cause("slow_node", why)
     values = by_node.get(node, {})
-    return Bottleneck(run.profile, run.workload, node, cause.name, cause.text, values)
+    held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
+    known = {name: pct for name, pct in held.items() if pct is not None}
+    evidence = {**values, **known}
+    named = Bottleneck(run.profile, run.workload, node, cause.name, cause.text, evidence)
+    return proof.proven(named, runs)
+
+
+# Cause → what says for which share of the window it held: seconds, or time of sessions.
+_HELD: dict[BottleneckCause, tuple[str, ...]] = {
+    "iops_cap": ("time_at_iops_cap_pct",),
+    "bandwidth_cap": ("time_at_bandwidth_cap_pct",),
+    "vm_cap": ("time_at_iops_cap_pct", "time_at_bandwidth_cap_pct"),
+    "cpu_bound": ("time_at_cpu_pct", "throttled_pct"),
+    "wal_disk_bound": ("wal_disk_syncing_pct",),
+    "memory_bound": ("memory_pressure_pct",),
+    "network_bound": ("seen_idle_pct",),
+    "contention": ("seen_locked_pct",),
+    "few_sessions": ("seen_running_pct",),
+}
+
+
+def held_pct(cause: BottleneckCause, values: Values) -> float | None:
+    """None where nothing says it."""
+    if cause == "latency_bound":
+        return waiting_pct(values)
+    return max((values[name] for name in _HELD.get(cause, ()) if name in values), default=None)
 
 
 def _medians(gathered: Sequence[Values]) -> dict[str, float]:

@@ -5,58 +5,46 @@ hold is pressure too, and that is the disk's reads. So memory is the cause only 
 far longer than the disk works; beside a cause at the disk it is mentioned.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-
-from orchestrator.analysis.telemetry import disk_demand
+from orchestrator.analysis.telemetry import cause_words as words
+from orchestrator.analysis.telemetry import disk_demand, inside_causes
+from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cause, Rules, carried
 from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.analysis.telemetry.seconds import CPU_PCT
+from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
-from orchestrator.units import format_bytes_per_s, format_number, format_seconds
+from orchestrator.units import format_number
 
-CAP_PCT = 95.0  # median second, of the cap in force
-NEAR_CAP_PCT = 80.0  # below this a cap is not what limits
 OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
-UNLOADED = 1.5  # times the idle disk's latency: I/Os do not queue
-CPU_PCT = 85.0
-CPU_FREE_PCT = 70.0
+AT_TIMES_PCT = 25.0  # of the seconds at a cap, for it to be named where nothing else is
 CLIENT_PCT = 80.0
 HOST_PCT = 90.0
-MEMORY_PRESSURE_PCT = 5.0
-MEMORY_OVER_DISK = 2.0  # times as long as the disk works: then tasks wait for memory, not for it
 CEILING_PCT = 95.0
-WAITING_PCT = 50.0  # of sessions' time in reads and log syncs
-BUSY_PCT = 70.0  # of the time an I/O is under way, if the database does not count waits
+SERVED_PCT = 99.0  # of what was due
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
-IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
+TURN_PCT = 15.0  # of what throughput follows, for a limit to have a turn
+MOST_PCT = 50.0  # of what throughput follows: below that more sessions at a time would do more
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
 NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
-NO_FASTER_DISK = "A faster disk would not."
-
-
-@dataclass(frozen=True)
-class Cause:
-    """Its name, and the sentences that a database administrator reads."""
-
-    name: BottleneckCause
-    text: str
 
 
 def judge(values: Values, tier: Tier, node: str) -> Cause:
     """The cause that these values carry. Values that are absent support nothing."""
     if not {"disk_iops", "cpu_pct"} & set(values):
         return Cause("unattributed", "Neither disk nor CPU of the database nodes was sampled.")
-    outside = next(_carried(_OUTSIDE_RULES, values, node), None)
-    fall = next(_carried({"burst_exhausted": _burst_exhausted}, values, node), None)
+    outside = next(carried(_OUTSIDE_RULES, values, node), None)
+    fall = next(carried({"burst_exhausted": _burst_exhausted}, values, node), None)
     caps = list(_caps(values, tier, node))
+    asked = outside if outside and outside.name == "load_bound" else None
     if not caps:
-        near = nearest_cap(values) >= NEAR_CAP_PCT
-        inside = None if near else next(_carried(_INSIDE_RULES, values, node), None)
-        return outside or fall or inside or _nothing(values)
-    if first := _rival(values) or fall:
-        return first
+        first = fall if asked else None
+        return first or outside or fall or _inside(values, tier, node) or _nothing(values)
+    if rival := _rival(values):
+        return _inside(values, tier, node) or rival if "sessions" in values else rival
+    if fall:
+        return fall
     if len(caps) > 1:
         return Cause(
             "unattributed",
@@ -64,36 +52,87 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
             f"({values['iops_of_cap_pct']:.0f} % and {values['bandwidth_of_cap_pct']:.0f} %): the "
             "disk is the limit, and only a tier that raises both would help.",
         )
-    if outside and outside.name == "load_bound":
-        yet = "Throughput is at what think time allows all the same, so it shows in latency."
+    if asked:
+        yet = "Throughput is what the load asks for all the same, so it shows in latency."
         return Cause(caps[0].name, f"{caps[0].text} {yet}")
     return caps[0]
 
 
-Rules = Mapping[BottleneckCause, Callable[[Values, str], str]]  # empty text: not this cause
+def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
+    """By what most of the sessions' time is spent on, where they were seen; else by thresholds, and
+    a cap that was reached at times."""
+    core = next(carried({"single_core": inside_causes.RULES["single_core"]}, values, node), None)
+    if core or not (shares := follows(values)):
+        known = next(carried(inside_causes.RULES, values, node), None)
+        return known or next(_caps(values, tier, node, AT_TIMES_PCT), None)
+    (name, most), (second, less) = sorted(shares.items(), key=lambda of: -of[1])[:2]
+    full = max(100 * client_use(values), nearest_cap(values), values.get("cpu_pct", 0.0))
+    in_turn = [values.get(name, 0.0) >= AT_TIMES_PCT for name in _AT_TIMES]
+    roomy = full < FREE_PCT and not any(in_turn) and inside_causes.room(values)
+    # A network whose speed is not known may be full.
+    if roomy and (name == "cpu_bound" or (most < MOST_PCT and name != "network_bound")):
+        cached = inside_causes.RULES["in_cache"](values, node)
+        few = inside_causes.TEXTS["few_sessions"](values, node)
+        return Cause("in_cache", cached) if cached else Cause("few_sessions", few)
+    if name == "cpu_bound" and full < FREE_PCT and not any(in_turn):
+        return None  # nor would more sessions help
+    cpu_and_cap = {name, second} <= {"cpu_bound", "iops_cap", "bandwidth_cap"}
+    taking_turns = cpu_and_cap and less >= TURN_PCT and in_turn[0] and any(in_turn[1:])
+    if taking_turns or most - less < APART_PCT:
+        return Cause(
+            "unattributed",
+            f"Two limits are too close, or took turns, to be told apart on {node}: "
+            f"{_TITLES[name]} and {_TITLES[second]}; throughput follows them by about "
+            f"{most:.0f} % and {less:.0f} %.",
+        )
+    cause: Cause | None
+    if name in inside_causes.TEXTS:
+        cause = Cause(name, inside_causes.TEXTS[name](values, node))
+    elif name == "client_bound":
+        cause = Cause(name, _client_text(values))
+    else:
+        at_times = _caps(values, tier, node, 0.0)
+        cause = next((cap for cap in at_times if cap.name in (name, "vm_cap")), None)
+        if cause is None:
+            return None
+    beside = f"Throughput follows it by about {most:.0f} %, {_TITLES[second]} by {less:.0f} %."
+    return Cause(cause.name, f"{cause.text} {beside}", most - less)
 
 
-def _carried(rules: Rules, values: Values, node: str) -> Iterator[Cause]:
-    return (Cause(cause, text) for cause, rule in rules.items() if (text := rule(values, node)))
+# Seconds in which each was full: beside one of them nothing else has room all the time.
+_AT_TIMES = ("time_at_cpu_pct", "time_at_iops_cap_pct", "time_at_bandwidth_cap_pct")
+_TITLES: dict[BottleneckCause, str] = {
+    "iops_cap": "the disk's IOPS",
+    "bandwidth_cap": "the disk's bandwidth",
+    "latency_bound": "the disk's latency",
+    "wal_disk_bound": "the WAL's disk",
+    "cpu_bound": "the node's CPU",
+    "client_bound": "the load generator",
+    "network_bound": "the network",
+    "contention": "locks",
+}
+
+
+_LIMITS = {
+    "host_cpu_pct": HOST_PCT,
+    "client_machine_cpu_pct": HOST_PCT,
+    "client_cpu_pct": CLIENT_PCT,
+    "cpu_pct": CPU_PCT,
+}
 
 
 def _rival(values: Values) -> Cause | None:
     """A disk at its cap beside a CPU as busy: which of them was the limit cannot be told."""
     cap = min(nearest_cap(values), 100.0)
-    limits = {
-        "host_cpu_pct": HOST_PCT,
-        "client_machine_cpu_pct": HOST_PCT,
-        "client_cpu_pct": CLIENT_PCT,
-        "cpu_pct": CPU_PCT,
-    }
-    busy = max(values.get(name, 0.0) for name in limits)
-    if cap - busy > APART_PCT or all(values.get(name, 0.0) < limits[name] for name in limits):
+    busy = max(values.get(name, 0.0) for name in _LIMITS)
+    full = any(values.get(name, 0.0) >= limit for name, limit in _LIMITS.items())
+    if cap - busy > APART_PCT or not full:
         return None
     node = f"the node's CPU {values['cpu_pct']:.0f} % busy, " if "cpu_pct" in values else ""
     return Cause(
         "unattributed",
         f"Disk and CPU were both at their limit and cannot be told apart: the disk at {cap:.0f} % "
-        f"of its cap, {node}{_machine_text(values)}. A faster disk alone may not help.",
+        f"of its cap, {node}{words.machine_text(values)}. A faster disk alone may not help.",
     )
 
 
@@ -103,20 +142,38 @@ _CAPS: tuple[tuple[BottleneckCause, str, str, str, str], ...] = (  # cause, cap,
 )
 
 
-def _caps(values: Values, tier: Tier, node: str) -> Iterator[Cause]:
-    """The caps that hold I/Os back; none beside which the other is nearly reached."""
+# How a limit's sentence in `vm_caps` begins: of the base, of the burst.
+_OF_VM = (
+    {"iops": "IOPS:", "bandwidth": "throughput:"},
+    {"iops": "burst IOPS:", "bandwidth": "burst throughput:"},
+)
+
+
+def _caps(
+    values: Values, tier: Tier, node: str, at_times_pct: float | None = None
+) -> Iterator[Cause]:
+    """The caps that hold I/Os back, the disk's or its machine's; none beside which the other is
+    nearly reached. `at_times_pct`: of the seconds, from which on one is enough; else the median
+    second decides."""
     for cause, cap, other, title, less in _CAPS:
+        time_pct = values.get(f"time_at_{cap}_cap_pct", 0.0)
         reached = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
+        if at_times_pct is not None:
+            reached = time_pct >= at_times_pct
         if not reached or not disk_demand.binds(cap, values, tier):
             continue
         if CAP_PCT > values.get(f"{other}_of_cap_pct", 0.0) >= OTHER_CAP_PCT:
             continue
         burst = "burst's " if values.get("burst_credit_left_pct", 0.0) > 0 else ""
+        of_vm = [text for text in tier.origin.vm_caps if text.startswith(_OF_VM[bool(burst)][cap])]
+        helps = f"A tier with more {title} would help{less}."
+        if of_vm:
+            helps = f"That is the machine's limit ({of_vm[0]}): a larger machine would help."
         yield Cause(
-            cause,
-            f"At the {burst}{title} cap {values[f'time_at_{cap}_cap_pct']:.0f} % of the time on "
-            f"{node}{_rate_text(cap, values)}{_wait_text(values)}. A tier with more {title} would "
-            f"help{less}.{_memory_too(values)}",
+            "vm_cap" if of_vm else cause,
+            f"At the {burst}{title} cap {time_pct:.0f} % of the time on {node}"
+            f"{words.rate_text(cap, values)}{words.wait_text(values)}. "
+            f"{helps}{words.memory_too(values)}",
         )
 
 
@@ -131,7 +188,12 @@ def _burst_exhausted(values: Values, _: str) -> str:
 
 
 def _load_bound(values: Values, _: str) -> str:
-    share = values.get("nopm_of_ceiling_pct", 0.0)
+    share, served = values.get("nopm_of_ceiling_pct", 0.0), values.get("rate_served_pct", 0.0)
+    if served >= SERVED_PCT:
+        return (
+            f"The load asks for no more: {served:.1f} % of the transactions that were due ended in "
+            "the window. A faster disk would not raise throughput; compare latencies."
+        )
     if share < CEILING_PCT:
         return ""
     return (
@@ -145,104 +207,32 @@ _ELSEWHERE = "Run the load and the database on separate or larger machines to te
 
 def _client_bound(values: Values, _: str) -> str:
     of_machine = values.get("client_machine_cpu_pct", 0.0)
-    if values.get("client_cpu_pct", 0.0) < CLIENT_PCT and of_machine < HOST_PCT:
+    own_core = inside_causes.one_core(values.get("client_cores"), values.get("client_core_pct"))
+    if values.get("client_cpu_pct", 0.0) < CLIENT_PCT and of_machine < HOST_PCT and not own_core:
         return ""
-    no_help = "a faster disk would not help, and " if _disk_is_idle(values) else ""
+    return _client_text(values, "it used one core and no more, " if own_core else "")
+
+
+def _client_text(values: Values, core: str = "") -> str:
+    no_help = "a faster disk would not help, and " if inside_causes.disk_is_idle(values) else ""
     return (
-        f"The load generator was the limit: {_machine_text(values)}; {no_help}what the database "
-        f"could do was not measured. {_ELSEWHERE}"
+        f"The load generator was the limit: {core}{words.machine_text(values)}; {no_help}what the "
+        f"database could do was not measured. {_ELSEWHERE}"
     )
 
 
 def _machine_bound(values: Values, node: str) -> str:
-    if values.get("host_cpu_pct", 0.0) < HOST_PCT:
+    steal_pct = values.get("steal_pct", 0.0)
+    if values.get("host_cpu_pct", 0.0) + steal_pct < HOST_PCT:
         return ""
     machine = f"The machine of {node}" if "client_machine_cpu_pct" in values else "This machine"
-    no_help = " A faster disk would not help here." if _disk_is_idle(values) else ""
-    return f"{machine} was the limit: {_machine_text(values)}.{no_help} {_ELSEWHERE}"
-
-
-def _cpu_bound(values: Values, node: str) -> str:
-    if values.get("cpu_pct", 0.0) < CPU_PCT:
-        return ""
-    no_help = f" {NO_FASTER_DISK}" if _disk_is_idle(values) else ""
-    return (
-        f"{node} used {values['cpu_pct']:.0f} % of its CPU{_cap_text(values)}. More CPU would "
-        f"raise throughput.{no_help}"
-    )
-
-
-def _disk_is_idle(values: Values) -> bool:
-    """Whether sessions are known to wait for it so little that a faster one would give nothing."""
-    waiting = _waiting_pct(values)
-    return waiting is not None and waiting < IDLE_DISK_PCT
-
-
-def _memory_bound(values: Values, node: str) -> str:
-    pressure, busy = values.get("memory_pressure_pct", 0.0), values.get("disk_busy_pct", 100.0)
-    if pressure < max(MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy):
-        return ""
-    return (
-        f"Tasks waited for memory {pressure:.0f} % of the time on this machine, and {node}'s disk "
-        f"worked for {busy:.0f} % of it{_cap_text(values)}: they waited for longer than it worked. "
-        "More memory would help."
-    )
-
-
-def _latency_bound(values: Values, node: str) -> str:
-    if values.get("cpu_pct", 100.0) >= CPU_FREE_PCT:
-        return ""
-    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
-    waiting = _waiting_pct(values)
-    # What a database counted is better evidence than a disk at work: then I/Os may queue a little.
-    most = UNLOADED if waiting is None else disk_demand.QUEUEING
-    if await_s is None or (idle_s and await_s >= most * idle_s):
-        return ""
-    busy = values.get("disk_busy_pct", 0.0)
-    if busy < BUSY_PCT if waiting is None else waiting < WAITING_PCT:
-        return ""
-    own, helps = "", "More IOPS or bandwidth would not help; a tier with a lower latency would"
-    if idle_s and await_s > UNLOADED * idle_s:
-        own = f", most of it the disk's own {format_seconds(idle_s)}"
-        helps = "A tier with a lower latency would help"
-    return (
-        f"Sessions on {node} wait for single I/Os of {format_seconds(await_s)} each{own}"
-        f"{_cap_text(values)}. {helps}, and so would more sessions at a time."
-        f"{_memory_too(values)}"
-    )
-
-
-def _wal_disk_bound(values: Values, node: str) -> str:
-    syncing = values.get("wal_disk_syncing_pct", 0.0)  # there only if commits wait for it
-    caps = _shares(values, {"wal_iops_of_cap_pct": "IOPS", "wal_bandwidth_of_cap_pct": "bandwidth"})
-    if values.get("cpu_pct", 100.0) >= CPU_FREE_PCT:
-        return ""
-    most = max(values.get("wal_iops_of_cap_pct", 0), values.get("wal_bandwidth_of_cap_pct", 0))
-    if most >= CAP_PCT:
-        return (
-            f"The WAL's own disk of {node} was at its cap ({' and '.join(caps)} of its tier's). A "
-            "larger disk for the WAL would help."
-        )
-    if syncing < WAITING_PCT:
-        return ""
-    return (
-        f"A log sync was under way on the WAL's own disk of {node} {syncing:.0f} % of the time, "
-        f"and commits wait for it{_cap_text(values)}. A faster disk for the WAL would help."
-    )
-
-
-def _waiting_pct(values: Values) -> float | None:
-    """Share of its time that a session waits for the disk, by the database's count: in reads, and
-    of the rest while a log sync is under way. None if it counts neither."""
-    reading, syncing = values.get("sessions_reading_pct"), values.get("log_syncing_pct")
-    if reading is None and syncing is None:
-        return None
-    reading, syncing = min(reading or 0.0, 100.0), min(syncing or 0.0, 100.0)
-    return reading + (100 - reading) * syncing / 100
+    no_help = " A faster disk would not help here." if inside_causes.disk_is_idle(values) else ""
+    stolen = f", and its host gave {steal_pct:.0f} % to others" if steal_pct >= 1 else ""
+    return f"{machine} was the limit: {words.machine_text(values)}{stolen}.{no_help} {_ELSEWHERE}"
 
 
 def _nothing(values: Values) -> Cause:
-    known = _shares(
+    known = words.shares_of(
         values,
         {
             "cpu_pct": "CPU of the node",
@@ -261,72 +251,3 @@ _OUTSIDE_RULES: Rules = {
     "client_bound": _client_bound,
     "machine_bound": _machine_bound,
 }
-_INSIDE_RULES: Rules = {  # only where no cap is near
-    "cpu_bound": _cpu_bound,
-    "latency_bound": _latency_bound,
-    "wal_disk_bound": _wal_disk_bound,
-    "memory_bound": _memory_bound,
-}
-
-
-# ------------------------------------------------------------------ values in words
-
-
-def nearest_cap(values: Values) -> float:
-    return max(values.get("iops_of_cap_pct", 0.0), values.get("bandwidth_of_cap_pct", 0.0))
-
-
-def _rate_text(cap: str, values: Values) -> str:
-    iops, bytes_per_s = values.get("disk_iops"), values.get("disk_bytes_per_s")
-    if cap == "iops":
-        return "" if iops is None else f" ({format_number(iops)} IOPS)"
-    return "" if bytes_per_s is None else f" ({format_bytes_per_s(bytes_per_s)})"
-
-
-def _wait_text(values: Values) -> str:
-    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
-    if await_s is None or not idle_s:
-        return ""
-    return f", each I/O taking {format_seconds(await_s)} instead of {format_seconds(idle_s)}"
-
-
-def _cap_text(values: Values) -> str:
-    known = _shares(values, {"iops_of_cap_pct": "IOPS at", "bandwidth_of_cap_pct": "bandwidth at"})
-    return f" with the disk's {' and '.join(known)} of their caps" if known else ""
-
-
-def _shares(values: Values, titles: Mapping[str, str]) -> list[str]:
-    """`title 95 %` for each of the values that is there."""
-    return [f"{title} {values[name]:.0f} %" for name, title in titles.items() if name in values]
-
-
-def _machine_text(values: Values) -> str:
-    apart = values.get("client_machine_cpu_pct")
-    if apart is not None:
-        client = f"{values.get('client_cpu_pct', 0.0):.0f} % by itself"
-        of_node = {name: value for name, value in values.items() if not name.startswith("client_")}
-        return (
-            f"{_machine_text(of_node)} where the node is, and {apart:.0f} % where the load "
-            f"generator is ({client})"
-        )
-    titles = {
-        "client_cpu_pct": "load generator",
-        "disk_server_cpu_pct": "emulated disks",
-        "other_cpu_pct": "not ours",
-    }
-    used = ", ".join(_shares(values, titles))
-    busy = values.get("host_cpu_pct")
-    if busy is None:
-        return f"{used} of the machine's CPU"
-    return f"{busy:.0f} % of the machine's CPU busy" + (f" ({used})" if used else "")
-
-
-def _memory_too(values: Values) -> str:
-    """A remark beside a cause at the disk: reads may come from too little memory."""
-    pressure = values.get("memory_pressure_pct", 0.0)
-    if pressure < MEMORY_PRESSURE_PCT:
-        return ""
-    return (
-        f" More memory would help too: tasks waited for memory {pressure:.0f} % of the time, and "
-        "what it cannot hold is read again."
-    )

@@ -4,19 +4,17 @@ A hundred nodes leave nine million samples an hour, more than memory should hold
 they are kept: `Samples` reads them, and `kept.py` says what stays in memory of them.
 
 Counters that collectors write (names end in `_total`; gauges do not):
-- per container: cpu_seconds_total, cpu_throttled_seconds_total; gauges memory_used_bytes,
-  memory_cache_bytes
+- per container: cpu_seconds_total, cpu_throttled_seconds_total; where it has a CPU quota
+  cpu_periods_total, cpu_throttled_periods_total; gauges memory_used_bytes, memory_cache_bytes
 - per device, under its database node's name: disk_reads_total, disk_writes_total,
   disk_flushes_total, disk_read_bytes_total, disk_written_bytes_total, disk_read_seconds_total,
   disk_write_seconds_total, disk_busy_seconds_total, disk_queue_seconds_total (each I/O in flight
   counts); gauge disk_in_flight; the same with `wal_` before them of the disk of its WAL, if it has
   one of its own
 - per node of role "host": cpu_busy_seconds_total, cpu_steal_seconds_total and
-  pressure_{cpu,io,memory}_some_seconds_total
+  pressure_{cpu,io,memory}_some_seconds_total; gauge busiest_core_pct
 - per container: network_received_bytes_total, network_sent_bytes_total
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +37,7 @@ WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_writt
 WAL_READ_SECONDS, WAL_WRITE_SECONDS = "wal_disk_read_seconds_total", "wal_disk_write_seconds_total"
 CPU_SECONDS = "cpu_seconds_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
+STEAL_SECONDS = "cpu_steal_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it

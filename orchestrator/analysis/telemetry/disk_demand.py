@@ -3,8 +3,6 @@
 Shares of a cap are medians over seconds, so that a pause does not hide a cap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,13 +1,11 @@
 """What is kept of a run's samples: all that judging and charts ask for, from one reading. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
-from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry import counters, seconds
 from orchestrator.analysis.telemetry.counters import Growth, Samples
 from orchestrator.analysis.telemetry.disk_demand import against_caps
 from orchestrator.model import Record
@@ -27,12 +25,14 @@ class Telemetry:
     against_caps: sampled database node → its disk against the caps of its tier (`disk_demand`).
     by_second: of database nodes in warm-up and window; time_s (begin of a step), node, phase, cpus
     (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s; NaN where it was not sampled.
+    of_seconds: node → what single seconds show of it (`seconds`).
     empty: whether nothing was sampled at all.
     """
 
     growth: Growth | None
     against_caps: Mapping[str, Mapping[str, float]]
     by_second: pd.DataFrame
+    of_seconds: Mapping[str, Mapping[str, float]]
     empty: bool
 
 
@@ -40,6 +40,7 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
     """Reads all samples of a run; `window` is the measured one, if the run came that far."""
     growth = Growth(*window) if window else None
     of_disks: dict[str, dict[str, float]] = {}
+    of_seconds: dict[str, dict[str, float]] = {}
     database = {node.name: node for node in record.nodes if node.role == "database"}
     tables = []
     for table in samples.by_nodes():
@@ -48,9 +49,12 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
         tables.append(_by_second(own))
         if growth is not None and window is not None:
             growth.add(rates)
+            of_seconds |= seconds.of_nodes(record, table, rates, window)
             for name in database.keys() & set(table["node"].unique()):
                 of_disks[name] = dict(against_caps(record, own, database[name], window))
-    return Telemetry(growth, of_disks, counters.joined(tables), empty=False) if tables else NOTHING
+    if not tables:
+        return NOTHING
+    return Telemetry(growth, of_disks, counters.joined(tables), of_seconds, empty=False)
 
 
 def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
@@ -65,4 +69,4 @@ def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(sums).reset_index()
 
 
-NOTHING = Telemetry(None, {}, _by_second(counters.rates(counters.joined([]))), empty=True)
+NOTHING = Telemetry(None, {}, _by_second(counters.rates(counters.joined([]))), {}, empty=True)

@@ -4,9 +4,7 @@ A machine is a node of role "host", and each other node names its own. Of one ma
 nodes are on it, named or not, as in records of campaigns that knew no other.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.analysis.telemetry import counters
 from orchestrator.analysis.telemetry.counters import Growth
@@ -15,10 +13,18 @@ from orchestrator.units import gathered
 
 
 class Machines:
-    """`cpus`: cores of the only machine, where its node does not say them."""
+    """`cpus`: cores of the only machine, where its node does not say them. `of_seconds`: what
+    single seconds show of each node."""
 
-    def __init__(self, nodes: Sequence[Node], growth: Growth, cpus: float | None) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        growth: Growth,
+        cpus: float | None,
+        of_seconds: Mapping[str, Mapping[str, float]] = {},
+    ) -> None:
         self._nodes, self._growth, self._cpus = nodes, growth, cpus
+        self._of_seconds = of_seconds
         self._hosts = [node for node in nodes if node.role == "host"]
 
     def around(self, node: Node) -> dict[str, float]:
@@ -26,16 +32,25 @@ class Machines:
         own = _host_of(self._nodes, node)
         clients = [client for client in self._nodes if client.role == "client"]
         others = {_name(host): host for host in (_host_of(self._nodes, c) for c in clients)}
-        values = dict(self._of(own))
+        values = dict(self._of(own)) | self._shown(own)
         apart = [dict(self._of(host)) for name, host in others.items() if name != _name(own)]
         for name, of_client in (
             ("client_cpu_pct", "client_cpu_pct"),
+            ("client_cores", "client_cores"),
             ("client_machine_cpu_pct", "host_cpu_pct"),
         ):
             known = [elsewhere[of_client] for elsewhere in apart if of_client in elsewhere]
             if known:
                 values[name] = max(*known, values.get(name, 0.0))
+        cores = [self._shown(host).get("busiest_core_pct") for host in others.values()]
+        if known := [core for core in cores if core is not None]:
+            values["client_core_pct"] = max(known)
         return values
+
+    def _shown(self, host: Node | None) -> dict[str, float]:
+        """Of a machine. How long its CPU was busy is not the node's own."""
+        shown = self._of_seconds.get(_name(host), {})
+        return {name: value for name, value in shown.items() if name != "time_at_cpu_pct"}
 
     def busiest(self) -> dict[str, float]:
         """Of each value the highest of all machines."""
@@ -63,10 +78,14 @@ class Machines:
                 if node.role == "client" and node.cpus:
                     alone_pct = max(alone_pct, 100 * seconds / node.cpus)
         if "client" in used:
+            yield "client_cores", used["client"] * machine / 100
             yield "client_cpu_pct", max(used["client"], alone_pct)
         if "disk" in used:
             yield "disk_server_cpu_pct", used["disk"]
         busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
+        steal = growth.per_s(host.name, counters.STEAL_SECONDS) if host else None
+        if steal is not None:
+            yield "steal_pct", 100 * steal / machine
         if busy is not None:
             yield "host_cpu_pct", 100 * busy / machine
             # Else a database node may be on a machine that has none by what is known.

@@ -2,16 +2,14 @@
 was not sampled is absent, never 0; rates are from the first to the last sample of the window.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, machines
+from orchestrator.analysis.telemetry import counters, loads, machines
 from orchestrator.analysis.telemetry.counters import Growth
-from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
+from orchestrator.facts import GateQuantity
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Measurement, Node, Record
 from orchestrator.tier import Gate, Tier
@@ -31,32 +29,44 @@ VALUES = {
     "disk_iops": ("1/s", "I/Os that ended"),
     "disk_bytes_per_s": ("bytes/s", "bytes read and written"),
     "disk_await_s": ("s", "mean time of an I/O, waiting included"),
+    "disk_read_await_s": ("s", "mean time of a read, waiting included"),
     "io_size_bytes": ("bytes", "mean size of an I/O"),
     "idle_disk_latency_s": ("s", "time of an I/O of this mix on the idle disk"),
     "disk_queue_depth": ("", "mean number of I/Os in flight"),
     "disk_busy_pct": ("%", "share of time with an I/O in flight"),
     "cpu_pct": ("%", "CPU of the node, of its limit"),
+    "time_at_cpu_pct": ("%", "share of seconds with 85 % or more of that"),
+    "throttled_pct": ("%", "share of periods in which the node used up its CPU quota"),
+    "node_cores": ("", "cores that the node used"),
+    "busiest_core_pct": ("%", "busiest core of the node's machine, median second"),
     "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
     "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
+    "client_cores": ("", "cores that the load generator used"),
+    "client_core_pct": ("%", "busiest core of the load generator's machine, median second"),
     "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
     "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
     "host_cpu_pct": ("%", "CPU of the whole machine"),
+    "steal_pct": ("%", "CPU that the machine's host gave to others"),
     "other_cpu_pct": ("%", "CPU of the machine that none of the above used"),
     "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
+    "rate_served_pct": ("%", "transactions that ended, of those that were due"),
+    "retried_pct": ("%", "retries and failures, of transactions tried"),
+    "sessions": ("", "sessions that were seen, without idle ones if the load has a pace"),
+    "seen_idle_pct": ("%", "sessions that waited for the load generator or the way to it"),
+    "seen_running_pct": ("%", "sessions that used CPU or waited for it"),
+    "seen_reading_pct": ("%", "sessions in I/O of data files"),
+    "seen_syncing_pct": ("%", "sessions that waited for the log, or for standbys"),
+    "seen_locked_pct": ("%", "sessions that waited for locks of others"),
+    "seen_otherwise_pct": ("%", "sessions that waited for something else"),
     "sessions_reading_pct": ("%", "share of their time that sessions wait for reads"),
     "log_syncing_pct": ("%", "share of time with a log sync that commits wait for"),
     "wal_disk_syncing_pct": ("%", "the same of a log on a disk of its own"),
     "wal_iops_of_cap_pct": ("%", "IOPS of the WAL's own disk, of its tier's cap, median second"),
     "wal_bandwidth_of_cap_pct": ("%", "the same of its bytes/s"),
     "background_log_syncing_pct": ("%", "share of time with a log sync that no commit waits for"),
+    "held_pct": ("%", "share of the window in which the cause held"),
+    "ahead_pct": ("%", "of sessions' time, by how much it is ahead of the next"),
 }
-
-# With the specification's think and keying times ten terminals begin 12.86 New-Orders a minute in
-# the usual mix; 1 % of them are rolled back on purpose, and NOPM counts commits.
-CEILING_NOPM_PER_WAREHOUSE = 12.73
-BEGUN_NOPM_PER_WAREHOUSE = 12.86  # the ceiling of generators that count rollbacks too
-_USUAL_MIX = "45,43,4,4,4"
-OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the load's own pace
 
 
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
@@ -65,8 +75,9 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     growth, of_disks, nodes = run.telemetry.growth, run.telemetry.against_caps, run.record.nodes
     if growth is None:
         return _stated(run.record)
-    tier, gate, shared = run.record.profile.tier, run.record.gate, dict(_sessions(run.record))
-    on_machines = machines.Machines(nodes, growth, cpus)
+    tier, gate, of_seconds = run.record.profile.tier, run.record.gate, run.telemetry.of_seconds
+    shared = loads.of_load(run.record, of_seconds)
+    on_machines = machines.Machines(nodes, growth, cpus, of_seconds)
     gathered: dict[str, dict[str, float]] = {}
     for node in (node for node in nodes if node.role == "database"):
         own = _node(node, growth, machines.cores(nodes, node, cpus))
@@ -74,6 +85,7 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
         if "disk_iops" in own and (idle_s := idle_latency_s(tier, gate, reads, writes, node.name)):
             own["idle_disk_latency_s"] = idle_s
         own |= {**of_disks.get(node.name, {}), **on_machines.around(node), **shared}
+        own |= of_seconds.get(node.name, {})
         gathered[node.name] = {name: own[name] for name in VALUES if name in own}
     return gathered
 
@@ -87,7 +99,7 @@ def _stated(record: Record) -> dict[str, dict[str, float]]:
     for m in figures:
         if m.scope != "all":
             nodes.setdefault(m.scope, {})[m.metric] = m.value
-    tier, waits = record.profile.tier, dict(_sessions(record))
+    tier, waits = record.profile.tier, loads.of_load(record, {})
     return {
         name: {**shared, **own, **dict(_mean_of_caps(tier, own)), **waits}
         for name, own in nodes.items()
@@ -115,8 +127,11 @@ _OF_DISK = {
     "disk_write_bytes_per_s": (counters.WRITTEN_BYTES,),
     "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
     "disk_queue_depth": (counters.QUEUE_SECONDS,),
+    "disk_read_waited": (counters.READ_SECONDS,),
     "disk_waited": (counters.READ_SECONDS, counters.WRITE_SECONDS),  # seconds a second, of all I/Os
 }
+# of its container,
+_OF_CONTAINER = {"periods": ("cpu_periods_total",), "throttled": ("cpu_throttled_periods_total",)}
 # of the disk of its log,
 _OF_WAL_DISK = {
     "wal_disk_iops": (counters.WAL_READS, counters.WAL_WRITES),
@@ -139,12 +154,14 @@ OF_SERVER = {
 }
 _QUOTIENTS = {  # value → what it is the quotient of, and times what
     "disk_await_s": ("disk_waited", "disk_iops", 1),
+    "disk_read_await_s": ("disk_read_waited", "disk_read_iops", 1),
     "io_size_bytes": ("disk_bytes_per_s", "disk_iops", 1),
     "wal_disk_await_s": ("wal_disk_waited", "wal_disk_iops", 1),
     "wal_sync_avg_s": ("wal_syncing", "wal_syncs_per_s", 1),
     "wal_append_avg_s": ("wal_appending", "wal_appends_per_s", 1),
     "block_cache_hit_pct": ("blocks_found", "blocks_asked", 100),
     "write_stall_pct": ("stalled", "nodes", 100),
+    "throttled_pct": ("throttled", "periods", 100),
 }
 
 
@@ -161,13 +178,13 @@ def _with_quotients(values: Values, nodes: int = 1) -> dict[str, float]:
 
 def _node(node: Node, growth: Growth, machine_cpus: float | None) -> dict[str, float]:
     """A node's CPU and its disk, the whole disk even if several nodes are on it."""
-    values = _with_quotients(growth.of(node.name, _OF_DISK))
+    values = _with_quotients(growth.of(node.name, _OF_DISK | _OF_CONTAINER))
     busy = growth.per_s(node.name, counters.BUSY_SECONDS)
     if busy is not None:
         values["disk_busy_pct"] = 100 * busy
     used, limit = growth.per_s(node.name, counters.CPU_SECONDS), node.cpus or machine_cpus
     if used is not None and limit:
-        values["cpu_pct"] = 100 * used / limit
+        values |= {"cpu_pct": 100 * used / limit, "node_cores": used}
     return values
 
 
@@ -264,58 +281,3 @@ def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> flo
     checks = [check for check in every if check.quantity == quantity and check.measured > 0]
     own = [check for check in checks if node in check.nodes]
     return next((check.measured for check in own or checks), None)
-
-
-# ------------------------------------------------------------------ what sessions waited for
-
-
-def _sessions(record: Record) -> Iterator[tuple[str, float]]:
-    if (share_pct := of_ceiling_pct(record)) is not None:
-        yield "nopm_of_ceiling_pct", share_pct
-    begin, measure = record.phase("warm-up"), record.phase("measure")
-    if begin is None or measure is None or measure.end_s <= begin.start_s:
-        return
-    elapsed_s = measure.end_s - begin.start_s
-    before, after = results.database_before(record), results.database(record)
-    reading_s, syncing_s = (_grown(before, after, name) for name in (READ_S, WAL_SYNC_S))
-    if reading_s is not None and record.workload.threads:
-        yield "sessions_reading_pct", 100 * reading_s / elapsed_s / record.workload.threads
-    if syncing_s is not None:
-        # Commits that are answered before the log is on the disk do not wait for its syncs.
-        behind = after.durable is False
-        nodes = after.counter(WAL_NODES) or 1.0
-        share = min(100.0, 100 * syncing_s / elapsed_s / nodes)
-        own_disk = any(node.wal_device for node in record.nodes)
-        waited = "wal_disk_syncing_pct" if own_disk else "log_syncing_pct"
-        yield "background_log_syncing_pct" if behind else waited, share
-
-
-def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | None:
-    """A counter's growth from just before the warm-up, if recorded there, to the end."""
-    last = after.counter(name)
-    return None if last is None else max(0.0, last - (before.counter(name) or 0.0))
-
-
-def paced(record: Record) -> bool:
-    """Whether threads pause on purpose: then they are not all in flight."""
-    options = record.workload.options
-    open_loop = any(options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP)
-    return open_loop or record.workload.thinks
-
-
-def ceiling_nopm(record: Record) -> float | None:
-    """New-Orders a minute that think time allows at most: committed, or rolled back too where the
-    generator counts these (`rollbacks: counted`). None without think time, or with another mix."""
-    workload = record.workload
-    warehouses = workload.dataset.parameters.get("warehouses")
-    usual = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "") == _USUAL_MIX
-    if not workload.thinks or not usual or not isinstance(warehouses, (int, float)):
-        return None
-    counted = workload.options.get("rollbacks") == "counted"
-    return (BEGUN_NOPM_PER_WAREHOUSE if counted else CEILING_NOPM_PER_WAREHOUSE) * warehouses
-
-
-def of_ceiling_pct(record: Record) -> float | None:
-    """A run's NOPM in % of that ceiling, if it has both."""
-    ceiling, nopm = ceiling_nopm(record), results.value_of(record, "nopm")
-    return 100 * nopm / ceiling if ceiling and nopm is not None else None

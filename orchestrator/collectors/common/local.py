@@ -1,7 +1,5 @@
 """Reading nodes one by one, each on its own machine or from web pages of its servers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

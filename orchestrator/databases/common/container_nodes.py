@@ -1,16 +1,16 @@
 """Database nodes in containers: names, passwords, endpoints, commands, the check for deaths, and
 whether each node's WAL is on the disk that the profile names for it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
+from orchestrator import errors
+from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
+from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once, redaction
 from orchestrator.system.clock import wait_while
@@ -27,12 +27,7 @@ Log = Callable[[str, World], str]
 
 def require_none(mistakes: Sequence[Mistake], database: str) -> None:
     """UsageError if the profile has mistakes."""
-    if mistakes:
-        raise UsageError(
-            f"{database} cannot run this cluster",
-            advice="correct the profile",
-            mistakes=tuple(mistakes),
-        )
+    errors.require_none(mistakes, f"{database} cannot run this cluster", "correct the profile")
 
 
 def shape_mistakes(spec: ClusterSpec, least_bytes: int, needed_for: str) -> Iterator[Mistake]:
@@ -86,12 +81,10 @@ def described(
     sources: Mapping[str, str] | None = None,
 ) -> Node:
     """Node `number`, counted from 1, as collectors and the record need it."""
-    return Node(
-        name=f"node-{number}",
-        role="database",
-        container=container.name,
-        container_id=container.id,
-        process_id=container.process_id,
+    return as_node(
+        container,
+        f"node-{number}",
+        "database",
         device=_device(plan, volume, world),
         wal_device=volume.wal_device.removeprefix("/dev/") or None,
         cpus=plan.cpus,
@@ -134,11 +127,8 @@ def last_lines(name: str, world: World) -> str:
 
 def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> None:
     """NodeError, with its last lines, for the first container that no longer runs."""
-
-    def state_of(name: str) -> str:
-        return world.platform.container(name).state()
-
-    for name, state in zip(names, at_once.each(state_of, names), strict=True):
+    states = at_once.each(lambda name: world.platform.container(name).state(), names)
+    for name, state in zip(names, states, strict=True):
         if state != "running":
             why = "its last log lines say why; out of memory means: give nodes more of it"
             if "137" in state:

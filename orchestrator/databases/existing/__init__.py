@@ -5,14 +5,13 @@ node_exporter on their machines, and those of the storage engine from YugabyteDB
 one database is made, and dropped again. The owner's settings are recorded, not changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator import errors
 from orchestrator.databases.existing import declaration, flavours, owned_database, probe
 from orchestrator.databases.existing import postgresql_queries as postgresql
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
@@ -86,12 +85,8 @@ class ExistingCluster:
             mistakes = mistakes or tuple(_not_from_client(declared, world))
             for note in probe.notes(spec, declared, observed):
                 world.progress.warn(note)
-        if mistakes:
-            raise UsageError(
-                "the existing cluster cannot be used as the profile says",
-                advice="correct the profile, or the cluster",
-                mistakes=mistakes,
-            )
+        what = "the existing cluster cannot be used as the profile says"
+        errors.require_none(mistakes, what, "correct the profile, or the cluster")
         own = OwnDatabase(declared, self._connect, self._confirm, world)
         own.require_creatable()
         own.require_replaceable(may_ask=True)

@@ -3,8 +3,6 @@
 Pure, except that the password is read each time it is needed, and never stored.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

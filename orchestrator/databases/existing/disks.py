@@ -1,7 +1,5 @@
 """A host by its node_exporter: its size, and which of its disks hold a database's directories."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

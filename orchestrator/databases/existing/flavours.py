@@ -5,8 +5,6 @@ Many servers speak PostgreSQL's protocol. What is loaded, settled and judged her
 YugabyteDB's: on another server the figures would be of something else.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

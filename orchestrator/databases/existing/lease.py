@@ -10,8 +10,6 @@ A campaign that is dead is in nobody's way: its process is seen to be gone, or i
 `_SILENT_S`. One that was only suspended finds that another is there, and its run fails.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress

@@ -20,18 +20,17 @@ from typing import TextIO
 
 from pydantic import TypeAdapter
 
-from orchestrator.databases.existing.declaration import Existing, address
+from orchestrator.databases.existing.declaration import Existing, address, tls
 from orchestrator.errors import UNREADABLE, RunError, UsageError
 from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.powers import World
-from orchestrator.system import files, host
+from orchestrator.system import files, host, sql
 from orchestrator.system.sql import Connect, Session
 from orchestrator.units import format_seconds
 
 _MARK = "tierbench made this: "
 _DDL_S = 600.0
 _COMMAND_S = 6 * 3600.0
-_TLS_VARIABLES = {"root": "PGSSLROOTCERT", "certificate": "PGSSLCERT", "key": "PGSSLKEY"}
 # A backend notices that its client is gone only when it next reads from it.
 _IN_USE = "is being accessed by other users"
 # One that was only being made has nothing in it; a name that was taken since then may have.
@@ -234,15 +233,13 @@ class OwnDatabase:
         """What libpq's programs read, of the first host and our database, and the snapshot's
         name."""
         at = address(self.declared, self.name)
-        files = {name: getattr(at.tls, field) for field, name in _TLS_VARIABLES.items()}
         return {
             "TIERBENCH_SNAPSHOT": snapshot.parent.name,
             "PGHOST": at.host,
             "PGPORT": str(at.port),
             "PGUSER": at.user,
             "PGDATABASE": at.database,
-            "PGSSLMODE": "disable" if at.tls.mode == "off" else at.tls.mode,
-            **{name: file for name, file in files.items() if file},
+            **{f"PG{name.upper()}": value for name, value in sql.of_libpq(at.tls).items()},
             **({"PGPASSWORD": at.password} if at.password else {}),
         }
 
@@ -298,12 +295,9 @@ class Leftover:
             "port": server.port,
             "user": declared.user,
             "dbname": declared.maintenance_database,
-            "sslmode": "disable" if declared.tls == "off" else declared.tls,
-            "sslrootcert": declared.tls_root,
-            "sslcert": declared.tls_certificate,
-            "sslkey": declared.tls_key,
+            **sql.of_libpq(tls(declared)),
         }
-        conninfo = " ".join(f"{key}={value}" for key, value in words.items() if value)
+        conninfo = " ".join(f"{key}={value}" for key, value in words.items())
         return f'psql "{conninfo}" -c \'DROP DATABASE "{declared.database}"\''
 
 

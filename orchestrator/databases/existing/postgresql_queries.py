@@ -3,8 +3,6 @@
 Nothing is reset there, so counters are read twice and subtracted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from orchestrator.databases.existing.declaration import LEASE_DATABASE

@@ -1,7 +1,5 @@
 """An existing cluster as its servers describe it: held against the profile, as nodes, as facts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -188,12 +186,9 @@ def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Itera
     if not declared.node_exporters:
         yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
     elif not all(machine.disks.data for machine in observed.machines):
-        yield (
-            "the disks of the nodes are not seen: declare `existing.devices`, or let "
-            f"{declared.user} see `data_directory` (GRANT pg_read_all_settings)"
-            if observed.flavour == POSTGRESQL
-            else "the disks of the nodes are not seen: declare `existing.devices`"
-        )
+        granted = f", or let {declared.user} see `data_directory` (GRANT pg_read_all_settings)"
+        grant = granted if observed.flavour == POSTGRESQL else ""
+        yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
     if any(machine.disks.on_root for machine in observed.machines):
         yield (
             "the servers' directories are taken to be on the machines' root disks: if the servers "

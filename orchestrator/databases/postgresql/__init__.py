@@ -6,8 +6,6 @@ them, has flushed it (`ANY n/2` of their standbys). No commit waits for the othe
 never changes its role; nothing fails over, and a node that dies ends the run.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
@@ -171,12 +169,11 @@ class PostgreSQL(Database):
         that all nodes start alike."""
         with self._session(cluster, world, _CHECKPOINT_S) as session:
             session.rows("CHECKPOINT")
-            standbys = len(cluster.nodes) - 1
-
-            def caught_up() -> bool:
-                return queries.replicas_caught_up(session) == standbys
-
-            if not wait_until(caught_up, deadline_s=_CHECKPOINT_S, clock=world.clock):
+            if not wait_until(
+                lambda: queries.replicas_caught_up(session) == len(cluster.nodes) - 1,
+                deadline_s=_CHECKPOINT_S,
+                clock=world.clock,
+            ):
                 raise RunError(
                     f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
                     advice="look at their logs among the raw files of the run",
@@ -314,14 +311,8 @@ def _read_extents(node: Node, extents: Sequence[Extent], world: World) -> bool:
 
 def _verified(image: str, own: Mapping[str, str], world: World) -> str:
     """Asks the server in the image about settings: a line of output for each that it refuses."""
-    plan = ContainerSpec(
-        name=f"{world.scope}-verify-settings",
-        image=image,
-        command=("idle",),
-        role="database",
-        init=True,
-        stop_timeout_s=1,
-    )
+    name = f"{world.scope}-verify-settings"
+    plan = ContainerSpec(name, image, ("idle",), "database", init=True, stop_timeout_s=1)
     pairs = [f"{name}={value}" for name, value in own.items()]
     with world.platform.running(plan) as idle:
         done = idle.exec(("node", "verify", *pairs), timeout_s=60)

@@ -1,7 +1,5 @@
 """SQL for a PostgreSQL server: replication, facts, and what its cache should hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -5,8 +5,6 @@ on a node of another size. Settings that must be equal on all nodes and between 
 measuring (a standby refuses to start with less than its primary had) never follow from memory.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -2,8 +2,6 @@
 spread their connections over all of them. Facts, traps and their sources: docs/YUGABYTEDB.md.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -35,6 +33,7 @@ class _Running:
     nodes' processes, as they are in force. `plans`: its containers, as they were started.
     `unread`: what could not be read so far."""
 
+    spec: ClusterSpec
     settings: settings.Settings
     masters: str
     readiness: Readiness
@@ -84,17 +83,18 @@ class YugabyteDB:
         """New nodes start one after the other, each joining the first; restored ones at once.
         NodeError if the cluster is not the profile's: release, copies, durability."""
         chosen, _ = settings.read(spec)
-        masters = flags.master_addresses(spec, network.addresses)
+        # Only as many nodes as copies have a voting master.
+        masters = flags.master_addresses(network.addresses[: spec.replication_factor])
         unread = Unread(world)
         readiness = Readiness(spec, chosen, self._connect, unread, world)
-        handle = _Running(chosen, masters, readiness, unread)
+        handle = _Running(spec, chosen, masters, readiness, unread)
         kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:
-                start = partial(self._start, spec, handle, volumes, network, up, world)
+                start = partial(_start, handle, volumes, network, up, world)
                 restored = any(volume.restored for volume in volumes)
                 started = start() if restored else _new(start, handle, up, world)
-                yield self._await_cluster(spec, handle, started, network.name, world)
+                yield self._await_cluster(handle, started, network.name, world)
             except RunError as error:
                 nodes.explain(error, handle.plans, world)
                 raise
@@ -103,74 +103,21 @@ class YugabyteDB:
                 # It has no cleaner stop: servers are killed and recover from their logs.
                 container_nodes.stop(names, 60 if kept else 0, world)
 
-    def _start(
-        self,
-        spec: ClusterSpec,
-        handle: _Running,
-        volumes: Sequence[Volume],
-        network: Network,
-        up: ExitStack,
-        world: World,
-    ) -> _Started:
-        tag = image.need(handle.settings, world.platform)
-        password = container_nodes.new_password()
-        certificates: Sequence[dict[str, bytes]] = [{}] * spec.nodes
-        secured = Tls()
-        if handle.settings.tls:
-            certificates = tls.make(network.addresses, world.clock.now())
-            authority = world.cache / "certificates" / network.name / tls.AUTHORITY
-            up.callback(shutil.rmtree, authority.parent, ignore_errors=True)
-            authority.parent.mkdir(parents=True, exist_ok=True)
-            authority.write_bytes(certificates[0][tls.AUTHORITY])
-            secured = Tls("verify-full", str(authority.resolve()))
-        handle.plans = plans = [
-            nodes.container_spec(spec, handle.settings, number, volume, network, tag, files)
-            for number, (volume, files) in enumerate(zip(volumes, certificates, strict=True), 1)
-        ]
-        starting = [world.platform.running(plan) for plan in plans]
-        containers: Iterable[Container] = map(up.enter_context, starting)  # one after the other
-        if all(volume.restored for volume in volumes):
-            containers = up.enter_context(at_once.entered(starting))
-            logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
-            handle.readiness = handle.readiness.after_replay(max(logs), volumes[0].bytes_per_s)
-        started: _Started = []
-        parts = zip(plans, volumes, containers, strict=True)
-        for number, (plan, volume, container) in enumerate(parts, start=1):
-            handle.ulimits[f"node-{number}"] = container.ulimits
-            short = container_nodes.short_limits(plan, container)
-            if short and number == 1:  # the engine gives all nodes the same
-                world.progress.warn(
-                    "the engine does not raise the limits of YugabyteDB's processes "
-                    f"({short}): many connections may fail"
-                )
-            urls = nodes.sources(container)
-            node = container_nodes.described(number, plan, volume, container, world, urls)
-            endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
-            started.append((node, endpoint))
-            if not volume.restored:
-                handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
-        return started
-
     def _await_cluster(
-        self,
-        spec: ClusterSpec,
-        handle: _Running,
-        started: Sequence[tuple[Node, Endpoint]],
-        network: str,
-        world: World,
+        self, handle: _Running, started: _Started, network: str, world: World
     ) -> Cluster:
         """The cluster, once it is whole, is the profile's, and has the generator's database."""
         up = tuple(node for node, _ in started)
         endpoints = tuple(endpoint for _, endpoint in started)
         for node, endpoint in started:
             handle.readiness.await_answer(node, endpoint, up)
-        place = flags.place_data(spec)
+        place = flags.place_data(handle.spec)
         if place is not None:
             handle.unread.command(
                 "the placement of copies", lambda: nodes.run(up[0], place, 300, world)
             )
         handle.readiness.await_copies(up, endpoints[0])
-        check_flags(up, handle.settings, handle.unread, spec.replication_factor)
+        check_flags(up, handle.settings, handle.unread, handle.spec.replication_factor)
         container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
         with handle.readiness.administering(up[0], endpoints[0], 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
@@ -234,7 +181,7 @@ class YugabyteDB:
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread, ups = handle.unread, cluster.nodes
-        servers = check_flags(ups, handle.settings, unread, handle.masters.count(",") + 1)
+        servers = check_flags(ups, handle.settings, unread, handle.spec.replication_factor)
         on_disks = container_nodes.wal_devices(ups, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
@@ -275,6 +222,50 @@ def _counters(cluster: Cluster) -> counters.ByNode:
     unread: Unread = cluster.handle.unread
     up = cluster.nodes
     return unread.attempt("the storage engine's counters", lambda: counters.read(up), {}, up)
+
+
+def _start(
+    handle: _Running, volumes: Sequence[Volume], network: Network, up: ExitStack, world: World
+) -> _Started:
+    spec = handle.spec
+    tag = image.need(handle.settings, world.platform)
+    password = container_nodes.new_password()
+    certificates: Sequence[dict[str, bytes]] = [{}] * spec.nodes
+    secured = Tls()
+    if handle.settings.tls:
+        certificates = tls.make(network.addresses, world.clock.now())
+        authority = world.cache / "certificates" / network.name / tls.AUTHORITY
+        up.callback(shutil.rmtree, authority.parent, ignore_errors=True)
+        authority.parent.mkdir(parents=True, exist_ok=True)
+        authority.write_bytes(certificates[0][tls.AUTHORITY])
+        secured = Tls("verify-full", str(authority.resolve()))
+    handle.plans = plans = [
+        nodes.container_spec(spec, handle.settings, number, volume, network, tag, files)
+        for number, (volume, files) in enumerate(zip(volumes, certificates, strict=True), 1)
+    ]
+    starting = [world.platform.running(plan) for plan in plans]
+    containers: Iterable[Container] = map(up.enter_context, starting)  # one after the other
+    if all(volume.restored for volume in volumes):
+        containers = up.enter_context(at_once.entered(starting))
+        logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
+        handle.readiness = handle.readiness.after_replay(max(logs), volumes[0].bytes_per_s)
+    started: _Started = []
+    parts = zip(plans, volumes, containers, strict=True)
+    for number, (plan, volume, container) in enumerate(parts, start=1):
+        handle.ulimits[f"node-{number}"] = container.ulimits
+        short = container_nodes.short_limits(plan, container)
+        if short and number == 1:  # the engine gives all nodes the same
+            world.progress.warn(
+                "the engine does not raise the limits of YugabyteDB's processes "
+                f"({short}): many connections may fail"
+            )
+        urls = nodes.sources(container)
+        node = container_nodes.described(number, plan, volume, container, world, urls)
+        endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
+        started.append((node, endpoint))
+        if not volume.restored:
+            handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
+    return started
 
 
 def _new(start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World) -> _Started:

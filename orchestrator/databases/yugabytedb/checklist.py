@@ -5,8 +5,6 @@ The cache has one file for each image on each machine's engine. A checklist that
 and writes it again only if every line was confirmed: then `DB=auto` takes YugabyteDB.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json
@@ -199,14 +197,10 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
 
 
 def kept(
-    findings: Iterable[CheckedFact],
-    spec: ClusterSpec,
-    platform: Platform,
-    world: World,
-    results: Path | None = None,
+    findings: Iterable[CheckedFact], spec: ClusterSpec, world: World, results: Path | None = None
 ) -> Iterator[CheckedFact]:
     """Yields the findings, then keeps them and whether all that is needed was confirmed."""
-    tag, file = _file(spec, platform, world.cache)
+    tag, file = _file(spec, world.platform, world.cache)
     if file is not None:
         file.unlink(missing_ok=True)
     checked: list[CheckedFact] = []
@@ -217,7 +211,7 @@ def kept(
     if results is not None:
         report = results / f"first-run-{re.sub(r'[^A-Za-z0-9.-]+', '-', tag)}.txt"
         results.mkdir(parents=True, exist_ok=True)
-        files.write_text(report, _text(checked, tag, platform, world))
+        files.write_text(report, _text(checked, tag, world))
         world.progress.note(f"{report} has all of it, to attach to an issue; no password is in it")
     confirmed = [finding.name for finding in checked if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
@@ -240,9 +234,9 @@ def summary(findings: Sequence[CheckedFact]) -> str:
     return f"{text}, these differ: {', '.join(differing)}" if differing else text
 
 
-def _text(findings: Sequence[CheckedFact], tag: str, platform: Platform, world: World) -> str:
+def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
-    machine = told(platform.machines()[0])
+    machine, platform = told(world.machine), world.platform
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
     lines = [
         f"First run of {tag} ({platform.images.id(tag)}) with tierbench {__version__}, {day}",

@@ -4,8 +4,6 @@ The adapter relies on these. `inferred` marks what no real cluster was ever seen
 from documents and source code alone (docs/YUGABYTEDB.md).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -53,18 +51,11 @@ class Probe:
     def addresses(self) -> list[sql.Address]:
         return [sql.local(endpoint) for endpoint in self.cluster.endpoints]
 
-    def flag(self, name: str) -> str | None:
-        return pages.flags(self.tserver()).get(name)
-
     def value(self, *statements: str) -> Any:
         """The first value of the last statement, asked of the first node."""
         with self.connect(self.addresses()[0], 120.0) as session:
             rows = [session.rows(statement) for statement in statements][-1]
         return next(iter(rows[0].values()))
-
-    def voters(self) -> str:
-        hosts = [endpoint.host for endpoint in self.cluster.endpoints]
-        return ",".join(f"{host}:{flags.MASTER_RPC}" for host in hosts)
 
 
 @dataclass(frozen=True)
@@ -154,8 +145,9 @@ def _followers(probe: Probe) -> tuple[bool, str]:
 
 def _commands(probe: Probe) -> tuple[bool, str]:
     first, idle = probe.nodes[0], ("get_is_load_balancer_idle",)
-    answer = nodes.admin(first, probe.voters(), False, idle, 60, probe.world)
-    nodes.flush_tablets(first, probe.cluster.endpoints[0].host, False, 120, probe.world)
+    hosts = [endpoint.host for endpoint in probe.cluster.endpoints]
+    answer = nodes.admin(first, flags.master_addresses(hosts), False, idle, 60, probe.world)
+    nodes.flush_tablets(first, hosts[0], False, 120, probe.world)
     return re.search(r"Idle = [01]", answer) is not None, answer.strip()
 
 
@@ -250,7 +242,7 @@ def _batches(probe: Probe) -> tuple[bool, str]:
 
 
 def _history(probe: Probe) -> tuple[bool, str]:
-    value = probe.flag("timestamp_history_retention_interval_sec")
+    value = pages.flags(probe.tserver()).get("timestamp_history_retention_interval_sec")
     return value == str(flags.HISTORY_S), f"{value} s, expected {flags.HISTORY_S}"
 
 

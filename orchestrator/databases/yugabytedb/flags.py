@@ -4,8 +4,6 @@ Facts and their sources: docs/YUGABYTEDB.md. The servers size themselves from th
 machine and do not see the container's limit, so every share is set here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -174,10 +172,9 @@ def _prepared(
     return ("sh", "-c", " && ".join([*steps, 'exec "$@"']), "yugabyted", *argv)
 
 
-def master_addresses(spec: ClusterSpec, addresses: Sequence[str]) -> str:
-    """The masters' addresses for yb-admin: only as many nodes as copies have a voting master."""
-    voting = addresses[: spec.replication_factor]
-    return ",".join(f"{address}:{MASTER_RPC}" for address in voting)
+def master_addresses(addresses: Sequence[str]) -> str:
+    """Those of masters, for yb-admin."""
+    return ",".join(f"{address}:{MASTER_RPC}" for address in addresses)
 
 
 def place_data(spec: ClusterSpec) -> tuple[str, ...] | None:

@@ -5,8 +5,6 @@ StatefulSets of their own, without `yugabyted`, so a node of the profile becomes
 takes memory in whole Gi only, and writes `gflags` after its own, so that ours hold.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any

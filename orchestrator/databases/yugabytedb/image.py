@@ -4,8 +4,6 @@ Tags in the order in which they are tried: the profile's `image`; else YugabyteD
 built from a downloaded distribution (`make yugabyte-image TARBALL=…`).
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

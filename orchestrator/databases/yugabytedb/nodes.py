@@ -3,8 +3,6 @@
 Some readings and commands rest on documents and source code: one that fails ends no run (`Unread`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -3,12 +3,11 @@
 Each later answer needs the earlier ones, so they are awaited in this order, each up to a deadline.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags, nodes
@@ -51,7 +50,7 @@ class Readiness:
         self._connect, self._unread, self._world = connect, unread, world
         self._replay_s = 0.0
 
-    def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Readiness:
+    def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Self:
         """The same, of nodes that read so much log on their disks again before they answer."""
         later = copy(self)
         later._replay_s = log_bytes / (

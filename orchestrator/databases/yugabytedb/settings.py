@@ -5,12 +5,10 @@ A setting is one of `OWN`, or a flag of the servers: `name` for both, `master.na
 refused.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, Self
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import Mistake
@@ -77,7 +75,7 @@ class Settings:
         """The loss that the placement must survive: of a zone, if there are several."""
         return "zone" if len(set(self.zones)) > 1 else "none"
 
-    def on(self, volume: Volume) -> Settings:
+    def on(self, volume: Volume) -> Self:
         """The settings on the disks of a node."""
         return replace(self, wal_disk=bool(volume.wal))
 

@@ -4,8 +4,6 @@ The same pair is used between nodes and for clients. yugabyted requires the file
 node.<address>.crt, node.<address>.key. The authority's key is not kept; a node's is only in it.
 """
 
-from __future__ import annotations
-
 import datetime
 import ipaddress
 from collections.abc import Sequence

@@ -5,11 +5,9 @@ from the workload's YAML (config.py); its files are read into the table from whi
 come (results.py). Differences from the built-in workload: docs/WORKLOADS.md.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
 from orchestrator.load_generators.common.options import complaint, ended_badly, seed_of
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.parts import Result, Share, Splits
+from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import files, sql
@@ -44,6 +42,8 @@ _JAVA_OPTIONS = (
     "-Duser.country=US",
     "-Duser.timezone=UTC",
 )
+_XML = "BENCHBASE_XML"
+_ROOT = "0"  # the official image has a user of its own, who may not write to /out
 _BENCHMARK = ("-b", "tpcc", "-c", "/tmp/benchbase.xml")
 _PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
 _BEGUN, _MEASURING, _ENDED = "PHASE START", "Warmup complete", "TERMINATE"
@@ -90,11 +90,12 @@ class BenchBase(Splits, InClient):
         return distribution.image, distribution.files
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        settings, xml = self._rendered(workload, cluster, world)
+        settings, env = self._rendered(workload, cluster, world)
         family = workload.dataset.family
         for step in ("create", "load"):
             world.progress.step(f"loading {family}: BenchBase, {step}")
-            done = self._start([f"--{step}=true"], xml, cluster, client, LOAD_TIMEOUT_S, world)
+            argv = _java(f"--{step}=true")
+            done = run_in_client(client, argv, cluster, world, env=env, user=_ROOT)
             if done.exit_code != 0:
                 raise LoadError(
                     f"BenchBase could not {step} {family}: {_complaint(done)}", evidence=_tail(done)
@@ -110,21 +111,14 @@ class BenchBase(Splits, InClient):
             )
         consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
 
-    def run(
-        self,
-        workload: Workload,
-        cluster: Cluster,
-        client: Node,
-        out: Path,
-        world: World,
-        share: Share | None = None,
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
-        if share:
-            share.begin()
-        part = (share.number, share.of) if share else (1, 1)
-        settings, xml = self._rendered(workload, cluster, world, *part)
-        files.keep(out / _CONFIG, xml)
+        workload, cluster, out, world = load.workload, load.cluster, load.out, load.world
+        if load.share:
+            load.share.begin()
+        part = (load.share.number, load.share.of) if load.share else (1, 1)
+        settings, env = self._rendered(workload, cluster, world, *part)
+        files.keep(out / _CONFIG, env[_XML])
         times_s: dict[str, float] = {}
 
         def on_line(line: str) -> None:
@@ -140,12 +134,13 @@ class BenchBase(Splits, InClient):
         timeout_s = workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
         timeout_s += _LONGEST_PAUSE_S if settings.thinks else 0.0
         histograms = f"/out/{results.HISTOGRAMS}"
-        arguments = ["--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS]
-        done = self._start(arguments, xml, cluster, client, timeout_s, world, on_line, out)
+        argv = _java("--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS)
+        how: dict[str, Any] = {"timeout_s": timeout_s, "on_line": on_line, "env": env, "out": out}
+        done = run_in_client(load.client, argv, cluster, world, user=_ROOT, **how)
         files.keep(out / "command.txt", shlex.join(done.argv) + "\n")
         files.keep(out / "benchbase.out", results.plain(done.out))
         files.keep(out / "benchbase.err", results.plain(done.err))
-        state = results.final_state(out)
+        state = results.summary(out).get("Final State")  # "EXIT" if it ended well
         if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
             why = f", state {state or 'unknown'}: {_complaint(done)}"
             raise ended_badly("BenchBase", done.exit_code, why, _tail(done))
@@ -154,36 +149,13 @@ class BenchBase(Splits, InClient):
 
     def _rendered(
         self, workload: Workload, cluster: Cluster, world: World, part: int = 1, parts: int = 1
-    ) -> tuple[config.BenchBaseSettings, str]:
+    ) -> tuple[config.BenchBaseSettings, dict[str, str]]:
+        """Its settings, and the environment in which `_START` finds BenchBase and its XML."""
         settings = config.settings(workload, part, parts)
         template = (world.root / "workloads" / config.TEMPLATE).read_text()
-        driver = find(self._home, cluster.database, world).driver
-        return settings, config.render(template, settings, cluster, driver)
-
-    def _start(
-        self,
-        arguments: Sequence[str],
-        xml: str,
-        cluster: Cluster,
-        client: Node,
-        timeout_s: float,
-        world: World,
-        on_line: Callable[[str], None] | None = None,
-        out: Path | None = None,
-    ) -> Completed:
-        java = [*_JAVA_OPTIONS, "-jar", "benchbase.jar", *_BENCHMARK, *arguments]
-        folder = find(self._home, cluster.database, world).folder
-        return run_in_client(
-            client,
-            ["sh", "-c", _START, "sh", *java],
-            cluster,
-            world,
-            timeout_s=timeout_s,
-            on_line=on_line,
-            env={"BENCHBASE_FOLDER": folder, "BENCHBASE_XML": xml},
-            out=out,
-            user="0",  # the official image has a user of its own, who may not write to /out
-        )
+        build = find(self._home, cluster.database, world)
+        xml = config.render(template, settings, cluster, build.driver)
+        return settings, {"BENCHBASE_FOLDER": build.folder, _XML: xml}
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a run.
@@ -198,14 +170,8 @@ class BenchBase(Splits, InClient):
 
     merged = staticmethod(merging.one_table)
 
-    def result(
-        self,
-        workload: Workload,
-        records: pd.DataFrame,
-        facts: GeneratorFacts,
-        start_s: float,
-        end_s: float,
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+        records, facts = left
         figures = transactions.measurements(records, start_s, end_s, None)
         if not facts.more["outcomes_known"]:
             figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)
@@ -239,6 +205,11 @@ def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> 
 
 
 # ------------------------------------------------------------------ the console
+
+
+def _java(*arguments: str) -> tuple[str, ...]:
+    java = (*_JAVA_OPTIONS, "-jar", "benchbase.jar", *_BENCHMARK, *arguments)
+    return ("sh", "-c", _START, "sh", *java)
 
 
 def _stamp(line: str) -> float | None:

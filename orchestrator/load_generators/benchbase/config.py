@@ -4,8 +4,6 @@ The same YAML drives the built-in workload and BenchBase; `bind` converts one to
 What BenchBase cannot do is refused here, before anything is started. No secret is in the XML.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +11,7 @@ from typing import Any
 
 import jinja2
 
-from orchestrator.errors import Mistake, UsageError
+from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys.addresses import Server
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import misfit
@@ -164,12 +162,8 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSett
         measure_s=read("measure", {"measure": workload.measure_s}, 1, _whole_seconds),
     )
     mistakes += [Mistake(f"{where}: {key}", what) for key, what in _contradictions(result)]
-    if mistakes:
-        raise UsageError(
-            f"BenchBase cannot run {workload.name} as its file asks",
-            advice="correct the file, or leave out --generator (GENERATOR)",
-            mistakes=tuple(mistakes),
-        )
+    what = f"BenchBase cannot run {workload.name} as its file asks"
+    require_none(mistakes, what, "correct the file, or leave out --generator (GENERATOR)")
     return result
 
 

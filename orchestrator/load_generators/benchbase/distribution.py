@@ -5,8 +5,6 @@ Java runtime (our image `benchbase`) and never becomes part of an image. Without
 BENCHBASE_HOME the official image is used, and pulled if it is not present.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -15,8 +15,6 @@ Ignored on purpose: "goodput" (all phases), `tp (req/s) scaled` (not a throughpu
 percentiles of the other files (computed here, from single transactions).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -50,11 +48,6 @@ def plain(text: str) -> str:
     return _ESCAPES.sub("", text)
 
 
-def final_state(out: Path) -> str | None:
-    """Returns "EXIT" if the run ended well; None if there is no summary."""
-    return _summary(out).get("Final State")
-
-
 def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The table of transactions.py in order of start, and facts about how it was read. If outcomes
     are unknown, `outcomes_known` is False, all rows count as committed, and `new_orders_committed`
@@ -63,12 +56,12 @@ def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     attempts = _read_attempts(out / ATTEMPTS)
     histograms = _json(out / HISTOGRAMS)
     table, facts = _with_outcomes(rows, attempts, histograms)
-    summary = _summary(out)
+    totals = summary(out)
     facts |= {
         "recorded_transactions": len(table),
         "recorded_failures": int((table["outcome"] == FAILED).sum()),
-        "benchbase_measured_requests": summary.get("Measured Requests"),
-        "final_state": summary.get("Final State"),
+        "benchbase_measured_requests": totals.get("Measured Requests"),
+        "final_state": totals.get("Final State"),
         "errors": _count_errors(attempts),
     }
     if not facts["outcomes_known"]:
@@ -110,7 +103,8 @@ def _only(out: Path, ending: str) -> Path:
     )
 
 
-def _summary(out: Path) -> dict[str, Any]:
+def summary(out: Path) -> dict[str, Any]:
+    """What BenchBase says of a run as a whole; empty if it wrote none."""
     return _json(_only(out, "summary.json")) if any(out.glob("*.summary.json")) else {}
 
 

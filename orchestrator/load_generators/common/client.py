@@ -8,8 +8,6 @@ How far its clock is from this computer's is asked of a shell in it (`date`): th
 and reply is wrong by half the round trip at most, so that of the shortest counts (Cristian, 1989).
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,9 +21,9 @@ from orchestrator.errors import LoadError, RunError, TierbenchError
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
-from orchestrator.platforms.common.machines import ClockOffset
+from orchestrator.platforms.common.machines import ClockOffset, as_node
 from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
-from orchestrator.system import at_once
+from orchestrator.system import at_once, sql
 
 LOAD_TIMEOUT_S = 24 * 3600.0
 PUT_WITHIN_S = 30.0
@@ -92,13 +90,7 @@ def client_container(
     with world.platform.running(spec) as container, _beating(container.name, world):
         for place, source in places.items():
             container.put(source, place)
-        yield Node(
-            name=name,
-            role="client",
-            container=container.name,
-            container_id=container.id,
-            process_id=container.process_id,
-        )
+        yield as_node(container, name, "client")
 
 
 def lease_s() -> int:
@@ -147,16 +139,13 @@ def _tls_files(tls: Tls) -> dict[str, Path]:
 
 def tls_environment(tls: Tls) -> dict[str, str]:
     """What makes every libpq in the client encrypt and verify as `tls` says."""
-    places = (("ROOTCERT", _ROOT), ("CERT", _CERTIFICATE), ("KEY", _KEY))
-    return {
-        "PGSSLMODE": "disable" if tls.mode == "off" else tls.mode,
-        **{f"PGSSL{name}": place for name, place in places if place in _tls_files(tls)},
-    }
+    places = {"sslrootcert": _ROOT, "sslcert": _CERTIFICATE, "sslkey": _KEY}
+    return {f"PG{name.upper()}": places.get(name, own) for name, own in sql.of_libpq(tls).items()}
 
 
 def jdbc_options(tls: Tls) -> list[str]:
     """The same for PostgreSQL's JDBC driver, whose client keys have another format."""
-    mode = "disable" if tls.mode == "off" else tls.mode
+    mode = sql.of_libpq(tls)["sslmode"]
     return [f"sslmode={mode}", *([f"sslrootcert={_ROOT}"] if tls.root else [])]
 
 

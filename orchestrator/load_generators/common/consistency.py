@@ -10,8 +10,6 @@ Each statement is a transaction of its own: the load has stopped, so all see the
 database must keep old rows for longer than one statement takes.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Pure. Rows are the clients' own: only their start is shifted, where a client's c
 another. So figures are those of one client that did all of it (docs/METHOD.md).
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import math

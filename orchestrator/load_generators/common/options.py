@@ -1,8 +1,6 @@
 """Options and parameters by name, which load generators share: what their values must be, what no
 workload may set; and what is alike in all that sysbench prints."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -6,16 +6,13 @@ it is on another machine, is kept in `clients.json`, by which `read` merges what
 are by this computer's clock; the measured window is the time in which all of them measured.
 """
 
-from __future__ import annotations
-
 import json
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +20,7 @@ from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
-from orchestrator.parts import LoadGenerator, Result, Share, Splits
+from orchestrator.parts import ClientLoad, LoadGenerator, Result, Share, Splits
 from orchestrator.platforms.common.machines import ClockOffset, is_here
 from orchestrator.powers import Progress, World
 from orchestrator.system import at_once
@@ -90,11 +87,22 @@ def run(
     world: World,
 ) -> tuple[Phase, Phase]:
     """As the generator's own `run`, by all clients. LoadError that names the client if one fails,
-    or if they did not measure at the same time."""
-    if len(clients) == 1:
-        return _alone(generator, workload, cluster, clients[0], out, world)
-    assert isinstance(generator, Splits), f"{generator.name} was checked"
-    return _Together(generator, workload, cluster, clients, out, world).run()
+    or if they did not measure at the same time. The clock of an only client is that of this
+    computer if it runs there; times of a generator without a record of each transaction are by
+    this computer's clock anyway."""
+    if len(clients) > 1:
+        assert isinstance(generator, Splits), f"{generator.name} was checked"
+        parts = zip(shares(workload, len(clients)), clients, strict=True)
+        loads = [ClientLoad(own, cluster, node, out / node.name, world) for own, node in parts]
+        return _Together(generator, loads, out, world).run()
+    load = ClientLoad(workload, cluster, clients[0], out, world)
+    records = isinstance(generator, Splits)
+    if is_here(world):
+        return generator.run(load)
+    ran = _by_its_clock(lambda own, _: generator.run(own), load, shifts=records)
+    if records or (ran.before and ran.after):  # else it changes nothing
+        _keep({load.client.name: ran}, out)
+    return ran.warmup, ran.measure
 
 
 def read(
@@ -119,7 +127,7 @@ def read(
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
         records = generator.merged([own for own, _ in left.values()], shifts_s)
         facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
-        return generator.result(workload, records, facts, start_s, end_s)
+        return generator.result(workload, (records, facts), start_s, end_s)
 
 
 @dataclass(frozen=True)
@@ -148,38 +156,17 @@ class _Ran:
         return known
 
 
-def _alone(
-    generator: LoadGenerator,
-    workload: Workload,
-    cluster: Cluster,
-    client: Node,
-    out: Path,
-    world: World,
-) -> tuple[Phase, Phase]:
-    """The run of the only client; its clock is that of this computer if it runs there. Times of a
-    generator without a record of each transaction are by this computer's clock anyway."""
-    if is_here(world):
-        return generator.run(workload, cluster, client, out, world)
-    records = isinstance(generator, Splits)
-
-    def run_alone(own: World, _shift_s: float) -> tuple[Phase, Phase]:
-        return generator.run(workload, cluster, client, out, own)
-
-    ran = _by_its_clock(run_alone, client, workload.threads, world, shifts=records)
-    if records or (ran.before and ran.after):  # else it changes nothing
-        (out / _NOTES).write_text(json.dumps({client.name: ran.note()}, indent=1) + "\n")
-    return ran.warmup, ran.measure
+def _keep(ran: Mapping[str, _Ran], out: Path) -> None:
+    notes = {client: own.note() for client, own in ran.items()}
+    (out / _NOTES).write_text(json.dumps(notes, indent=1) + "\n")
 
 
 def _by_its_clock(
-    run: Callable[[World, float], tuple[Phase, Phase]],
-    client: Node,
-    threads: int,
-    world: World,
-    shifts: bool = True,
+    run: Callable[[ClientLoad, float], tuple[Phase, Phase]], load: ClientLoad, shifts: bool = True
 ) -> _Ran:
     """`run` gets a world with the client's clock, if that `shifts`, and by how much it is later."""
-    before = compare_clocks(client, world)
+    world, threads = load.world, load.workload.threads
+    before = compare_clocks(load.client, world)
     shift_s = before.shift_s if before and shifts else 0.0
     own = replace(
         world,
@@ -188,36 +175,28 @@ def _by_its_clock(
     )
     warmup, measure = (
         replace(phase, start_s=phase.start_s - shift_s, end_s=phase.end_s - shift_s)
-        for phase in run(own, shift_s)
+        for phase in run(replace(load, world=own), shift_s)
     )
-    return _Ran(warmup, measure, before, compare_clocks(client, world), threads, shift_s)
+    return _Ran(warmup, measure, before, compare_clocks(load.client, world), threads, shift_s)
 
 
 class _Together:
     """One run by several clients, a thread for each."""
 
     def __init__(
-        self,
-        generator: Splits,
-        workload: Workload,
-        cluster: Cluster,
-        clients: Sequence[Node],
-        out: Path,
-        world: World,
+        self, generator: LoadGenerator, loads: Sequence[ClientLoad], out: Path, world: World
     ) -> None:
-        self._generator, self._cluster, self._clients = generator, cluster, clients
-        self._out, self._world = out, world
-        self._workloads = list(shares(workload, len(clients)))
+        self._generator, self._loads, self._out, self._world = generator, loads, out, world
         self._lock = threading.Lock()
         self._failure: tuple[Node, BaseException] | None = None
         self._windows_s: list[float] = []
         self._begins_s = 0.0
-        self._would_begin = [False] * len(clients)
+        self._would_begin = [False] * len(loads)
         self._agreed_s: float | None = None
-        self._ready = threading.Barrier(len(clients), self._agree, READY_WITHIN_S)
+        self._ready = threading.Barrier(len(loads), self._agree, READY_WITHIN_S)
 
     def run(self) -> tuple[Phase, Phase]:
-        numbers = range(len(self._clients))
+        numbers = range(len(self._loads))
         futures = [at_once.begun(partial(self._carried, number), "client") for number in numbers]
         try:
             wait(futures)
@@ -232,8 +211,8 @@ class _Together:
                 raise LoadError(what, error.advice, error.evidence) from error
             raise error
         ran = [future.result() for future in futures]
-        notes = {client.name: own.note() for client, own in zip(self._clients, ran, strict=True)}
-        (self._out / _NOTES).write_text(json.dumps(notes, indent=1) + "\n")
+        names = [load.client.name for load in self._loads]
+        _keep(dict(zip(names, ran, strict=True)), self._out)
         return _common(ran)
 
     def _carried(self, at: int) -> _Ran:
@@ -241,23 +220,22 @@ class _Together:
             return self._carry(at)
         except BaseException as error:
             with self._lock:
-                self._failure = self._failure or (self._clients[at], error)
+                self._failure = self._failure or (self._loads[at].client, error)
             self._end()
             raise
 
     def _carry(self, at: int) -> _Ran:
-        client, workload = self._clients[at], self._workloads[at]
-        progress = _Prefixed(self._world.progress, client.name, len(self._clients), at == 0)
+        load, several = self._loads[at], len(self._loads)
+        progress = _Prefixed(self._world.progress, load.client.name, several, at == 0)
         world = replace(self._world, progress=progress, window_begins=self._window_begins)
-        first = [0, *accumulate(load.threads for load in self._workloads)][at]
+        first = sum(before.workload.threads for before in self._loads[:at])
 
-        def run_share(own: World, shift_s: float) -> tuple[Phase, Phase]:
+        def run_share(own: ClientLoad, shift_s: float) -> tuple[Phase, Phase]:
             agree = partial(self._agree_on_window, at, shift_s)
-            share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s, agree)
-            folder = self._out / client.name
-            return self._generator.run(workload, self._cluster, client, folder, own, share)
+            share = Share(at + 1, several, first, lambda: self._begin() + shift_s, agree)
+            return self._generator.run(replace(own, share=share))
 
-        return _by_its_clock(run_share, client, workload.threads, world)
+        return _by_its_clock(run_share, replace(load, world=world))
 
     def _agree(self) -> None:
         """Once, when all clients are ready."""
@@ -283,16 +261,16 @@ class _Together:
         """The window of all begins when that of the last does."""
         with self._lock:
             self._windows_s.append(time_s)
-            last = len(self._windows_s) == len(self._clients)
+            last = len(self._windows_s) == len(self._loads)
         if last:
             self._world.window_begins(max(self._windows_s))
 
     def _end(self) -> None:
         """Ends all clients; what runs in them ends with an error, which is not the first."""
         self._ready.abort()
-        for client in self._clients:
+        for load in self._loads:
             with suppress(TierbenchError):
-                self._world.platform.container(client.container or "").stop(1.0)
+                self._world.platform.container(load.client.container or "").stop(1.0)
 
 
 def _common(ran: Collection[_Ran]) -> tuple[Phase, Phase]:

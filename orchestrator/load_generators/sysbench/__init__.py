@@ -5,8 +5,6 @@ Figures come from those records; sysbench's own totals only cross-check them. Ne
 `client`. What recording costs the client: `make bench NAME=tpcc`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -26,7 +24,7 @@ from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, longest_s, steady_facts
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
-from orchestrator.parts import Result, Share, Splits
+from orchestrator.parts import ClientLoad, Recorded, Result, Share, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import files
@@ -70,17 +68,10 @@ class Sysbench(Splits, InClient):
         if conditions := _conditions(workload, world):
             consistency.verify_loaded(conditions, cluster, seed_of(workload), world)
 
-    def run(
-        self,
-        workload: Workload,
-        cluster: Cluster,
-        client: Node,
-        out: Path,
-        world: World,
-        share: Share | None = None,
-    ) -> tuple[Phase, Phase]:
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they
         end if their warm-up has a fixed time. Without one they are all of the workload's."""
+        workload, client, out, world = load.workload, load.client, load.out, load.world
 
         def begin(share: Share) -> float:
             begin_s = share.begin()
@@ -92,13 +83,12 @@ class Sysbench(Splits, InClient):
             put(client, ENDS_FILE, f"{ends_s:.6f}", world)
 
         timeout_s = longest_s(workload) + options.STOP_GRACE_S
-        timeout_s += command_lines.TOGETHER_S if share else 0.0
-        together = (partial(begin, share), share.agree) if share else ()
-        warming = WarmUp(workload, out, world, end_at, *together)
-        argv = command_lines.run_command(workload, cluster, share)
+        timeout_s += command_lines.TOGETHER_S if load.share else 0.0
+        warming = WarmUp(load, end_at, partial(begin, load.share) if load.share else None)
+        argv = command_lines.run_command(workload, load.cluster, load.share)
         files.keep(out / "command.txt", shlex.join(argv) + "\n")
         done = run_in_client(
-            client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line, out=out
+            client, argv, load.cluster, world, timeout_s=timeout_s, on_line=warming.line, out=out
         )
         files.keep(out / "sysbench.out", done.out)
         files.keep(out / "sysbench.err", done.err)
@@ -120,14 +110,8 @@ class Sysbench(Splits, InClient):
 
     merged = staticmethod(Records.merged)
 
-    def result(
-        self,
-        workload: Workload,
-        records: Records,
-        facts: GeneratorFacts,
-        start_s: float,
-        end_s: float,
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+        records, facts = left
         statements, pooled = workload.statements_per_transaction, workload.thinks
         warmup_s = workload.warmup_s if facts.warmup_s is None else facts.warmup_s
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}

@@ -6,8 +6,6 @@ script ignores. So options that tierbench sets itself, or that a script of ours 
 before anything starts. A user's own script may have any other option.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any

@@ -7,14 +7,12 @@ have transactions of these. So memory holds one part, however long the run and h
 files.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -80,7 +78,7 @@ class Records:
         self._files = [self._known(file) for file in files]
 
     @classmethod
-    def merged(cls, several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
+    def merged(cls, several: Sequence[Self], shifts_s: Sequence[float]) -> Self:
         """Those of several clients, each once. `shifts_s`: by how much the clock of each is ahead
         of ours. LoadError if their types differ."""
         whole = cls((), several[0].types)
@@ -100,14 +98,14 @@ class Records:
                 whole._seconds[(start_ns + _SECOND_NS - 1) // _SECOND_NS] += 0
         return whole
 
-    @staticmethod
-    def of_folder(out: Path) -> Records:
+    @classmethod
+    def of_folder(cls, out: Path) -> Self:
         """All that one client left. LoadError if there is nothing to read."""
         description = out / "recorder.json"
         files = sorted(out.glob("latency-*.bin"))
         if not description.is_file() or not files:
             raise LoadError(f"{out} holds no transaction records: the generator left none")
-        records = Records(files, json.loads(description.read_text())["types"])
+        records = cls(files, json.loads(description.read_text())["types"])
         for thread in threads(out):
             waits_us = thread.get("unstarted_waits") or {}
             records._never_began({k: np.array(us) * 1e-6 for k, us in waits_us.items()})
@@ -151,7 +149,8 @@ class Records:
 
     def _table(self, rows: np.ndarray) -> pd.DataFrame:
         codes = np.array(sorted(self._codes), dtype=np.uint32)
-        names = pd.Index([_sqlstate(code) for code in codes.tolist()], dtype=str)
+        # Base-36 numbers of five characters; 0 is none.
+        states = [np.base_repr(code, 36).zfill(5) if code else "" for code in codes.tolist()]
         return pd.DataFrame(
             {
                 "start_s": rows["start_ns"] * 1e-9,
@@ -163,7 +162,7 @@ class Records:
                 "outcome": rows["outcome"],
                 "retries": rows["retries"],
                 "sqlstate": pd.Categorical.from_codes(
-                    np.searchsorted(codes, rows["sqlstate"]), names
+                    np.searchsorted(codes, rows["sqlstate"]), pd.Index(states, dtype=str)
                 ),
             }
         )
@@ -182,8 +181,3 @@ def began_s(out: Path) -> float | None:
 
 def _read(path: Path, offset: int, count: int) -> Any:
     return np.fromfile(path, RECORD, count, offset=offset * RECORD.itemsize)
-
-
-def _sqlstate(code: int) -> str:
-    """A base-36 number as five characters; 0 is none."""
-    return np.base_repr(code, 36).zfill(5) if code else ""

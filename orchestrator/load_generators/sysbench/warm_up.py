@@ -5,8 +5,6 @@ told in a file when the window ends (read in workloads/lib/loop.lua), so that it
 Whether throughput is steady decides, and never how high it is.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -16,7 +14,7 @@ from typing import Any
 from orchestrator.analysis.statistics import stats
 from orchestrator.load_generators.common.options import STARTED
 from orchestrator.model import Phase, Workload
-from orchestrator.powers import World
+from orchestrator.parts import ClientLoad
 from orchestrator.units import format_number
 
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
@@ -50,21 +48,18 @@ class SteadyRule:
 class WarmUp:
     """One run: `line` gets each line that sysbench prints, and the window is begun in time. `begin`
     is called when its threads are ready, and returns when they begin; without it they begin then.
-    `agree` is told each second whether the window could begin, and returns when it does, if it
-    does; without it it begins as soon as it could. `end_at` is then told when the window ends."""
+    Each second the clients agree whether the window could begin; an only one begins it as soon as
+    it could. `end_at` is then told when the window ends."""
 
     def __init__(
         self,
-        workload: Workload,
-        out: Path,
-        world: World,
+        load: ClientLoad,
         end_at: Callable[[float], None],
         begin: Callable[[], float] | None = None,
-        agree: Callable[[bool], float | None] | None = None,
     ) -> None:
-        self._workload, self._out, self._world = workload, out, world
-        self._begin_load, self._alone = begin or world.clock.now, begin is None
-        self._end_at, self._agree = end_at, agree
+        self._workload, self._out, self._world = load.workload, load.out, load.world
+        self._begin_load, self._alone = begin or load.world.clock.now, begin is None
+        self._end_at, self._agree = end_at, load.share.agree if load.share else None
         self._rule = SteadyRule()
         self._start_s: float | None = None
         self._middle_s: float | None = None

@@ -6,8 +6,6 @@ leave it out of its histogram. 1.0.20's driver takes one host, so each node that
 process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
@@ -19,7 +17,7 @@ from orchestrator.load_generators.common import options as common
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
 from orchestrator.load_generators.sysbench_stock import options, results
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
-from orchestrator.parts import Result
+from orchestrator.parts import ClientLoad, Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import files, sql
@@ -48,7 +46,7 @@ class SysbenchStock(InClient):
                 f"workload {workload.name}: there is no script {workload.script}",
                 advice="give its path below workloads/, or on this machine",
             )
-        self._need(world)
+        self.client_image(world)
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""
@@ -62,17 +60,14 @@ class SysbenchStock(InClient):
         return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        return self._need(world), {}
-
-    def _need(self, world: World) -> str:
         if self._image is None:
-            return own_images.need(world.root, "client", world.platform)
+            return own_images.need(world.root, "client", world.platform), {}
         if not world.platform.images.present(self._image):
             raise UnavailableError(
                 f"the image {self._image} of {IMAGE_VARIABLE} is not here",
                 advice=f"build or pull it, or leave {IMAGE_VARIABLE} out for sysbench 1.0.20",
             )
-        return self._image
+        return self._image, {}
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """sysbench's own `prepare`; then the rows of its tables are counted. YugabyteDB refuses to
@@ -108,15 +103,14 @@ class SysbenchStock(InClient):
                     what = f"sysbench loaded {row['rows']:,} rows into sbtest{table}, not {rows:,}"
                     raise LoadError(what, evidence=done.tail())
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
-        starts_s = {}
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        starts_s, workload = dict[str, float](), load.workload
         for phase, seconds in ((_WARMUP, workload.warmup_s), (_MEASURE, workload.measure_s)):
             if seconds:
-                starts_s[phase] = _run_phase(phase, seconds, workload, cluster, client, out, world)
+                starts_s[phase] = _run_phase(phase, seconds, load)
         if options.is_path(workload.script):
-            (out / "script.lua").write_text(_script(workload, world)["SYSBENCH_SCRIPT"])
+            script = _script(workload, load.world)["SYSBENCH_SCRIPT"]
+            (load.out / "script.lua").write_text(script)
         middle_s = starts_s[_MEASURE]
         measure = Phase("measure", middle_s, middle_s + workload.measure_s)
         return Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s), measure
@@ -218,17 +212,10 @@ def _rand_seed(workload: Workload, part: int, process: int) -> int:
     return 1 + (common.seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
 
 
-def _run_phase(
-    phase: str,
-    seconds: float,
-    workload: Workload,
-    cluster: Cluster,
-    client: Node,
-    out: Path,
-    world: World,
-) -> float:
+def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     """Runs the processes of one phase to their end; returns when the first had begun."""
-    argvs = commands(phase, seconds, workload, cluster, world)
+    workload, out, world = load.workload, load.out, load.world
+    argvs = commands(phase, seconds, workload, load.cluster, world)
     files.keep(out / "command.txt", "".join(f"{shlex.join(argv)}\n" for argv in argvs), adds=True)
     # Each line goes with its process's number, so that one pipe can hold all.
     started = [
@@ -252,7 +239,7 @@ def _run_phase(
     argv, env = ["bash", "-c", script], _script(workload, world)
     timeout_s = seconds + common.STOP_GRACE_S
     done = run_in_client(
-        client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
+        load.client, argv, load.cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
     )
     lines = [line.partition(" ") for line in done.out.splitlines()]
     for number in range(1, len(argvs) + 1):

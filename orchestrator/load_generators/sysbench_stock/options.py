@@ -4,8 +4,6 @@ oltp_common.lua of 1.0.20 lets every script take every option, also those that t
 reads; and of two equal options the last is used silently. Both are refused before anything starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from orchestrator.load_generators.common import options as common

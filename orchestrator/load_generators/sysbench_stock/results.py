@@ -5,8 +5,6 @@ Format: sysbench 1.0.20 and the 1.1 of its forks, with `--report-interval=1 --hi
 histograms add up. sysbench keeps no single transactions.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -6,8 +6,6 @@ nothing refreshes, each `read` asks. The first question starts the agent. If it 
 answer in time, every question is an OSError for a moment; the next one starts it anew.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

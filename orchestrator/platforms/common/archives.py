@@ -1,7 +1,5 @@
 """Files on their way into a container and out of it, as tar archives."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from collections.abc import Mapping

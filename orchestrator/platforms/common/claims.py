@@ -4,8 +4,6 @@ A claim names a storage class and a size, and gets a volume of its own. Everythi
 label and belongs to the campaign: it is removed at the end of its block, and by `sweep`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field

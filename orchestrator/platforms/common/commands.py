@@ -1,8 +1,6 @@
 """A command in a container: its output followed while it comes, lines exchanged with it, and other
 containers watched that must live meanwhile."""
 
-from __future__ import annotations
-
 import codecs
 import queue
 import threading

@@ -1,8 +1,6 @@
 """What all platforms do alike around a campaign: repeat calls that were not answered, keep other
 campaigns out, take down what a block made, and sweep what earlier campaigns left."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ machines, platforms and containers can do.
 A machine elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import socket
@@ -13,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from orchestrator.powers import Machine, MachineFacts, Platform, World
+from orchestrator.model import Node
+from orchestrator.powers import Container, Machine, MachineFacts, Platform, World
 from orchestrator.system import at_once
 
 
@@ -29,6 +28,7 @@ class Finding:
 
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
+_Role = Literal["database", "client", "disk"]
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
@@ -116,6 +116,9 @@ class LiftsItsLimits(Protocol):
 
     def lift_limits(self) -> None: ...
 
+    def limit_cpus(self, cpus: float) -> None:
+        """Changes how many processors it may use, until it ends or is told again."""
+
 
 @runtime_checkable
 class HasEngines(Protocol):
@@ -136,6 +139,12 @@ def of_nodes(platform: Platform) -> tuple[Machine, ...]:
     if isinstance(platform, KnowsNodes):
         return platform.machines_of_nodes()
     return platform.machines()
+
+
+def as_node(container: Container, name: str, role: _Role, **more: Any) -> Node:
+    """What runs in a container, as collectors and the record need it; `more`: its other fields."""
+    known: dict[str, Any] = {"container_id": container.id, "process_id": container.process_id}
+    return Node(name, role, container=container.name, **known, **more)
 
 
 def value(text: str, key: str) -> str:

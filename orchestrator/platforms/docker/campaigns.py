@@ -6,8 +6,6 @@ seen from here, the holder is alive while its second volume, renewed every half 
 the engine's clock. Databases and disks elsewhere end by themselves (`SignsOfLife`).
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,7 +21,7 @@ from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
 from orchestrator.system import host
-from orchestrator.system.clock import wait_while
+from orchestrator.system.clock import wait_until, wait_while
 
 NAME = "tierbench-campaign"
 _HOST, _PROCESS = "tierbench.host", "tierbench.process"
@@ -112,22 +110,16 @@ class VolumeGuard:
 
     def _is_young(self, holder: Any) -> bool:
         """Whether the holder's last beat is recent by the engine's clock; True if unknown."""
-        beat = self._last_beat(holder)
+        name, clock = _beat_name(_of(holder, CAMPAIGN)), self._engine.clock
+        # It is missing while it is renewed; else the guard itself says when it was made.
+        beat = wait_until(lambda: self._volume(name), deadline_s=2.0, clock=clock, every_s=1.0)
+        beat = beat or holder
         try:
             now = self._engine.patiently(self._client.info)["SystemTime"]
             age = datetime.fromisoformat(now) - datetime.fromisoformat(beat.attrs["CreatedAt"])
         except (KeyError, TypeError, ValueError):
             return True
         return age.total_seconds() < DEAD_S
-
-    def _last_beat(self, holder: Any) -> Any:
-        """The last beat's volume, missing while it is renewed; else the guard itself."""
-        name = _beat_name(_of(holder, CAMPAIGN))
-        for _ in range(3):
-            if (beat := self._volume(name)) is not None:
-                return beat
-            self._engine.clock.sleep(1.0)
-        return holder
 
     def _beat_anew(self) -> None:
         try:

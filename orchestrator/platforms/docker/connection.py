@@ -3,8 +3,6 @@ of `docker` names, and how it is reached. Errors of docker-py become ours, idemp
 repeated, and labels mark what is made.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import socket
@@ -135,8 +133,7 @@ def _host_of_context(name: str | None) -> str:
     if context is None:
         raise UsageError(
             f"there is no Docker context named {name or 'as the current one'}",
-            advice="`docker context ls` lists them; one that it lists is found here when a file "
-            "config.json is beside their folder, which `docker context use default` writes",
+            advice="`docker context ls` lists them; an address such as ssh://user@host needs none",
         )
     return str(context.Host or "")
 

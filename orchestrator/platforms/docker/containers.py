@@ -1,7 +1,5 @@
 """A container of an engine: its commands and their streams, and files that go in and out."""
 
-from __future__ import annotations
-
 import contextlib
 import socket as sockets
 import struct
@@ -148,12 +146,17 @@ class DockerContainer:
         lifted = {"cpu_quota": -1, "mem_limit": _NO_LIMIT_BYTES, "memswap_limit": _NO_LIMIT_BYTES}
         self.engine.find(f"lifting the limits of {self.name}", lambda: self._get().update(**lifted))
 
+    def limit_cpus(self, cpus: float) -> None:
+        quota, doing = round(cpus * 100_000), f"limiting the processors of {self.name}"
+        self.engine.find(doing, lambda: self._get().update(cpu_quota=quota))
+
     def state(self) -> str:
-        state = self._attributes().get("State")
+        attributes = self._attributes()
+        state = attributes.get("State")
         if state is None:
             return "gone"
         if state.get("Running"):
-            return "running"
+            return "cut off from its network" if _is_cut_off(attributes) else "running"
         reason = ", out of memory" if state.get("OOMKilled") else ""
         return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
 
@@ -176,3 +179,10 @@ class DockerContainer:
     def _attributes(self) -> Mapping[str, Any]:
         """What the engine says of it; empty if it is gone."""
         return self.engine.find(f"looking at {self.name}", lambda: dict(self._get().attrs)) or {}
+
+
+def _is_cut_off(attributes: Mapping[str, Any]) -> bool:
+    """Whether somebody took its last network from it. One without any has that named `none`."""
+    mode = attributes.get("HostConfig", {}).get("NetworkMode")
+    networks = attributes.get("NetworkSettings", {}).get("Networks")
+    return networks == {} and mode not in ("none", "host")

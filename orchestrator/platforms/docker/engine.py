@@ -2,8 +2,6 @@
 repeated if the engine does not answer.
 """
 
-from __future__ import annotations
-
 import atexit
 import secrets
 from collections.abc import Iterator

@@ -1,10 +1,8 @@
 """Images of the engine: looked up, built, imported, pulled."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from docker.errors import DockerException
 
@@ -43,7 +41,7 @@ class DockerImages:
                         advice="sign in there with `docker login`",
                     )
 
-    def take_from(self, other: DockerImages, tag: str) -> None:
+    def take_from(self, other: Self, tag: str) -> None:
         """Brings an image of another engine here, through this computer."""
         with self._engine.errors(f"bringing {tag}"):
             saved = other._client.images.get(tag).save(named=tag)

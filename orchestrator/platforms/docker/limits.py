@@ -8,8 +8,6 @@ An engine without the right to raise limits of processes (rootless, or in a cont
 start with "error setting rlimit…"; the container is then started without.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path

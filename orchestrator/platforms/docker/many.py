@@ -6,8 +6,6 @@ and each node has its database's own ports. The addresses stay the same from cam
 so data sets can be restored. docs/OPTIONS.md says what that asks of the machines.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Networks and volumes of the engine, each for the duration of a block."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -59,7 +57,9 @@ class Networks:
                     continue
                 raise
             return network, subnet
-        raise UnavailableError("no free subnet for the cluster's network", advice="make clean")
+        raise UnavailableError(
+            "no free subnet for the cluster's network", advice="`tierbench clean`"
+        )
 
     def _used_subnets(self, preferred: Sequence[str]) -> list[Any]:
         """The engine's subnets, without leftovers on `preferred`, which it removes."""

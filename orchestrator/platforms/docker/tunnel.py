@@ -7,8 +7,6 @@ keys and known hosts; it never asks. The session runs `cat`, which ends, and wit
 when this program is gone.
 """
 
-from __future__ import annotations
-
 import atexit
 import re
 import shutil

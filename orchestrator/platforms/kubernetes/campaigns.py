@@ -4,8 +4,6 @@ Outside of a campaign's own namespace only things with our label are ever remove
 that is given to campaigns that is so within it, too, and it stays.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Collection, Iterator
 from functools import partial

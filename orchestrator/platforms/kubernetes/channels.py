@@ -10,8 +10,6 @@ in two bytes. Each connection to a port has a WebSocket of its own: one that bre
 by whoever connects again. One thread carries both ways: TLS must not be used by two at once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

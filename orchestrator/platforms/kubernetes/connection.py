@@ -6,8 +6,6 @@ Idempotent calls are repeated for a minute if nothing answers. `cluster_errors` 
 refused or not answered into errors of ours.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -159,14 +157,14 @@ class Api:
         answer = self._again(lambda: self._asked("GET", path, query=query))
         return answer.decode(errors="replace")
 
-    def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
+    def make(self, path: str, thing: Thing) -> Thing:
         """Is asked again only where no connection was made: else it may have made it already."""
         answer = lifecycle.patiently(
             lambda: self._asked("POST", path, thing), self._clock, _is_not_begun
         )
         return dict(json.loads(answer))
 
-    def change(self, path: str, change: Mapping[str, Any]) -> Thing:
+    def change(self, path: str, change: Thing) -> Thing:
         """Merges `change` into an object (RFC 7386)."""
         return dict(json.loads(self._again(lambda: self._asked("PATCH", path, change))))
 
@@ -210,11 +208,7 @@ class Api:
         return lifecycle.patiently(ask, self._clock, _is_passing)
 
     def _asked(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        query: Mapping[str, Any] | None = None,
+        self, method: str, path: str, body: Thing | None = None, query: Thing | None = None
     ) -> bytes:
         headers = {"Accept": "application/json, */*"}
         if body is not None:

@@ -3,8 +3,6 @@
 Everything made here carries the labels `tierbench=1` and its campaign's. Docs: docs/KUBERNETES.md.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

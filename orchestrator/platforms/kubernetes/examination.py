@@ -5,8 +5,6 @@ is a finding too, with the moment at which a campaign finds out. Free CPUs are c
 scheduler counts: by requests, not by use.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

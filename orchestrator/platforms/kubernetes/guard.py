@@ -6,8 +6,6 @@ of two the server refuses one. A job that ended is removed (`ttlSecondsAfterFini
 owned by the cluster's garbage collector.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -4,8 +4,6 @@ Pods have one container, `main`. What must be there before it begins is in a Sec
 the files of its spec.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ Nodes of a database go to machines of their own as long as there are enough of t
 machines without nodes if there are any, and everything of one placement to one machine.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

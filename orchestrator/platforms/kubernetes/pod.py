@@ -6,8 +6,6 @@ request's address, and in the server's audit log), and under `timeout`, or one t
 here would run on. They run as the container's own user.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ A cluster builds no images: ours come from a registry. Where one is named (own_i
 taken to be there, and an image that cannot be pulled is an error of the first pod.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -101,11 +99,8 @@ class Pods:
                 placed = self._awaited(spec, lambda thing: bool(thing["spec"].get("nodeName")))
                 machine = str(placed["spec"]["nodeName"])
                 self._placement.machine_names.setdefault(spec.placement, machine)
-
-        def has_begun(thing: Thing) -> bool:
-            return bool(set(trouble.main_state(thing)) & {"running", "terminated"})
-
-        return self._awaited(spec, has_begun)
+        begun = {"running", "terminated"}
+        return self._awaited(spec, lambda thing: not begun.isdisjoint(trouble.main_state(thing)))
 
     def _awaited(self, spec: ContainerSpec, done: Callable[[Thing], bool]) -> Thing:
         """Returns the pod when it is `done`. UnavailableError when that is hopeless."""

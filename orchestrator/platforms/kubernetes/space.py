@@ -1,8 +1,6 @@
 """The namespace of a campaign on a cluster: names, labels and addresses in it, and how what is
 there is removed."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping

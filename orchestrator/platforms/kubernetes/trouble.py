@@ -3,8 +3,6 @@
 The words after the colon are those of the kubelet, the scheduler or the provisioner.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

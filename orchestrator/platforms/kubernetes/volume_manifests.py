@@ -1,7 +1,5 @@
 """Volumes and what they come from, as manifests. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

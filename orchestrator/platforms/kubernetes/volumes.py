@@ -1,8 +1,6 @@
 """Networks and volumes of a campaign, each for the duration of a block, and claims of storage
 classes (the `Claims` power of `platforms/common/claims.py`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial

@@ -1,28 +1,20 @@
-"""What all charts share: colours, look, and how a drawing becomes a block of the report: a static
-SVG, and the same drawing with what makes it live for the page's script (`figure`).
+"""What all charts share: drawings in Vega-Lite (drawings.yaml), colours, and how a drawing becomes
+a block of the report: a static SVG, and the same with what makes it live on the page (`figure`).
 
 A tier has one colour everywhere, of those of Okabe and Ito (Color Universal Design, 2008), which
 stay apart for every common kind of colour blindness; grey takes the place of their yellow.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
-
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.report.blocks import Chart
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
-WIDTH, HEIGHT = 320, 150
-SHADE = "#808080"
-INK, QUIET = "#444444", "#666666"
-_GRID = "#dddddd"
 _DIGITS = 6  # significant ones of every number drawn
-Layers = alt.LayerChart | alt.FacetChart  # as altair types those of a chart
 _NOT_DRAWN = ("Not drawn: what draws charts is not installed.", "pip install 'tierbench[charts]'")
 _IN_ITS_PLACE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 44" font-size="12"><g '
@@ -35,26 +27,22 @@ def colours(tiers: Sequence[str]) -> dict[str, str]:
     return {tier: PALETTE[place % len(PALETTE)] for place, tier in enumerate(tiers)}
 
 
-def colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
-    """The channel that gives the field `tier` its colour."""
-    scale = alt.Scale(domain=list(tiers), range=list(colours(tiers).values()))
-    shown = alt.Legend(orient="bottom", columns=4, title=None, symbolType="stroke")
-    return alt.Color("tier:N", scale=scale, legend=shown if legend else None)
+def drawing(kind: str, tiers: Sequence[str] = (), **values: Any) -> dict[str, Any]:
+    """The drawing of that kind, with these values in its places. What is None is left out."""
+    scale = {"domain": list(tiers), "range": list(colours(tiers).values())}
+    given = {**values, "tiers": list(tiers), "colours": scale}
+    drawn: dict[str, Any] = _filled(shipped(__package__, "drawings.yaml")[kind], given)
+    return drawn
 
 
-def tooltips(**titles: str) -> list[alt.Tooltip]:
-    """What is shown under the pointer: a field of texts → its title, or empty for its own name."""
-    return [alt.Tooltip(f"{key}:N", title=word or alt.Undefined) for key, word in titles.items()]
-
-
-def panels(
-    layers: Layers, field: str, values: Iterable[str], height: float | alt.Step
-) -> alt.FacetChart:
-    """A panel for each value of the field, in the order of `values`, each below the one before and
-    with its name above its upper left corner."""
-    header = alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")
-    row = alt.Row(f"{field}:N", sort=list(dict.fromkeys(values)), header=header)
-    return layers.properties(width=WIDTH - 30, height=height).facet(row=row, spacing=8)
+def _filled(part: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(part, list):
+        filled = [_filled(piece, values) for piece in part]
+        return [piece for piece in filled if piece is not None]
+    if isinstance(part, Mapping):
+        pairs = [(key, piece, _filled(piece, values)) for key, piece in part.items()]
+        return {key: new for key, piece, new in pairs if new is not None or piece is None}
+    return values[part[1:]] if isinstance(part, str) and part.startswith("$") else part
 
 
 def figure(
@@ -66,9 +54,9 @@ def figure(
     hover: Sequence[Mapping[str, Any]] = (),
 ) -> Chart:
     """A chart of the report. name: of its file, unlike those of others. title: what is drawn, with
-    unit. spec: a Vega-Lite drawing (altair's `to_dict()`) whose `NamedData` are in `tables`; its
-    marks may have tooltips, and rows with a field `tier` can be hidden by the page's legend. hover:
-    layers and selections for the page alone (`readings`). remark: what a reader must know."""
+    unit. spec: in Vega-Lite (`drawing`), whose named data are in `tables`; its marks may have
+    tooltips, and rows with a field `tier` can be hidden by the page's legend. hover: layers and
+    selections for the page alone (`readings`). remark: what a reader must know."""
     short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
     try:
         svg = with_own_ids(rendered(dict(spec), **short), name)
@@ -89,44 +77,11 @@ def _short(row: Mapping[Any, Any]) -> dict[str, Any]:
 # ------------------------------------------------------------------ rendering
 
 
-LOOK: Mapping[str, Any] = {
-    "background": "white",
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None},
-    "title": {
-        "anchor": "start",
-        "frame": "group",
-        "fontSize": 13,
-        "fontWeight": 600,
-        "color": INK,
-        "subtitleColor": QUIET,
-        "subtitleFontSize": 11,
-        "offset": 8,
-    },
-    "axis": {
-        "labelColor": QUIET,
-        "titleColor": QUIET,
-        "titleFontWeight": "normal",
-        "titleFontSize": 11,
-        "labelFontSize": 11,
-        "gridColor": _GRID,
-        "domainColor": _GRID,
-        "tickColor": _GRID,
-        "tickCount": 5,
-    },
-    "axisX": {"grid": False},
-    "axisY": {"minExtent": 40},
-    "padding": {"left": 8, "right": 8, "top": 4, "bottom": 4},
-    "legend": {"labelColor": INK, "labelFontSize": 11, "symbolStrokeWidth": 3, "offset": 4},
-    "header": {"labelColor": INK, "labelFontSize": 11, "labelFontWeight": 600, "labelPadding": 2},
-}
-
-
 def rendered(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
-    """SVG of a drawing with its data, which altair never sees: it would check every row."""
+    """SVG of a drawing with its data."""
     import vl_convert
 
-    full = spec | {"config": dict(LOOK), "datasets": {k: list(v) for k, v in tables.items()}}
+    full = spec | {"config": drawing("look"), "datasets": {k: list(v) for k, v in tables.items()}}
     return str(vl_convert.vegalite_to_svg(full))
 
 
@@ -152,8 +107,6 @@ def with_own_ids(svg: str, prefix: str) -> str:
 
 _HIDDEN = "hidden"
 _ONLY_SHOWN = {"filter": f"indexof({_HIDDEN}, datum.tier) < 0"}
-# Without a modifier the wheel scrolls the page.
-_WHEEL = "wheel![event.ctrlKey || event.metaKey]"
 
 
 def _live(
@@ -194,12 +147,6 @@ def _for_page(part: Any, with_tiers: set[str]) -> Any:
     return shown
 
 
-def zoom(*axes: str) -> dict[str, Any]:
-    """A selection: drag to move, Ctrl or ⌘ and wheel to come closer, double click to see all."""
-    select = {"type": "interval", "encodings": list(axes), "zoom": _WHEEL}
-    return {"name": "zoom", "select": select, "bind": "scales"}
-
-
 def readings(
     data: str,
     place: str,
@@ -216,42 +163,24 @@ def readings(
     by which the chart is cut into panels, if it is. Each place has an unseen strip that reaches
     half way to its neighbours: a point or a line would be too thin to be hit."""
     panels = [panel] if panel else []
-    strips = [
-        {"calculate": _which(list(lines.values())), "as": "line"},
-        {"pivot": "line", "value": "value", "groupby": [place, *panels], "op": "mean"},
-        {
-            "window": [
-                {"op": "lag", "field": place, "as": "before"},
-                {"op": "lead", "field": place, "as": "after"},
-            ],
-            "groupby": panels,
-            "sort": [{"field": place}],
-        },
-        {"calculate": _half_way("before", place), "as": "left"},
-        {"calculate": _half_way("after", place), "as": "right"},
-        {"calculate": shown_place, "as": "place"},
-        *(
-            {"calculate": _in_words(f"datum.l{number}", unit), "as": f"text{number}"}
-            for number in range(len(lines))
-        ),
-    ]
-    texts = [
-        {"field": f"text{number}", "type": "nominal", "title": label}
-        for number, label in enumerate(lines)
-    ]
-    here = {"type": "point", "fields": [place], "on": "pointerover", "clear": "pointerout"}
-    return {
-        **({} if panel else {"data": {"name": data}}),  # a panel has its part of the table
-        "transform": strips,
-        "mark": {"type": "rect", "color": "#808080"},
-        "encoding": {
-            "x": {"field": "left", "type": "quantitative"},
-            "x2": {"field": "right"},
-            "opacity": {"condition": {"param": "here", "value": 0.4, "empty": False}, "value": 0},
-            "tooltip": [{"field": "place", "type": "nominal", "title": "at"}, *texts],
-        },
-        "params": [{"name": "here", "select": here}, *more],
-    }
+    shown = drawing(
+        "readings",
+        data=None if panel else {"name": data},  # a panel has its part of the table
+        place=place,
+        places=[place],
+        panels=panels,
+        strips=[place, *panels],
+        which=_which(list(lines.values())),
+        left=_half_way("before", place),
+        right=_half_way("after", place),
+        shown_place=shown_place,
+    )
+    for number, label in enumerate(lines):
+        text = {"field": f"text{number}", "type": "nominal", "title": label}
+        words = {"calculate": _in_words(f"datum.l{number}", unit), "as": text["field"]}
+        shown["transform"].append(words)
+        shown["encoding"]["tooltip"].append(text)
+    return {**shown, "params": [*shown["params"], *more]}
 
 
 def _half_way(neighbour: str, place: str) -> str:

@@ -2,8 +2,6 @@
 thinned by averaging over bins of equal width, which the reader is told.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """A judged campaign in the formats of other programs: a pure function and one line here for each.
 Figures keep their base units and all their digits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from orchestrator.analysis.conclusions import Verdict

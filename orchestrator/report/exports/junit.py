@@ -1,16 +1,13 @@
 """JUnit XML as Jenkins and other CI servers read it: a suite for each workload, its runs,
-comparisons and decision as test cases. Elements and attributes are those of Jenkins' schema
-(https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
+comparisons and decision as test cases. Elements and attributes (junit.xml.jinja) are those of
+Jenkins' schema (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
-from xml.etree import ElementTree
 
 from orchestrator import units
 from orchestrator.analysis import results
@@ -20,6 +17,7 @@ from orchestrator.metrics import METRICS
 from orchestrator.planning import load_points
 from orchestrator.report import wording
 from orchestrator.report.exports.run_figures import RunFigures, runs
+from orchestrator.report.rendering import filled
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.caveats import stamps
 
@@ -40,61 +38,28 @@ class _Case:
     time_s: float = 0.0
 
 
+@dataclass(frozen=True)
+class _Suite:
+    """`began`: of its first run, as the schema has a time; None if none was begun."""
+
+    workload: str
+    cases: list[_Case]
+    began: str | None
+
+
 def text(campaign: Results, verdict: Verdict) -> str:
     """The whole document, with its declaration."""
-    index = ReportIndex(campaign, verdict)
-    every = list(runs(campaign))
-    suites = {load.name: list(_cases(index, load.name, every)) for load in campaign.plan.workloads}
-    root = ElementTree.Element(
-        "testsuites", {"name": campaign.name, **_counts([c for s in suites.values() for c in s])}
-    )
-    del root.attrib["skipped"]  # the schema has it of a suite only
-    for name, cases in suites.items():
-        root.append(_suite(index, name, cases))
-    ElementTree.indent(root)
-    body = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+    index, every = ReportIndex(campaign, verdict), list(runs(campaign))
+    suites = [_suite(index, load.name, every) for load in campaign.plan.workloads]
+    values = {"name": campaign.name, "suites": suites, "stamps": stamps(index)}
+    return filled("junit.xml.jinja", {"xml": lambda words: _NOT_XML.sub("\ufffd", words)}, **values)
 
 
-def _counts(cases: list[_Case]) -> dict[str, str]:
-    of = [case.outcome for case in cases]
-    return {
-        "tests": str(len(of)),
-        "failures": str(of.count("failure")),
-        "errors": str(of.count("error")),
-        "skipped": str(of.count("skipped")),
-        "time": f"{sum(case.time_s for case in cases):.3f}",
-    }
-
-
-def _suite(index: ReportIndex, workload: str, cases: list[_Case]) -> ElementTree.Element:
-    suite = ElementTree.Element("testsuite", {"name": _xml(workload), **_counts(cases)})
+def _suite(index: ReportIndex, workload: str, every: list[RunFigures]) -> _Suite:
     own = (data for data in index.campaign.runs if data.record.run.workload == workload)
-    if span := results.span_s(own):
-        suite.set("timestamp", datetime.fromtimestamp(span[0], UTC).strftime("%Y-%m-%dT%H:%M:%S"))
-    properties = ElementTree.SubElement(suite, "properties")
-    for stamp in stamps(index):
-        about = {"name": _xml(stamp.label), "value": _xml(stamp.text)}
-        ElementTree.SubElement(properties, "property", about)
-    for case in cases:
-        suite.append(_element(workload, case))
-    return suite
-
-
-def _element(workload: str, case: _Case) -> ElementTree.Element:
-    names = {"classname": _xml(f"{workload}.{case.group}"), "name": _xml(case.name)}
-    element = ElementTree.Element("testcase", {**names, "time": f"{case.time_s:.3f}"})
-    if case.outcome == "passed":
-        ElementTree.SubElement(element, "system-out").text = _xml(case.text)
-    else:
-        first_line = case.text.strip().split("\n", 1)[0]
-        about = {"type": case.kind, "message": _xml(first_line)}
-        ElementTree.SubElement(element, case.outcome, about).text = _xml(case.text)
-    return element
-
-
-def _xml(words: str) -> str:
-    return _NOT_XML.sub("\ufffd", words)
+    span = results.span_s(own)
+    began = datetime.fromtimestamp(span[0], UTC).strftime("%Y-%m-%dT%H:%M:%S") if span else None
+    return _Suite(workload, list(_cases(index, workload, every)), began)
 
 
 def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterator[_Case]:

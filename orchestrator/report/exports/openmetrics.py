@@ -5,8 +5,6 @@ ratios). Every sample carries the time at which its run, or the last of all, end
 enter results have figures; outcomes are there of all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import get_args

@@ -1,7 +1,5 @@
 """Every planned run with what it left, which all exports write; and as CSV, in long form."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Draws a Document as Markdown (GitHub's kind, for its tables), or a section of it alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Literal

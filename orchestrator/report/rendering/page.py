@@ -1,7 +1,5 @@
 """Draws a Document as one HTML page that needs no other file: style, charts, scripts inside it."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import functools
@@ -53,8 +51,6 @@ def _inline(chart: Chart) -> Markup:
 # Vega, so that nothing is loaded from anywhere; the page's policy forbids it too, and runs these
 # scripts alone, which it knows by their checksums.
 
-_LOOK = {**charts.LOOK, "background": "transparent"}  # that of the page, light or dark
-
 
 def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
     """drawings: JSON. code: the scripts, without Vega if no chart can be drawn anew. policy: what
@@ -68,7 +64,8 @@ def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
         f"default-src 'none'; script-src {sums}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    drawings = _inside({"config": _LOOK, "charts": drawn})
+    look = {**charts.drawing("look"), "background": "transparent"}  # the page's, light or dark
+    drawings = _inside({"config": look, "charts": drawn})
     return {"drawings": drawings, "code": [Markup(text) for text in code], "policy": policy}
 
 

@@ -1,7 +1,5 @@
 """The report's first screen for a terminal: rich renderables, returned and never printed here."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rich.cells import cell_len

@@ -1,13 +1,12 @@
 """Stamps that belong to every figure: doubts about the campaign, notes of the plan, and others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from orchestrator.analysis import results
-from orchestrator.facts import DoubtKind, NoteKind
+from orchestrator.facts import NoteKind
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Profile, Record
 from orchestrator.report.blocks import Stamp
+from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence, some
 from orchestrator.units import gathered, listed
@@ -15,37 +14,9 @@ from orchestrator.units import gathered, listed
 STUDY_NODES = 3
 
 _NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
-_NOTE_LABELS: dict[NoteKind, str] = {
-    "fallback database": "Another database",
-    "preferred database": "Another database",
-    "longer windows": "Longer windows",
-    "campaign cost": "Cost of the campaign itself",
-    "left behind": "Rented, and maybe left behind",
-    "interrupted": "Interrupted and gone on with",
-    "unfinished": "Unfinished",
-    "data as asked": "Data as asked for",
-    "planned in time": "Planned by time",
-}
+_NOTE_LABELS, _LABELS = words("stamps.notes"), words("stamps.doubts")
 _FIRST = {_NOTE_LABELS["unfinished"], _NOTE_LABELS["left behind"]}
-_LABELS: dict[DoubtKind, str] = {
-    "emulated tier": "Emulated disks",
-    "cgroup tier": "Limited by control group",
-    "none tier": "No disk limits",
-    "rehearsal": "Rehearsal: nothing was measured",
-    "published figures": "Published by others, not measured here",
-}
-
-
-_STAND_IN = Stamp(
-    "Stand-in, not a real cluster",
-    "A stand-in that speaks the database's language, for tests of this program, served these runs. "
-    "The figures say nothing about any database or disk.",
-    "",
-)
-_SMALL = (
-    "Less data and shorter runs than the published study: good for how the tiers compare under "
-    "these conditions, not for sizing."
-)
+_STAND_IN = Stamp("Stand-in, not a real cluster", said("stamps.stand_in"), "")
 
 
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
@@ -58,7 +29,7 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
         *_doubts(index),
         *(stamp for stamp in notes if stamp.label not in _FIRST),
         *_nodes(index),
-        *([Stamp(f"Scale “{scale}”", _SMALL, "")] if scale else ()),
+        *([Stamp(f"Scale “{scale}”", said("stamps.small_scale"), "")] if scale else ()),
     )
 
 
@@ -92,8 +63,9 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
         name, colon, rest = text.partition(": ")
         known = bool(colon) and name in index.tiers
         tiers_of.setdefault(rest if known else text, []).extend([name] * known)
-    said = {text: f"{listed(tiers)}: {text}" for text, tiers in tiers_of.items() if tiers}
-    return some([closed(said[text]) if text in said else index.opening(text) for text in tiers_of])
+    named = {text: f"{listed(tiers)}: {text}" for text, tiers in tiers_of.items() if tiers}
+    texts = (closed(named[text]) if text in named else index.opening(text) for text in tiers_of)
+    return some(list(texts))
 
 
 def _nodes(index: ReportIndex) -> Iterator[Stamp]:
@@ -110,7 +82,11 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
 
 
 _VERIFIED = ("verify-full", "verify-ca")
-_OF_MACHINES = (NODE_EXPORTER, DISK_DEVICE, PRESSURE)
+_OF_MACHINES = {
+    NODE_EXPORTER: "CPU, memory and network of the nodes",
+    DISK_DEVICE: "load of the disks",
+    PRESSURE: "time for which the nodes' tasks waited",
+}
 
 
 def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
@@ -131,27 +107,25 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _known(profile: Profile, record: Record) -> str:
-    read, declared, unknown = ["release"], list[str](), list[str]()
+    read, declared, unknown = "read", "only declared", "not known"
     facts, limits = results.database(record), profile.tier.limits
     nodes = [node for node in record.nodes if node.role == "database"]
     sources = {name for node in nodes for name in node.sources}
-    if facts.durability:
-        read.append("settings of durability")
-    if facts.settings:
-        read.append("other settings")
-    (read if "replication_factor" in facts.more else declared).append("number of copies")
+    size = "size of the nodes", declared if profile.cluster.node else unknown
     if any(node.cpus for node in nodes):
-        read.append("processors and memory of the nodes")
-    else:
-        (declared if profile.cluster.node else unknown).append("size of the nodes")
-    (declared if limits.iops or limits.bytes_per_s else unknown).append("limits of the disks")
-    for name, what in (
-        (NODE_EXPORTER, "CPU, memory and network of the nodes"),
-        (DISK_DEVICE, "load of the disks"),
-        (PRESSURE, "time for which the nodes' tasks waited"),
-    ):
-        (read if name in sources else unknown).append(what)
-    servers = "counters of the storage engine"
-    (read if sources - set(_OF_MACHINES) else unknown).append(servers)
-    parts = (("read", read), ("only declared", declared), ("not known", unknown))
-    return " ".join(closed(sentence(f"{word}: {listed(what)}")) for word, what in parts if what)
+        size = "processors and memory of the nodes", read
+    sides = gathered(
+        (side, what)
+        for what, side in (
+            ("release", read),
+            ("settings of durability", read if facts.durability else ""),
+            ("other settings", read if facts.settings else ""),
+            ("number of copies", read if "replication_factor" in facts.more else declared),
+            size,
+            ("limits of the disks", declared if limits.iops or limits.bytes_per_s else unknown),
+            *((what, read if name in sources else unknown) for name, what in _OF_MACHINES.items()),
+            ("counters of the storage engine", read if sources - {*_OF_MACHINES} else unknown),
+        )
+    )
+    told = [f"{side}: {listed(sides[side])}" for side in (read, declared, unknown) if side in sides]
+    return " ".join(closed(sentence(text)) for text in told)

@@ -1,7 +1,5 @@
 """The conditions of the measurement: data set against cache, machine, settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -9,6 +7,7 @@ from orchestrator import units
 from orchestrator.analysis.results import database
 from orchestrator.model import Profile, Workload
 from orchestrator.report.blocks import Block, Cell, Paragraph, Part, Section, Table, table_of
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 
 
@@ -21,12 +20,9 @@ def cache(index: ReportIndex) -> Section:
     elif index.campaign.published:
         blocks = (Paragraph("Neither the size of the data nor that of a cache was published."),)
     else:
-        about = Paragraph(
-            "Data and cache of one database node, as read back from the running server. A data set "
-            "that fits in the cache is read from memory, whatever the disk."
-        )
         rows = [row for workload in loads for row in _cache_rows(index, workload)]
-        blocks = (about, table_of(rows, ("Workload", "Tier", "What follows")))
+        table = table_of(rows, ("Workload", "Tier", "What follows"))
+        blocks = (Paragraph(said("cache.about")), table)
     return Section("cache", "Data set against cache", (Part("", blocks),))
 
 

@@ -1,8 +1,6 @@
 """What each tier costs and gives, per workload: the table that a decision was taken from, and
 throughput and tail latency against cost per month."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +18,8 @@ from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
+from orchestrator.report.charts import charts
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
@@ -109,13 +109,9 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
         if any(load.dataset.family.startswith("tpcc") for load in own):
             yield "Latencies of all types together, averages too, leave Delivery out."
     else:
-        yield (f"Each change is against the tier beside which this one comes off worst, {bounds}.")
+        yield f"Each change is against the tier beside which this one comes off worst, {bounds}."
     if any(offer.on_front is not None for offer in decision.offers):
-        yield (
-            "On the front: each tier as cheap is proven worse in something. Another beats it: one "
-            "as cheap is proven within the margin in everything, worse in nothing, and cheaper or "
-            "better."
-        )
+        yield said("decision.front")
     if any(offer.least_margin_pct is not None for offer in decision.offers):
         yield "Lost: lower throughput or longer latency; that it is no more is proven."
     if any(offer.cost_per_unit is not None for offer in decision.offers):
@@ -123,14 +119,14 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     for word, step in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
         if step is not None and step.changes:
             yield _step(word, step, decision)
-    priced = units.gathered(
-        (f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})", offer.tier)
-        for offer in decision.offers
-        if offer.price_source
-    )
-    if priced:
+    profiles = [index.campaign.plan.profile(offer.tier) for offer in decision.offers]
+    stated = [(profile.tier.price, profile.name) for profile in profiles]
+    if decision.with_vms:
+        stated += [(p.cluster.vm_price, p.cluster.vm or "machines") for p in profiles]
+    read = ((wording.place(price), name) for price, name in dict.fromkeys(stated) if price)
+    if priced := units.gathered(read):
         sources = "; ".join(f"{units.listed(names)} {where}" for where, names in priced.items())
-        yield f"List prices of the disks of all nodes, VM not included: {sources}."
+        yield f"List prices of the {wording.paid_for(decision)} of all nodes: {sources}."
 
 
 def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
@@ -141,10 +137,7 @@ def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
     if scale := index.campaign.small_scale:
         why.append(f"at scale {scale}")
     if why:
-        yield (
-            f"Cost per throughput is of what was measured here, {' and '.join(why)}: it ranks "
-            "tiers, and is no figure to plan with."
-        )
+        yield said("decision.no_cost_to_plan_with", why=" and ".join(why))
 
 
 def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
@@ -159,14 +152,6 @@ def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
 # ------------------------------------------------------------------ what it gives for its price
 
 
-_PRICE_CAPTION = (
-    "Cost of the disks of all nodes at list price, VM not included; dots are means, bars their "
-    "95 % interval where runs were repeated. Filled: on the Pareto front, as each tier as cheap is "
-    "proven worse in a criterion of the decision. Hollow: another is proven to beat it, or it is "
-    "open."
-)
-
-
 def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     """Empty unless two tiers or more have prices of one list, and for a sweep's decision, whose
     figures are those of two loads."""
@@ -178,7 +163,7 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     drawn = tuple(_drawn(index, decision.workload, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    caption = f"{_PRICE_CAPTION} Dashed: the SLO." if decision.slo else _PRICE_CAPTION
+    caption = said("decision.prices") + (" Dashed: the SLO." if decision.slo else "")
     return (Charts(drawn, tiers, caption),) if drawn else ()
 
 
@@ -236,40 +221,18 @@ def _price_chart(
     tables: Mapping[str, Sequence[dict[str, Any]]],
     tiers: Sequence[str],
 ) -> Chart:
-    # Here, because what draws charts takes half a second to import: a terminal does not need it.
-    import altair as alt
-
-    from orchestrator.report.charts import charts
-
     what, unit = shown.title, shown.unit
     axis = unit if unit == what else f"{what}, {unit}"
-    told = charts.tooltips(
-        tier="", price="a month", told=what, interval="95 % interval", front="Pareto front"
-    )
-    most = max(row["cost"] for row in tables["offers"])
-    x = alt.X(
-        "cost:Q",
-        title=f"disks of all nodes, {currency} a month",
-        scale=alt.Scale(domain=[0, most * 1.2], nice=False),
-    )
-    y = alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
-    hue = charts.colour(tiers, legend=False)
-    base = alt.Chart(alt.NamedData("offers")).encode(x=x, color=hue, tooltip=told)
-    layers = alt.layer(
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=axis), y2="high:Q"),
-        base.mark_point(size=70, filled=False, strokeWidth=2, opacity=1).encode(
-            y=y, fill=hue, fillOpacity=alt.FillOpacity("filled:Q", scale=None, legend=None)
-        ),
-        alt.Chart(alt.NamedData("offers"))
-        .mark_text(align="left", dx=8, dy=-8, fontSize=10, color=charts.QUIET)
-        .encode(x=x, y=y, text="tier:N"),
-    )
-    if tables["slo"]:
-        limit = alt.Chart(alt.NamedData("slo")).encode(y=y)
-        words = limit.mark_text(align="right", dy=-5, fontSize=10, color=charts.QUIET)
-        layers += limit.mark_rule(strokeDash=[5, 4], color=charts.INK)
-        layers += words.encode(x=alt.value(charts.WIDTH), text="slo:N")
     heading = f"{what} against price"
-    chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=heading)
+    spec = charts.drawing(
+        "price",
+        tiers,
+        heading=heading,
+        what=what,
+        value=axis,
+        cost=f"cost of all nodes, {currency} a month",
+        costs=[0, max(row["cost"] for row in tables["offers"]) * 1.2],
+        slo=charts.drawing("price.slo", value=axis) if tables["slo"] else None,
+    )
     title = f"{heading}: {axis} against cost a month, {currency}"
-    return charts.figure(f"{workload}-price-{shown.file}", title, chart.to_dict(), tables)
+    return charts.figure(f"{workload}-price-{shown.file}", title, spec, tables)

@@ -1,11 +1,7 @@
 """Changes against the baseline: latency, then throughput, as tables and as dots with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-import altair as alt
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
@@ -21,6 +17,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.charts import charts
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.summary import change_cell, has_intervals, levels
 from orchestrator.report.wording import sentence
@@ -31,10 +28,7 @@ def section(index: ReportIndex) -> Section:
     anchor, title = "deltas", f"Against {index.verdict.baseline}"
     if not index.contenders and not index.twin:
         title = "Against another tier"
-        nothing = Paragraph(
-            f"Only {index.verdict.baseline} was measured, so there are no differences to show. "
-            "Compare it with another profile to get them."
-        )
+        nothing = Paragraph(said("deltas.alone", baseline=index.verdict.baseline))
         tables: tuple[Part, ...] = (Part("", (nothing,)),)
     else:
         p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
@@ -88,13 +82,9 @@ def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
         return ()
     plan = index.campaign.plan
     margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
+    caption = said("deltas.dots_alone", margin=margin)
     if has_intervals(index):
-        caption = (
-            f"Dots: change of the mean; bars: {levels(index)} interval, cut off if it is "
-            f"far wider than the changes. {margin}, within which a change does not matter."
-        )
-    else:
-        caption = f"Dots: change, without an interval since nothing was repeated. {margin}."
+        caption = said("deltas.dots", levels=levels(index), margin=margin)
     return (Charts(drawn, index.contenders, caption),)
 
 
@@ -113,33 +103,19 @@ def _drawn(index: ReportIndex) -> Iterator[Chart]:
         if deltas:
             rows = [_change_row(delta) for delta in deltas]
             told = f"Change of {title.lower()} by tier"
-            spec = _chart(index, rows, title, better).to_dict()
+            margin_pct = index.campaign.plan.margin_pct
+            spec = charts.drawing(
+                "changes",
+                index.tiers,
+                title=title,
+                better=better,
+                what=title.lower(),
+                workloads=list(dict.fromkeys(row["workload"] for row in rows)),
+                below=-margin_pct,
+                above=margin_pct,
+                across={"domain": _domain(rows, margin_pct), "nice": False},
+            )
             yield charts.figure(f"changes-{name}", told, spec, {"changes": rows})
-
-
-def _chart(
-    index: ReportIndex, rows: Sequence[Mapping[str, Any]], title: str, better: str
-) -> alt.FacetChart:
-    """A dot per contender and workload with its interval; within the margin is shaded."""
-    margin_pct = index.campaign.plan.margin_pct
-    scale = alt.Scale(domain=_domain(rows, margin_pct), nice=False)
-    x = alt.X("change:Q", title="change against the baseline, %", scale=scale)
-    y = alt.Y(
-        "tier:N", title=None, sort=list(index.tiers), axis=alt.Axis(domain=False, ticks=False)
-    )
-    told = charts.tooltips(tier="", told=title.lower(), interval="95 % interval", verdict="")
-    base = alt.Chart().encode(y=y, color=charts.colour(index.tiers, legend=False), tooltip=told)
-    shade = alt.Chart().mark_rect(color=charts.SHADE, opacity=0.14)
-    layers = (
-        shade.encode(x=alt.datum(-margin_pct), x2=alt.datum(margin_pct)),
-        alt.Chart().mark_rule(color=charts.SHADE).encode(x=alt.datum(0)),
-        base.mark_rule(strokeWidth=2, clip=True).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        base.mark_point(size=55, filled=True, opacity=1).encode(x=x),
-    )
-    layered = alt.layer(*layers, data=alt.NamedData("changes"))
-    workloads = [row["workload"] for row in rows]
-    panels = charts.panels(layered, "workload", workloads, alt.Step(18))
-    return panels.properties(title=alt.Title(title, subtitle=better))
 
 
 def _change_row(delta: Delta) -> dict[str, Any]:

@@ -1,12 +1,9 @@
 """The raw disk matrix, of the verdict's means: ceilings, latency against depth, every cell."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from orchestrator import units
@@ -27,17 +24,15 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.charts import charts
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 
 Matrix = Sequence[MatrixCell]
 ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 
 _NOT_REACHED = "not reached"
-_STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
-_PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
-_ON_PALE, _ON_DEEP = "#222222", "#ffffff"
+_PALE = "#eaf3f9"  # of the lowest value
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
-_MAPS = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
 _HEATS = (
     Measure("iops", "iops", "IOPS", "I/Os per second"),
     Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
@@ -74,7 +69,9 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
             text = f"No run of {tier} was measured to its end: {len(rows)} of {count} so far."
             blocks.append(Paragraph(text))
         maps = tuple(_heat_map(shown, heat, tier, workload.name) for heat in _HEATS)
-        parts.append(Part(title, (*blocks, Charts(maps, (tier,), _MAPS), _table(rows))))
+        parts.append(
+            Part(title, (*blocks, Charts(maps, (tier,), said("matrix.maps")), _table(rows)))
+        )
     if not shown:
         parts = [Part("", (Paragraph("No run of this workload left figures."),))]
     title = f"{workload.name}: {workload.title}"
@@ -100,12 +97,9 @@ def _so_far(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.D
 
 
 def _about(workload: Workload, cells: Matrix) -> Paragraph:
-    return Paragraph(
-        f"{units.counted(len(cells), 'cell')} of pattern, read share, block, depth and threads, "
-        f"each by fio for {units.format_seconds(workload.measure_s)} after "
-        f"{units.format_seconds(workload.warmup_s)} of warm-up. In the tables of all workloads, "
-        "its throughput is the IOPS ceiling and its latency that of one small random I/O alone."
-    )
+    warmup, measured = map(units.format_seconds, (workload.warmup_s, workload.measure_s))
+    count = units.counted(len(cells), "cell")
+    return Paragraph(said("matrix.about", cells=count, warmup=warmup, measured=measured))
 
 
 _CEILINGS = (
@@ -115,14 +109,8 @@ _CEILINGS = (
 
 
 def _ceilings(profiles: Sequence[Profile], measured: ByTier) -> Table:
-    remark = (
-        "A ceiling is the median of the cells on the highest plateau; it was reached where half as "
-        "much again in flight gave no more, and the other limit was not what held it back. The "
-        "native I/O size is the block at which the two ceilings meet: a smaller one costs the disk "
-        "as much, a larger one in proportion."
-    )
     rows = [_ceiling_row(profile, measured[profile.name]) for profile in profiles]
-    return table_of(rows, ("Tier",), (remark,))
+    return table_of(rows, ("Tier",), (said("matrix.ceilings"),))
 
 
 def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
@@ -166,15 +154,11 @@ def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
     yield _laws(laws) if laws else nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
-    caption = "A saturated disk gives no more: each further I/O in flight only waits."
-    yield Charts((chart,), tuple(measured), caption)
+    yield Charts((chart,), tuple(measured), said("matrix.deeper"))
 
 
 def _laws(laws: Sequence[tuple[str, DepthLaw]]) -> Table:
-    remark = (
-        "Where the disk is saturated, median latency is fitted by a straight line against what is "
-        "in flight; by Little's law its slope is 1 / IOPS."
-    )
+    remark = said("matrix.depth")
     return table_of([_law_row(*law) for law in laws], ("Tier", "Asked for"), (remark,))
 
 
@@ -199,20 +183,9 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
     own = every[(every[disk_matrix.SERIES] == longest[disk_matrix.SERIES]).all(axis=1)]
     points = own.assign(ms=own["typical_s"] * 1e3)[["tier", "in_flight", "ms"]].to_dict("records")
     load = _load(*longest[disk_matrix.SERIES])
-    base = alt.Chart(alt.NamedData("points")).encode(
-        x=alt.X("in_flight:Q", title="I/Os in flight"),
-        y=alt.Y("ms:Q", title="median latency, ms", scale=alt.Scale(zero=True)),
-        color=charts.colour(tiers, legend=False),
-        tooltip=[
-            alt.Tooltip("tier:N"),
-            alt.Tooltip("in_flight:Q", title="in flight"),
-            alt.Tooltip("ms:Q", title="ms", format=",.3~r"),
-        ],
-    )
-    layers = alt.layer(base.mark_line(strokeWidth=1.2), base.mark_point(size=30, filled=True))
-    chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=f"Latency of {load}")
+    spec = charts.drawing("depth", tiers, title=f"Latency of {load}")
     title = f"Median latency of {load} against what is in flight, ms"
-    return charts.figure(f"{workload}-depth", title, chart.to_dict(), {"points": points})
+    return charts.figure(f"{workload}-depth", title, spec, {"points": points})
 
 
 def _steps(measured: ByTier) -> Table | Paragraph:
@@ -232,19 +205,14 @@ def _steps(measured: ByTier) -> Table | Paragraph:
     ]
     if not rows:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")
-    remark = "Median latencies, and their median over the loads that saturate the disk with both."
-    return table_of(rows, ("Tier",), (remark,))
+    return table_of(rows, ("Tier",), (said("matrix.steps"),))
 
 
 _LATENCIES = {"latency_avg_s": "Mean", **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")}}
 
 
 def _table(rows: pd.DataFrame) -> Table:
-    remark = (
-        "Latency. A percentile stands where ten I/Os lie beyond it besides those in flight at the "
-        "end, which fio collects all at once; they lengthen the mean by latency / (2 × measured "
-        "time)."
-    )
+    remark = said("matrix.every_cell")
     return table_of([_row(row) for _, row in rows.iterrows()], ("Asked for",), (remark,))
 
 
@@ -274,37 +242,24 @@ def _heat_map(measured: ByTier, heat: Measure, tier: str, workload: str) -> Char
     values = pd.concat(measured.values())[heat.metric] * heat.factor
     low, high = float(values.min()), float(values.max())
     cells = [_heat_cell(row, heat) for _, row in measured[tier].iterrows()]
-    scale = alt.Scale(type="log", domain=[low, max(high, low * _EVEN)], range=[_PALE, _DEEP])
-    deep = alt.datum.value > math.sqrt(low * high)
-    base = alt.Chart().encode(
-        x=_axis("flight", cells, "flight_rank"),
-        y=_axis("block", cells, "block_bytes"),
-        tooltip=[
-            *charts.tooltips(panel="load", block="", flight="in flight"),
-            alt.Tooltip("value:Q", title=heat.unit, format=",.4~r"),
-        ],
+    ends = [low, max(high, low * _EVEN)]
+    spec = charts.drawing(
+        "cells",
+        [tier],
+        title=f"{heat.title} of {tier}",
+        unit=heat.unit,
+        panels=list(dict.fromkeys(cell["panel"] for cell in cells)),
+        flights=_in_order(cells, "flight", "flight_rank"),
+        blocks=_in_order(cells, "block", "block_bytes"),
+        shades={"type": "log", "domain": ends, "range": [_PALE, charts.PALETTE[0]]},
+        is_deep=f"datum.value > {math.sqrt(low * high)}",
     )
-    colour = alt.Color("value:Q", scale=scale, legend=None)
-    ink = alt.condition(deep, alt.value(_ON_DEEP), alt.value(_ON_PALE))
-    layers = alt.layer(
-        base.mark_rect(stroke="white").encode(color=colour),
-        base.mark_text(fontSize=9).encode(text="text:N", color=ink),
-        data=alt.NamedData("cells"),
-    ).properties(width=alt.Step(_STEP), height=alt.Step(_ROW))
-    panels = list(dict.fromkeys(cell["panel"] for cell in cells))
-    header = alt.Header(title=None, labelAnchor="start")
-    panel = alt.Facet("panel:N", sort=panels, header=header)
-    chart = layers.facet(panel, columns=_PANELS_IN_A_ROW, spacing=12)
-    heading = alt.Title(f"{heat.title} of {tier}", subtitle=heat.unit)
-    spec = chart.properties(title=heading).to_dict()
     title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
     return charts.figure(f"{workload}-{tier}-{heat.file}", title, spec, {"cells": cells})
 
 
-def _axis(name: str, cells: Sequence[Mapping[str, Any]], rank: str) -> dict[str, Any]:
-    axis = {"labelAngle": 0, "ticks": False, "domain": False, "grid": False}
-    order = dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank]))
-    return {"field": name, "type": "ordinal", "title": None, "sort": [*order], "axis": axis}
+def _in_order(cells: Sequence[Mapping[str, Any]], name: str, rank: str) -> list[str]:
+    return list(dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank])))
 
 
 def _heat_cell(row: pd.Series, heat: Measure) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The tiers as declared, as found, as fio measured them before use, and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -13,19 +11,12 @@ from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Row, Section, Table, table_of
+from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
-from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, OthersDisks, Tier
+from orchestrator.tier import Burst, Gate, GateCheck, OthersDisks, Tier
 
-_HELD_BY: dict[DiskKind, str] = {
-    "emulated": "emulated block device",
-    "cgroup": "control-group limits",
-    "mounted": "real disk, not throttled",
-    "storage-class": "volume of a StorageClass, not throttled",
-    "existing": "not held to it: another's disk",
-    "none": "not limited",
-    "dry": "nothing: a rehearsal, there was no disk",
-}
+_HELD_BY = words("disks.held_by")
 
 
 def section(index: ReportIndex) -> Section:
@@ -112,7 +103,7 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
     word = "passed" if gate.passed else "FAILED"
     widest = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
     if gate.passed and widest > _PROVES_LITTLE_PCT:
-        word = "passed, but with a tolerance so wide that it proves little"
+        word = said("disks.proves_little")
     if gate.reused:
         word += f", {units.format_seconds(age_s)} before; nothing it depends on changed since"
     if latency := gate.device.get("latency"):
@@ -162,20 +153,13 @@ def _sources(index: ReportIndex) -> Items:
     return Items(tuple(rows))
 
 
-_OVERHEAD_TEXT = (
-    "The latency of an emulated disk is shortened by what loop device and FUSE cost, measured when "
-    "the device starts. In the windows: how much longer requests took for the kernel than for the "
-    "disk, on average; with many in flight, much of it is waiting in the loop device's queue."
-)
-
-
 def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
     """One row of each tier for its reads, and one for its writes; nothing without counters."""
     rows = [row for profile in index.profiles for row in _overhead_rows(index, profile.name)]
     if not rows:
         return ()
     table = table_of(rows, ("Tier", "Requests"))
-    return (Part("Overhead of emulation", (Paragraph(_OVERHEAD_TEXT), table)),)
+    return (Part("Overhead of emulation", (Paragraph(said("disks.overhead")), table)),)
 
 
 def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
@@ -188,15 +172,13 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell 
         if not of_way:
             continue
         costs = [overhead for overhead, _ in of_way]
-        off = [cost.off_pct for cost in costs if cost.off_pct is not None]
+        off = max((c.off_pct for c in costs if c.off_pct is not None), key=abs, default=None)
         yield {
             "Tier": Cell(profile, tier=profile),
             "Requests": f"{way}s",
             "Taken off, µs": _range([c.taken_off_us for c in costs if c.taken_off_us is not None]),
             "In the windows, µs": _range([cost.overhead_us for cost in costs]),
-            "Change in a request's time, at most": units.format_change(max(off, key=abs))
-            if off
-            else "",
+            "Change in a request's time, at most": "" if off is None else units.format_change(off),
             "In flight": _range([depth for _, depth in of_way]),
         }
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import altair as alt
 import numpy as np
 
 from orchestrator import units
@@ -17,6 +16,7 @@ from orchestrator.analysis.results import RunData, measured_window, value_of
 from orchestrator.analysis.statistics.stats import MIN_BEYOND
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.charts import charts
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 from orchestrator.report.wording import sentence
 
@@ -24,13 +24,8 @@ MAX_POINTS = 300
 _STEPS_PER_NINE = 50
 _NAMED_PCT = (50.0, 95.0)  # stand between steps; 90, 99, 99.9, … are steps themselves
 _P50 = -math.log10(0.5)
-_HEIGHT, _MOST_LABELS = 190, 12
+_MOST_LABELS = 12
 _LEAST_MS = 1e-3  # what generators write down
-_ABOUT = Paragraph(
-    "Each curve is made of every transaction of a tier's measured windows, all runs together, and "
-    "ends where ten transactions are slower; tables and verdicts take the mean of each run's own "
-    "percentile instead. Percentiles stand further apart the closer they come to 100 %."
-)
 
 
 def section(index: ReportIndex) -> tuple[Section, ...]:
@@ -41,8 +36,9 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
         if drawn:
             counted = " ".join(chart.remark for chart in drawn)
             parts.append(Part(workload.name, (Charts(drawn, index.tiers_with_figures, counted),)))
+    about = Part("", (Paragraph(said("latency.about")),))
     title = "Latency of every transaction"
-    return (Section("latency", title, (Part("", (_ABOUT,)), *parts)),) if parts else ()
+    return (Section("latency", title, (about, *parts)),) if parts else ()
 
 
 def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
@@ -60,29 +56,22 @@ def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
 
 def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]) -> Chart:
     last = max(float(curve.nines[-1]) for curve in curves.values())
-    marks = [0.0, _P50, *range(1, math.floor(last + 1e-9) + 1)]
-    axis = alt.Axis(
-        values=marks, labelExpr=_percent("datum.value"), labelFlush=False, grid=True, tickCount=9
-    )
-    x = alt.X(
-        "nines:Q", title="percentile of transactions, %", axis=axis, scale=alt.Scale(nice=False)
-    )
     low, *_, high = labelled = ticks = _ticks(curves.values())
     if len(ticks) > _MOST_LABELS:  # powers of ten alone
         labelled = [tick for tick in ticks if math.log10(tick).is_integer()]
-    y = alt.Y(
-        "value:Q",
-        title="latency, ms (log scale)",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=labelled, format=",~r", labelOverlap=False, tickCount=len(ticks)),
+    spec = charts.drawing(
+        "latency",
+        tiers,
+        what=what,
+        marks=[0.0, _P50, *range(1, math.floor(last + 1e-9) + 1)],
+        percent=_percent("datum.value"),
+        ends=[low, high],
+        labelled=labelled,
+        ticks=len(ticks),
     )
-    line = alt.Chart(alt.NamedData("curves")).mark_line(strokeWidth=1.4, clip=True)
-    lines = line.encode(x=x, y=y, color=charts.colour(tiers))
-    title = alt.Title("Latency by percentile", subtitle=what)
-    chart = alt.layer(lines).properties(width=charts.WIDTH, height=_HEIGHT, title=title)
     shown = f"({_percent('datum.nines')}) + ' %'"
     each = {tier: charts.of_tier(tier) for tier in curves}
-    reading = charts.readings("curves", "nines", each, "ms", shown, more=[charts.zoom("x")])
+    reading = charts.readings("curves", "nines", each, "ms", shown, more=[charts.drawing("zoom")])
     tables = {
         "curves": [
             {"tier": tier, "nines": float(nines), "value": max(float(slow_s) * 1e3, _LEAST_MS)}
@@ -91,7 +80,7 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
         ]
     }
     told = f"Latency of {what} by percentile, ms on a log scale"
-    return charts.figure(name, told, chart.to_dict(), tables, _counts(what, curves), [reading])
+    return charts.figure(name, told, spec, tables, _counts(what, curves), [reading])
 
 
 def _ticks(curves: Iterable[Distribution]) -> list[float]:

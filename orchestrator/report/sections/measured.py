@@ -1,7 +1,5 @@
 """What each run measured: a table per workload, of its transaction types, and of what failed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -10,6 +8,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.model import Workload
 from orchestrator.planning.slo import format_objective
 from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, table_of
+from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 
 # Title of a column → its metric, and whether it is of the node that has most of it, not of all.
@@ -26,21 +25,13 @@ def section(index: ReportIndex) -> Section:
 def _about(index: ReportIndex) -> Iterator[str]:
     """How to read the tables, as far as this campaign needs it."""
     if index.campaign.plan.repetitions > 1:
-        yield (
-            "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
-            "and is given from two repetitions on."
-        )
+        yield said("measured.means")
     if index.campaign.published:
-        yield "Values as published, in our units."
-    elif _several_nodes(index):
-        yield (
-            "CPU is the mean of the database nodes, in percent of their limit. Disk figures are "
-            "the sum of the nodes; the busiest disk is the one to hold against a tier's limit."
-        )
+        yield said("measured.published")
     else:
-        yield "CPU is the database node's, in percent of its limit."
+        yield said("measured.nodes" if _several_nodes(index) else "measured.one_node")
     if index.footnotes:
-        yield "Raised numbers are the doubts listed with the first table."
+        yield said("measured.footnotes")
 
 
 def _several_nodes(index: ReportIndex) -> bool:
@@ -106,18 +97,7 @@ def _tier_row(index: ReportIndex, tier: str, workload: str, columns: _Columns) -
     return {"Tier": Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier)), **values}
 
 
-_OF_TYPE = {
-    "transactions": "Transactions",
-    "throughput_per_s": "Transactions/s",
-    "latency_avg_s": "Average latency",
-    "latency_p90_s": "p90",
-    "latency_p95_s": "p95",
-    "latency_p99_s": "p99",
-    "retries": "Retries",
-    "rollbacks": "Rolled back",
-    "failures": "Failed",
-}
-_TYPE_REMARK = "Transactions, retries, rollbacks on purpose and failures are counts of one run."
+_OF_TYPE = words("measured.type_columns")
 
 
 def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
@@ -134,7 +114,7 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
             values = index.metric_cells(tier, workload, _OF_TYPE, name)
             slo = Cell(judged.get((tier, name), ""))
             rows.append({"Transaction": Cell(tier, tier=tier), **values, "SLO": slo})
-    return (table_of(rows, ("Transaction", "SLO"), (_TYPE_REMARK,)),)
+    return (table_of(rows, ("Transaction", "SLO"), (said("measured.types"),)),)
 
 
 def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
@@ -163,11 +143,6 @@ def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
 
 
 _COUNTS = {m: _OF_TYPE[m] for m in ("transactions", "retries", "rollbacks", "failures")}
-_COUNTS_REMARK = (
-    "Counts of one run's window, means over the repetitions. A retry repeats a transaction that "
-    "the database refused; rolled back are those that end so on purpose; failed ones were given up "
-    "and count neither as throughput nor in latency."
-)
 _ASK_FOR_LEVEL = ("sysbench", "benchbase")  # each of their sessions sets it
 _DEFAULT_LEVEL = "read committed"
 _LEVELS = (_DEFAULT_LEVEL, "repeatable read", "serializable")
@@ -181,7 +156,8 @@ def failures(index: ReportIndex) -> tuple[Section, ...]:
     rows: list[str | dict[str, Cell]] = []
     for load in loads:
         rows += [load.name, *(_count_row(index, tier, load) for tier in index.tiers)]
-    counts = table_of(rows, ("Tier", "Isolation asked for", "In effect"), (_COUNTS_REMARK,))
+    remark = said("failures.counts")
+    counts = table_of(rows, ("Tier", "Isolation asked for", "In effect"), (remark,))
     parts = (Part("", (counts,)), Part("Errors by SQLSTATE", (_errors(index),)))
     return (Section("failures", "Retries, failures and isolation", parts),)
 
@@ -232,21 +208,7 @@ def _errors(index: ReportIndex) -> Table | Paragraph:
     return table_of(rows, ("Workload", "Tier", "Class", "SQLSTATE"), (about,))
 
 
-# The first two characters of an SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
-_CLASSES = {
-    "08": "connection",
-    "22": "data",
-    "23": "integrity constraint",
-    "25": "transaction state",
-    "40": "transaction rollback",
-    "42": "syntax or access",
-    "53": "resources",
-    "54": "program limit",
-    "55": "object state",
-    "57": "operator",
-    "58": "system",
-    "XX": "internal",
-}
+_CLASSES = words("failures.classes")  # by the first two characters of an SQLSTATE
 
 
 def by_class(runs: Iterable[RunData]) -> Iterator[dict[str, str]]:

@@ -1,7 +1,5 @@
 """The method, how to repeat the campaign, and where the raw files of each run are."""
 
-from __future__ import annotations
-
 import shlex
 
 from orchestrator import units
@@ -13,60 +11,29 @@ from orchestrator.model import Plan, Run
 from orchestrator.planning import slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
-
-_DISCLAIMER = (
-    "The order-entry workload is derived from the TPC-C specification and does not comply with it: "
-    "nothing here was audited, and no figure may be held against what the TPC publishes or "
-    "against other programs that go by that name. NOPM counts the New-Order transactions "
-    "committed per minute of the measured window. TPC-C is a trademark of the Transaction "
-    "Processing Performance Council."
-)
-_METHOD_PUBLISHED = (
-    "Others measured and published these figures; their own text says how. A change is the ratio "
-    "of the contender's figure to the baseline's. One value on a side has no interval, so every "
-    "change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
-    "docs/STUDY.md."
-)
 
 
 def section(index: ReportIndex) -> Section:
-    method = _METHOD_PUBLISHED if index.campaign.published else _method(index.campaign.plan)
+    published, plan = index.campaign.published, index.campaign.plan
+    method = said("method.published") if published else _method(plan)
     parts = [Part("Method", (Paragraph(method),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
-        parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
+        parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(said("method.disclaimer")),)))
     parts.append(Part("To do it again", _again(index.campaign)))
     words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
-    runs = table_of([_run_row(index, run) for run in index.campaign.plan.runs], words)
+    runs = table_of([_run_row(index, run) for run in plan.runs], words)
     parts.append(Part("Runs and their raw files", (runs, _files(index))))
     return Section("method", "Method, and how to reproduce", tuple(parts))
 
 
 def _method(plan: Plan) -> str:
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-    return (
-        f"Every tier ran {_times(plan)}, round by round in balanced orders, so that neither a "
-        "tier's place nor a slow drift favours one; the warm-up is recorded and not counted. "
-        f"{_clients(plan)}"
-        "A change is the ratio of contender to baseline within each repetition, so what slows a "
-        "whole repetition down cancels out: its geometric mean, with an interval at "
-        f"{_levels(plan)} from the spread between repetitions (Student's paired test on "
-        "logarithms). It is the same if its 90 % interval (two one-sided tests at 5 %) lies "
-        f"within {margins}, better or worse if it lies on one side of no change and the number "
-        "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "
-        "form is docs/METHOD.md."
-    )
-
-
-def _clients(plan: Plan) -> str:
-    """Says that the load came from several clients, if it did."""
     most = max(profile.cluster.clients for profile in plan.profiles)
-    if most == 1:
-        return ""
-    return (
-        f"The load came from {most} clients that began together; what each recorded is one table, "
-        "in which every transaction is once, and only the time in which all measured counts. "
-    )
+    clients = f"{said('method.clients', clients=most)} " if most > 1 else ""
+    times, levels = _times(plan), _levels(plan)
+    return said("method.measured", times=times, clients=clients, levels=levels, margins=margins)
 
 
 def _times(plan: Plan) -> str:
@@ -75,21 +42,13 @@ def _times(plan: Plan) -> str:
         return f"every workload {times}"
     names = [load.name for load in plan.workloads]
     times = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
-    return (
-        f"{times} (from {min(plan.looks)} on, repetitions were added where the decision was open, "
-        f"to {max(plan.looks)} at most)"
-    )
+    return said("method.times", times=times, first=min(plan.looks), last=max(plan.looks))
 
 
 def _levels(plan: Plan) -> str:
     shares = [share(plan, load.name) for load in plan.workloads]
     levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
-    if not plan.looks:
-        return levels
-    return (
-        f"{levels} (95 % if it were judged once: as it was judged again after each repetition, "
-        "each judgement has a share of the 5 % chance of a false answer)"
-    )
+    return said("method.levels", levels=levels) if plan.looks else levels
 
 
 def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
@@ -98,19 +57,9 @@ def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
     begin = "Which command was given was not kept. "
     if given:
         begin = f"Given in {campaign.fingerprint['directory']}, where its relative paths begin. "
-    holds = (
-        "study.yaml holds the tables, plan.json and the records what was read out of them."
-        if campaign.published
-        else "plan.json holds every decision taken, fingerprint.json the machine."
-    )
-    return (
-        *((Code(given),) if given else ()),
-        Paragraph(
-            f"{begin}{measured}{holds} The report is made from the files of this folder alone, and "
-            "can be made again without Docker:"
-        ),
-        Code(analyze(campaign)),
-    )
+    holds = said("method.holds_published" if campaign.published else "method.holds")
+    text = said("method.again", begin=begin, measured=measured, holds=holds)
+    return (*((Code(given),) if given else ()), Paragraph(text), Code(analyze(campaign)))
 
 
 def command(campaign: Results) -> str:

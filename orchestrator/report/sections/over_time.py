@@ -1,18 +1,14 @@
 """Each workload over time: one line per run, warm-up shaded, caps dashed; and node by node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, Literal
-
-import altair as alt
+from typing import Any
 
 from orchestrator import units
 from orchestrator.planning import load_points
 from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
 from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import Tier
 
@@ -28,14 +24,10 @@ _DISKS = (
     Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
 )
 
-_BUSIEST = "Disk figures are those of the busiest database node."
-_CAPS = "Dashed: the declared cap of a tier's disk, if the tier came near it."
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
-_NODE_HEIGHT = 56
-_SECONDS = "seconds since measuring began"
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Caps = Mapping[float, str]  # declared limit → its label
 
@@ -59,7 +51,7 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
     bin_s = runs.of_interval("throughput_per_s").bin_s
     points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
     remark = max((chart.remark for chart in drawn), key=len)  # that of the caps holds the other
-    caption = f"One line per run, {points}; the shaded warm-up is not counted. {remark}".rstrip()
+    caption = said("over_time.lines", points=points, remark=remark).rstrip()
     block = Charts(drawn, index.tiers_with_figures, caption)
     return Part(workload, (block, *_node_charts(index, runs)))
 
@@ -76,7 +68,8 @@ def _drawn(index: ReportIndex, runs: series.Runs) -> Iterator[Chart]:
         remark = ""
         if measure in _DISKS:
             limits = caps(tiers, measure.metric, means.highest)
-            remark = f"{_BUSIEST} {_CAPS}" if limits else _BUSIEST
+            remark = said("over_time.busiest")
+            remark += f" {said('over_time.caps')}" if limits else ""
         yield over_time(runs.workload, measure, means, index.tiers, limits, remark)
 
 
@@ -93,7 +86,7 @@ def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
             bin_s = rates.bin_s
     if drawn:
         points = "second by second" if bin_s == 1 else f"over {bin_s} s"
-        caption = f"A panel for each database node; lines are means of a tier's runs, {points}."
+        caption = said("over_time.nodes", points=points)
         yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
 
 
@@ -125,9 +118,16 @@ def over_time(
     """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told."""
     both = "of" in series.table and BUSIEST in set(series.table["of"])
     few = len(series.table) < _FEW_POINTS
-    spec = dict(_over_time_spec(tuple(tiers), measure.unit, bool(limits), few, both))
     told = {"subtitle": f"{MEAN}; dotted: {BUSIEST}"} if both else {}
-    spec["title"] = {"text": measure.title, **told}
+    spec = charts.drawing(
+        "over_time",
+        tiers,
+        title={"text": measure.title, **told},
+        unit=measure.unit,
+        dots={"size": 12, "filled": True} if few else False,
+        dashes=charts.drawing("over_time.dashes", both=[MEAN, BUSIEST]) if both else None,
+        caps=charts.drawing("over_time.caps") if limits else None,
+    )
     title = f"{measure.title} under {workload}, {measure.unit}"
     drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
     lines = {tier: charts.of_tier(tier) for tier in drawn}
@@ -137,7 +137,7 @@ def over_time(
             for tier in drawn
             for of in dict.fromkeys(series.table["of"])
         }
-    zoom = [charts.zoom("x")]
+    zoom = [charts.drawing("zoom")]
     reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
     tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
@@ -153,72 +153,21 @@ def _tables(series: Series, measure: Measure, limits: _Caps) -> dict[str, list[d
     }
 
 
-@cache
-def _over_time_spec(
-    tiers: tuple[str, ...], unit: str, with_caps: bool, with_dots: bool, both: bool
-) -> Mapping[str, Any]:
-    """The drawing without its data. Each kind is made once, since altair is slow."""
-    runs = alt.Chart(alt.NamedData("runs"))
-    lines = _lines(runs, tiers, unit, with_dots)
-    if both:
-        scale = alt.Scale(domain=[MEAN, BUSIEST], range=[[1, 0], [2, 2]])
-        lines = lines.encode(strokeDash=alt.StrokeDash("of:N", scale=scale, legend=None))
-    layers = [_warm_up_shade(), alt.layer(lines)]
-    if with_caps:
-        layers.append(_cap_layers())
-    return alt.layer(*layers).properties(width=charts.WIDTH, height=charts.HEIGHT).to_dict()
-
-
-def _lines(
-    base: alt.Chart, tiers: Sequence[str], unit: str, with_dots: bool, legend: bool = True
-) -> alt.Chart:
-    x = alt.X("seconds:Q", title=_SECONDS, scale=alt.Scale(nice=False))
-    y = alt.Y("value:Q", title=unit, scale=alt.Scale(zero=True))
-    dots = alt.OverlayMarkDef(size=12, filled=True) if with_dots else False
-    line: alt.Chart = base.mark_line(strokeWidth=1.2, opacity=0.85, clip=True, point=dots)
-    return line.encode(x=x, y=y, color=charts.colour(tiers, legend), detail="run:N")
-
-
-def _warm_up_shade() -> charts.Layers:
-    base = alt.Chart(alt.NamedData("warm_up")).encode(x="from:Q")
-    shade = base.mark_rect(color=charts.SHADE, opacity=0.14, clip=True).encode(x2="to:Q")
-    word = _words(base, "left", charts.QUIET)
-    return alt.layer(shade, word.encode(x=alt.value(0), y=alt.value(0), text="text:N"))
-
-
-def _cap_layers() -> charts.Layers:
-    """Above the lines and in ink, since a run at its cap hides anything of its own colour."""
-    base = alt.Chart(alt.NamedData("caps")).encode(y="cap:Q")
-    rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, color=charts.INK)
-    word = _words(base, "right", charts.INK)
-    return alt.layer(rule, word.encode(x=alt.value("width"), text="text:N"))
-
-
-def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Chart:
-    """Small text that may stand above the plot, where a zoom would cut it off."""
-    text: alt.Chart = base.mark_text(
-        align=align, baseline="bottom", dy=-2, fontSize=10, color=ink, clip=False
-    )
-    return text
-
-
 def by_node(
     workload: str, measure: Measure, series: Series, tiers: Sequence[str], limits: _Caps
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
-    # Without data of their own: each panel has its part of the facet's.
-    lines = _lines(alt.Chart(), tiers, measure.unit, with_dots=False, legend=False)
-    shade = alt.Chart(alt.NamedData("warm_up")).mark_rect(color=charts.SHADE, opacity=0.14)
-    layers = [shade.encode(x="from:Q", x2="to:Q"), lines]
-    if limits:
-        rule = alt.Chart(alt.NamedData("caps")).mark_rule(strokeDash=[5, 4], color=charts.INK)
-        layers.append(rule.encode(y="cap:Q"))
-    layered = alt.layer(*layers, data=alt.NamedData("runs"))
-    panels = charts.panels(layered, "node", series.table["node"], _NODE_HEIGHT)
-    chart = panels.properties(title=f"{measure.title}, node by node")
+    spec = charts.drawing(
+        "by_node",
+        tiers,
+        title=f"{measure.title}, node by node",
+        unit=measure.unit,
+        nodes=list(dict.fromkeys(series.table["node"])),
+        caps=charts.drawing("by_node.caps") if limits else None,
+    )
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
     each = {tier: charts.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
     reading = charts.readings("runs", "seconds", each, measure.unit, _SECOND, panel="node")
     tables = _tables(series, measure, limits)
     name = f"{workload}-nodes-{measure.file}"
-    return charts.figure(name, title, chart.to_dict(), tables, hover=[reading])
+    return charts.figure(name, title, spec, tables, hover=[reading])

@@ -1,7 +1,5 @@
 """What the runs used: the bottleneck of each, each database node, and the storage engine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -9,33 +7,10 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Part, Row, Section, Table, table_of
+from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 
-# Evidence → title and unit, in the order of columns.
-_EVIDENCE = {
-    "iops_of_cap_pct": ("IOPS, of cap", "%"),
-    "bandwidth_of_cap_pct": ("Bandwidth, of cap", "%"),
-    "disk_await_s": ("Time per I/O", "s"),
-    "disk_queue_depth": ("I/Os in flight", ""),
-    "cpu_pct": ("Node CPU", "%"),
-    "client_cpu_pct": ("Client CPU", "%"),
-    "host_cpu_pct": ("Machine CPU", "%"),
-    "sessions_reading_pct": ("Sessions reading", "%"),
-    "log_syncing_pct": ("Log syncing", "%"),
-    "wal_disk_syncing_pct": ("Log syncing, on its own disk", "%"),
-    "wal_iops_of_cap_pct": ("IOPS, of cap, WAL's disk", "%"),
-    "wal_bandwidth_of_cap_pct": ("Bandwidth, of cap, WAL's disk", "%"),
-    "background_log_syncing_pct": ("Log syncing behind commits", "%"),
-}
-_BUSIEST_REMARK = (
-    "Figures of the busiest database node while measuring. Of cap: median second, in percent of "
-    "what the tier declares; Client and Machine CPU in percent of the whole machine. The other "
-    "figures behind a cause are in verdict.json."
-)
-_PUBLISHED_REMARK = (
-    "Published means of a node, of what its tier declares; above 100 % is burst. Neither waits nor "
-    "seconds are known, so a cause is named only where means alone carry it."
-)
+_EVIDENCE = words("limits.columns")
 
 
 def bottlenecks(index: ReportIndex) -> Section:
@@ -56,9 +31,9 @@ def bottlenecks(index: ReportIndex) -> Section:
                 words = bottleneck.cause.replace("_", " ")  # `IOPS cap`
                 words = words.replace("iops", "IOPS").replace("cpu", "CPU")
                 cause = Cell(words, detail=bottleneck.text)
-            values = {_EVIDENCE[key][0]: _evidence(bottleneck, key) for key in _EVIDENCE}
+            values = {title: _evidence(bottleneck, key) for key, title in _EVIDENCE.items()}
             rows.append({"Tier": head, "Limited by": cause, **values})
-    remark = _PUBLISHED_REMARK if index.campaign.published else _BUSIEST_REMARK
+    remark = said("limits.published" if index.campaign.published else "limits.busiest")
     table = table_of(rows, ("Tier", "Limited by"), (remark,))
     return Section("limits", "What limited each run", (Part("", (table,)),))
 
@@ -71,25 +46,11 @@ def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
         return Cell("not measured", missing=True)
     idle_s = bottleneck.evidence.get("idle_disk_latency_s") if key == "disk_await_s" else None
     idle = f"idle {units.format_seconds(idle_s)}" if idle_s else ""
-    return Cell(units.format_quantity(value, _EVIDENCE[key][1]), detail=idle)
+    unit = "%" if key.endswith("_pct") else "s" if key.endswith("_s") else ""
+    return Cell(units.format_quantity(value, unit), detail=idle)
 
 
-_OF_NODE = {
-    "cpu_pct": "CPU",
-    "disk_read_iops": "Reads/s",
-    "disk_write_iops": "Writes/s",
-    "disk_iops": "IOPS",
-    "disk_bytes_per_s": "Bandwidth",
-    "disk_await_s": "Time per I/O",
-    "wal_disk_iops": "IOPS, WAL's disk",
-    "wal_disk_bytes_per_s": "Bandwidth, WAL's disk",
-    "wal_disk_await_s": "Time per I/O, WAL's disk",
-}
-_NODE_REMARK = (
-    "Means over the measured window and the repetitions; CPU in percent of the node's limit. The "
-    "highest of a tier's nodes is bold. Nodes on one disk have the figures of that whole disk each."
-)
-
+_OF_NODE = words("nodes.columns")
 _Node = dict[str, CellSummary]  # metric → its value
 
 
@@ -127,7 +88,7 @@ def _node_table(
         }
         for n, node in enumerate(of_tier):
             rows.append({"Node": node, **{title: cells[n] for title, cells in columns.items()}})
-    return table_of(rows, ("Node",), (_NODE_REMARK,))
+    return table_of(rows, ("Node",), (said("nodes.about"),))
 
 
 def _node_column(
@@ -144,29 +105,14 @@ def _node_column(
     return cells
 
 
-_OF_ENGINE = {
-    "wal_syncs_per_s": "WAL syncs/s",
-    "wal_sync_avg_s": "Time of a sync",
-    "wal_append_avg_s": "Time of an append",
-    "wal_bytes_per_s": "WAL written",
-    "flush_bytes_per_s": "Flushed",
-    "compaction_read_bytes_per_s": "Compactions read",
-    "compaction_write_bytes_per_s": "Compactions wrote",
-    "block_cache_hit_pct": "Block cache hits",
-    "write_stall_pct": "Writes held back",
-}
-_ENGINE_REMARK = (
-    "All nodes together over the measured window. A sync is of one tablet's log; below its time "
-    "stands the node where it took longest. Writes held back: time of stalls, summed over a node's "
-    "tablets, mean of the nodes. Figures of each node are in verdict.json."
-)
+_OF_ENGINE = words("storage_engine.columns")
 
 
 def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
     """What the servers did with log and data files; empty where no counters were sampled."""
     if not any(map(index.has, _OF_ENGINE)):
         return ()
-    table = table_of(_engine_rows(index), ("Tier",), (_ENGINE_REMARK,))
+    table = table_of(_engine_rows(index), ("Tier",), (said("storage_engine.about"),))
     return (Section("storage-engine", "Log and data files", (Part("", (table,)),)),)
 
 

@@ -1,17 +1,16 @@
 """The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Decision, Sweep
+from orchestrator.analysis.conclusions import Decision, Delta, Sweep
 from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.model import Plan
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 
 
@@ -156,6 +155,37 @@ def _swept(sweep: Sweep) -> str:
     return f"{text}; proven to meet the SLO up to {load_in_words(sweep.axis, tier.at_slo)}"
 
 
+def faster(index: ReportIndex) -> Iterator[Answer]:
+    """Which tier is faster and how many times, in a line for each workload."""
+    for load in (workload.name for workload in index.workloads):
+        metrics = _metrics(index, load).values()
+        of_each = [[index.delta(other, load, m) for m in metrics] for other in index.contenders]
+        said = [_times([delta for delta in deltas if delta]) for deltas in of_each if any(deltas)]
+        if said:
+            yield Answer(load, None, "; ".join(said), "")
+
+
+def _times(deltas: Sequence[Delta]) -> str:
+    """`ultra was 2.31 times as fast as premium (2.25 to 2.37)`, by the first of throughput, average
+    and p99 latency that was judged better or worse."""
+    delta = next((d for d in deltas if d.verdict in ("better", "worse")), deltas[0])
+    better, lower = delta.verdict == "better", delta.direction == "lower"
+    names = delta.baseline, delta.contender
+    if not better and delta.verdict != "worse":
+        alike = all(d.verdict == "same" for d in deltas)
+        what = "are as fast as each other" if alike else "are not proven to differ"
+        return f"{units.listed(names)} {what}"
+    slow, fast = names if better else reversed(names)
+    if delta.overloaded:
+        return f"{fast} serves the rate asked for, {slow} does not"
+    changes_pct = (delta.change_pct, delta.ci_low_pct, delta.ci_high_pct)
+    ratios = [1 + pct / 100 for pct in changes_pct if pct is not None]
+    factor, *ends = [1 / ratio if lower == better else ratio for ratio in ratios]
+    what = f" in {wording.METRICS[delta.metric]}" if lower else ""
+    span = " to ".join(map(units.format_number, sorted(ends)))
+    return f"{fast} was {units.format_number(factor)} times as fast as {slow}{what} ({span})"
+
+
 def verdict_table(index: ReportIndex) -> Table:
     """Per workload: the baseline's own values, then each contender's change against them."""
     rows: list[Row] = []
@@ -171,23 +201,14 @@ def _reading(index: ReportIndex) -> Iterator[str]:
     if index.contenders:
         plan = index.campaign.plan
         margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-        yield (
-            f"Changes are against the baseline of the same workload, with their {levels(index)} "
-            f"interval; those whose 90 % interval lies within {margins} count as the same."
-            if has_intervals(index)
-            else "Changes are against the baseline of the same workload; without repetitions they "
-            "have no interval."
-        )
+        if has_intervals(index):
+            yield said("summary.changes", levels=levels(index), margins=margins)
+        else:
+            yield said("summary.changes_alone")
     if index.twin:
-        yield (
-            f"{index.twin} is {index.verdict.baseline} under a second name: its changes are the "
-            "noise floor, what two equal tiers differed by. It takes part in no decision."
-        )
+        yield said("summary.twin", twin=index.twin, baseline=index.verdict.baseline)
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
-        yield (
-            "The TPC-C-derived workload counts New-Orders per minute (NOPM), "
-            "and its latency is that of New-Order."
-        )
+        yield said("summary.tpcc")
 
 
 def levels(index: ReportIndex) -> str:

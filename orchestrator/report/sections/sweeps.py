@@ -1,7 +1,5 @@
 """Load sweeps: the loads of each tier as tables and charts, its knee, its capacity at the SLO."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,16 +18,9 @@ from orchestrator.report.blocks import (
     Table,
     table_of,
 )
+from orchestrator.report.charts import charts
+from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
-
-_KNEE = (
-    "The knee is the least load with at least 95 % of the tier's highest throughput, if a higher "
-    "load was measured."
-)
-_CAPACITY = (
-    "Capacity at the SLO is the highest load proven to meet its latencies, tested from the least "
-    "load upwards."
-)
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -37,12 +28,8 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
     every = []
     for sweep in index.verdict.sweeps:
         drawn = charts_of_sweep(index, sweep)
-        caption = (
-            "Means over the repetitions with their 95 % interval. The latency of a tier that is "
-            "overloaded at a rate is not drawn."
-        )
-        blocks = (Charts(drawn, index.tiers, caption),) if drawn else ()
-        text = f"{_KNEE} {_CAPACITY}" if sweep.slo else _KNEE
+        blocks = (Charts(drawn, index.tiers, said("sweeps.charts")),) if drawn else ()
+        text = " ".join([said("sweeps.knee"), *([said("sweeps.capacity")] if sweep.slo else [])])
         parts = (
             Part("", (Paragraph(text), overview(sweep), *blocks)),
             *(Part(tier, (_loads(index, sweep, tier),)) for tier in index.tiers),
@@ -131,11 +118,6 @@ def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[s
 
 
 def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
-    # Here, because what draws charts takes half a second to import: a terminal does not need it.
-    import altair as alt
-
-    from orchestrator.report.charts import charts
-
     points = list(_points(index, sweep, shown))
     if not points:
         return None
@@ -144,22 +126,17 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
     what = f"{shown.title} of {whose}{sweep.workload}"
     load = "threads" if sweep.axis == "threads" else "transactions/s asked for"
     wide = sweep.values[-1] >= _WIDE * sweep.values[0]
-    scale = alt.Scale(type="log", base=2, nice=False) if wide else alt.Scale(zero=False)
-    axis = alt.Axis(values=list(sweep.values), labelOverlap=True, format="~r")
-    tooltips = [alt.Tooltip("tier:N"), alt.Tooltip("load:Q", title=load)]
-    for key, word in (("value", "mean"), ("low", "interval from"), ("high", "to")):
-        title = f"{word}, {shown.unit}"
-        tooltips.append(alt.Tooltip(f"{key}:Q", title=title, format=",.4~r"))
-    base = alt.Chart(alt.NamedData("points")).encode(
-        x=alt.X("load:Q", title=load, scale=scale, axis=axis),
-        color=charts.colour(index.tiers, legend=False),
+    spec = charts.drawing(
+        "load",
+        index.tiers,
+        title=what,
+        unit=shown.unit,
+        load=load,
+        loads=list(sweep.values),
+        across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        mean=f"mean, {shown.unit}",
+        low=f"interval from, {shown.unit}",
+        high=f"to, {shown.unit}",
     )
-    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
-    layers = alt.layer(
-        base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(y=alt.Y("low:Q"), y2="high:Q"),
-        base.mark_line(strokeWidth=1.2).encode(y=y),
-        base.mark_point(size=30, filled=True, opacity=1).encode(y=y, tooltip=tooltips),
-    ).properties(width=charts.WIDTH, height=charts.HEIGHT)
-    spec = layers.properties(title=alt.Title(what, subtitle=shown.unit)).to_dict()
     told = f"{what} against {load}, {shown.unit}"
     return charts.figure(f"{sweep.workload}-load-{shown.file}", told, spec, {"points": points})

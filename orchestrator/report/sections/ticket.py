@@ -3,8 +3,6 @@
 The page, `tierbench report --brief` and `--markdown` draw this one section.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from orchestrator import units
@@ -34,6 +32,7 @@ def section(index: ReportIndex) -> Section:
     doubts += [Paragraph(note.text, note.where.capitalize()) for note in index.footnotes]
     lists = {
         "": (*_bought(index, tier, first.price), *why),
+        "Which is faster": tuple(Paragraph(of.text, of.workload) for of in summary.faster(index)),
         "What was tested": tuple(_tested(index)),
         "What limits it": tuple(Paragraph(cell.text, cell.workload) for cell in limits),
         "Doubts": tuple(doubts),
@@ -47,7 +46,8 @@ def _bought(index: ReportIndex, tier: str | None, price: str) -> Iterator[Paragr
     if tier is None:
         return
     profile = index.campaign.plan.profile(tier)
-    disk, nodes, listed = profile.tier, profile.cluster.nodes, profile.tier.price
+    disk, cluster, listed = profile.tier, profile.cluster, profile.tier.price
+    nodes, vm = cluster.nodes, cluster.vm_price
     limits = ((disk.limits.iops, "IOPS"), (disk.limits.bytes_per_s, "bytes/s"))
     declared = [units.format_quantity(limit, unit) for limit, unit in limits if limit]
     each = f", each {units.listed(declared)}" if declared else ""
@@ -56,11 +56,15 @@ def _bought(index: ReportIndex, tier: str | None, price: str) -> Iterator[Paragr
     count = units.counted(nodes * disk.count + (0 if disk.wal else logs), "disk")
     count += f", {disk.count} of them striped to one" if disk.count > 1 else ""
     count += f", and {logs} of {disk.wal.title} for the WAL" if disk.wal else ""
-    each_on = f", each on {profile.cluster.vm}" if profile.cluster.vm else ""
+    each_on = f", each on {cluster.vm}" if cluster.vm else ""
     yield Paragraph(f"{count}, for {units.counted(nodes, 'node')}{each_on}", "Count")
     if price and listed:
-        price += f" at list price ({listed.region}, as of {listed.as_of}; {listed.source})"
+        price += f" at list price {wording.place(listed)}"
     yield Paragraph(price or "not known", "Price")
+    if vm:
+        total = wording.money(nodes * vm.monthly, vm.currency)
+        beside = "in it" if any(of.with_vms for of in index.verdict.decisions) else "beside it"
+        yield Paragraph(f"{beside} {total} a month {wording.place(vm)}", "Machines")
 
 
 def _standings(index: ReportIndex) -> Iterator[Part]:

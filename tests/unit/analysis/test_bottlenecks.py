@@ -12,7 +12,7 @@ from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes, counters, disk_demand, resources
-from orchestrator.analysis.telemetry.causes import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK, Cause
 from orchestrator.tier import Tier
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier
@@ -37,7 +37,7 @@ AT_CAP = {"iops_of_cap_pct": 99.0, "time_at_iops_cap_pct": 71.0, "disk_await_s":
 TIER = build_tier("premium")
 
 
-def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -> causes.Cause:
+def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -> Cause:
     every = {**QUIET, **figures}
     every.pop(without, None)
     return causes.judge(every, tier, "node-2")
@@ -48,7 +48,8 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
     [
         ({}, "unattributed"),
         (AT_CAP, "iops_cap"),
-        ({**AT_CAP, "iops_of_cap_pct": 94.0}, "unattributed"),
+        ({**AT_CAP, "iops_of_cap_pct": 94.0}, "iops_cap"),  # in 71 % of the seconds
+        ({**AT_CAP, "iops_of_cap_pct": 64.0, "time_at_iops_cap_pct": 24.0}, "unattributed"),
         ({**AT_CAP, "disk_await_s": 0.0039}, "unattributed"),  # full, but nothing waits
         ({**AT_CAP, "bandwidth_of_cap_pct": 92.0}, "unattributed"),
         ({**AT_CAP, "bandwidth_of_cap_pct": 97.0}, "unattributed"),
@@ -58,13 +59,13 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         ({"wal_bandwidth_of_cap_pct": 96.0}, "wal_disk_bound"),
         ({"wal_iops_of_cap_pct": 94.0}, "unattributed"),
         ({"wal_disk_syncing_pct": 70.0, "cpu_pct": 71.0}, "unattributed"),
-        ({"wal_disk_syncing_pct": 70.0, "iops_of_cap_pct": 81.0}, "unattributed"),
+        ({"wal_disk_syncing_pct": 70.0, "iops_of_cap_pct": 94.0}, "wal_disk_bound"),
         ({"wal_disk_syncing_pct": 70.0, "cpu_pct": 86.0}, "cpu_bound"),
         ({"wal_disk_syncing_pct": 70.0, "sessions_reading_pct": 60.0}, "latency_bound"),
         ({"log_syncing_pct": 40.0, "sessions_reading_pct": 1.0}, "unattributed"),
         ({"cpu_pct": 86.0}, "cpu_bound"),
         ({"cpu_pct": 84.0}, "unattributed"),
-        ({"cpu_pct": 95.0, "iops_of_cap_pct": 85.0}, "unattributed"),
+        ({"cpu_pct": 95.0, "iops_of_cap_pct": 87.0}, "cpu_bound"),
         ({"client_cpu_pct": 81.0, "host_cpu_pct": 99.0}, "client_bound"),
         ({"host_cpu_pct": 91.0, "cpu_pct": 99.0}, "machine_bound"),
         ({"disk_busy_pct": 95.0}, "latency_bound"),
@@ -83,6 +84,24 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         ({"memory_pressure_pct": 30.0, "disk_busy_pct": 16.0}, "unattributed"),
         ({"memory_pressure_pct": 60.0, "disk_busy_pct": 95.0}, "latency_bound"),
         ({"nopm_of_ceiling_pct": 97.7}, "load_bound"),
+        ({"rate_served_pct": 99.5}, "load_bound"),
+        ({"rate_served_pct": 98.0}, "unattributed"),
+        (
+            {"rate_served_pct": 99.5, "iops_before_fall": 9e3, "iops_after_fall": 1e3},
+            "burst_exhausted",
+        ),
+        ({"node_cores": 1.0, "busiest_core_pct": 99.0}, "single_core"),
+        ({"node_cores": 1.0, "busiest_core_pct": 94.0}, "unattributed"),
+        ({"node_cores": 1.9, "busiest_core_pct": 99.0}, "unattributed"),
+        ({"node_cores": 1.0, "busiest_core_pct": 99.0, "cpu_pct": 99.0}, "cpu_bound"),  # its limit
+        ({"client_cores": 1.0, "client_core_pct": 99.0}, "client_bound"),
+        ({"throttled_pct": 51.0}, "cpu_bound"),
+        ({"throttled_pct": 49.0}, "unattributed"),
+        ({"retried_pct": 5.1}, "contention"),
+        ({"retried_pct": 4.9}, "unattributed"),
+        ({"disk_busy_pct": 9.0}, "in_cache"),
+        ({"disk_busy_pct": 9.0, "sessions_reading_pct": 3.0}, "unattributed"),
+        ({"host_cpu_pct": 60.0, "steal_pct": 31.0}, "machine_bound"),
         ({"iops_before_fall": 3_490.0, "iops_after_fall": 1_101.0}, "burst_exhausted"),
     ],
 )
@@ -292,7 +311,7 @@ def test_what_was_not_sampled_is_no_limit() -> None:
     without_caps = causes.judge({"disk_iops": 90_000.0, "cpu_pct": 60.0}, TIER, "node-1")
     assert without_caps.name == "unattributed"
     nothing = "Neither disk nor CPU of the database nodes was sampled."
-    assert causes.judge({}, TIER, "") == causes.Cause("unattributed", nothing)
+    assert causes.judge({}, TIER, "") == Cause("unattributed", nothing)
 
 
 def test_at_the_ceiling_of_think_time_and_of_the_disk() -> None:
@@ -365,30 +384,3 @@ def test_large_ios_count_as_several() -> None:
     found = disk_demand.demand(run.record.profile.tier, counters.rates(sampled_in(run)), "node-1")
     assert found is not None
     assert float(np.median(found["iops"])) == pytest.approx(1_200, rel=0.02)
-
-
-# ------------------------------------------------------------------ burst
-
-
-# ------------------------------------------------------------------ sessions
-
-
-def test_what_sessions_waited_for_comes_from_the_database_s_own_counters() -> None:
-    run = only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1)  # 10 s + 60 s, 60 threads
-    facts = {
-        "database_before": {"since_reset": {"blks_read_s": 50.0}},
-        "database": {"since_reset": {"blks_read_s": 2_150.0, "wal_sync_s": 7.0}},
-    }
-    figures = resources.gather(replace(run, record=replace(run.record, facts=facts)), 32.0)
-    assert figures["node-1"]["sessions_reading_pct"] == pytest.approx(50.0)
-    assert figures["node-1"]["log_syncing_pct"] == pytest.approx(10.0)
-
-
-def test_think_time_has_a_ceiling() -> None:
-    campaign = build_campaign(profiles=["premium"], workloads=["tpcc"], repetitions=1, frames=False)
-    record = campaign.runs[0].record
-    assert resources.ceiling_nopm(record) is None
-    thinking = replace(record, workload=replace(record.workload, options={"think": "spec"}))
-    assert resources.ceiling_nopm(thinking) == pytest.approx(254.6)  # 20 × 12.86 × 0.99
-    cards = replace(record.workload, options={"think": "spec", "weights": "10,10,1,1,1"})
-    assert resources.ceiling_nopm(replace(record, workload=cards)) is None

@@ -57,6 +57,11 @@ def test_what_makes_runs_unlike(other: Callable[[], Record], phrase: str) -> Non
     assert phrase in comparability.differences(record(), other())
 
 
+def test_what_is_tried_out_behind_the_window_makes_no_runs_unlike() -> None:
+    tried = replace(record(), workload=replace(record().workload, confirm_s=120.0))
+    assert comparability.differences(record(), tried) == ()
+
+
 def test_runs_of_another_isolation_or_planner_are_unlike() -> None:
     left = facts(execution={"isolation": "repeatable read", "yb_enable_cbo": "off"})(record())
     right = facts(execution={"isolation": "read committed", "yb_enable_cbo": "off"})(record())

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.analysis.doubts.kinds import find
 from orchestrator.metrics import measured
 from orchestrator.model import Doubt, Note, Record
-from orchestrator.tier import LatencyModel
+from orchestrator.tier import LatencyModel, Price
 from tests.campaigns import build_campaign, build_gate, with_tier
 from tests.doubted import Change, facts, figures, kinds, small, the
 from tests.tiers import changed
@@ -27,7 +27,7 @@ def test_a_sound_campaign_raises_none() -> None:
 def test_one_repetition_of_everything() -> None:
     found = the("one repetition", small(repetitions=1))
     assert "every cell was measured once" in found.text
-    assert found.advice == "repeat with REPEATS=5"
+    assert found.advice == "repeat with --repeats 5"
     assert found.run is None
 
 
@@ -82,9 +82,9 @@ def test_fewer_nodes_than_declared() -> None:
     text = "1 database node instead of the profile's 3 (this machine has 2 cores)"
     note = Note("fewer nodes", text, "premium")
     assert the("fewer nodes", small(notes=(note,))).text == f"premium: {text}"
-    assert "set NODES" in the("fewer nodes", small(notes=(note,))).advice
+    assert "set --nodes" in the("fewer nodes", small(notes=(note,))).advice
     asked = replace(note, kind="nodes as asked")
-    assert "leave NODES out" in the("fewer nodes", small(notes=(asked,))).advice
+    assert "leave --nodes out" in the("fewer nodes", small(notes=(asked,))).advice
     assert "fewer nodes" not in kinds(small(notes=(replace(note, kind="other"),)))
 
 
@@ -210,7 +210,7 @@ def test_on_a_cluster_that_others_run_calibrate_is_not_advised() -> None:
     assert "calibrate" not in found.advice
     assert "fio" in found.advice
     mounted = the("no truth gate", small(change=lambda record: replace(record, gate=None)))
-    assert mounted.advice == "run `make calibrate PROFILE=premium`"
+    assert mounted.advice == "run `tierbench calibrate --profile premium`"
 
 
 def test_conditions_that_could_not_be_evaluated_are_a_doubt_and_the_run_stays() -> None:
@@ -248,6 +248,24 @@ def test_a_price_older_than_a_year(as_of: str, doubted: bool) -> None:
     tier = replace(profile.tier, price=replace(profile.tier.price, as_of=as_of))
     plan = replace(campaign.plan, profiles=(replace(profile, tier=tier),))
     assert ("old price" in kinds(replace(campaign, plan=plan))) is doubted
+
+
+def test_the_price_of_a_machine_is_old_only_where_it_counts() -> None:
+    campaign = small(profiles=["premium", "ultra"])
+    first, second = campaign.plan.profiles
+    old = Price(280.0, "USD", "westus2", "2023-01", "a list")
+    on_d8 = replace(first.cluster, vm="azure/D8", vm_price=old)
+    new = replace(old, as_of="2025-06")
+
+    def doubts(vm: str, price: Price) -> list[str]:
+        other = replace(second, cluster=replace(second.cluster, vm=vm, vm_price=price))
+        plan = replace(campaign.plan, profiles=(replace(first, cluster=on_d8), other))
+        found = find(replace(campaign, plan=plan))
+        return [doubt.text for doubt in found if doubt.kind == "old price"]
+
+    assert doubts("azure/D8", old) == []
+    (text,) = doubts("azure/D16", new)
+    assert text.startswith("the price of premium's machines is as of 2023-01")
 
 
 def test_without_a_price_none_is_old() -> None:

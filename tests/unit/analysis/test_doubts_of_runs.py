@@ -207,7 +207,7 @@ def test_gates_missing_failed_and_old() -> None:
     old = replace(build_gate(tier), taken_s=build_gate(tier).taken_s - 2 * 86_400)
     found = the("old truth gate", small(change=lambda r: replace(r, gate=old)))
     assert "48.2 h before" in found.text
-    assert found.advice == "run `make calibrate PROFILE=premium` first"
+    assert found.advice == "run `tierbench calibrate --profile premium` first"
 
 
 @pytest.mark.parametrize(("start_pct", "raised"), [(100.0, True), (0.0, False)])

@@ -45,6 +45,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "drain": ("--profiles", "mine.yaml", "--drain"),
     "warmup": ("--warmup", "steady"),
     "windows": ("--db", "postgresql", "--windows", "checkpoints"),
+    "confirm": ("--confirm",),
     "overrides": ("--set", "threads=3", "--set", "isolation=repeatable read"),
     "cache_max": ("--cache-max", "200GiB"),
     "on_end": ("--on-end", "true"),

@@ -101,6 +101,41 @@ def test_campaigns_are_offered_by_every_name(tmp_path: Path) -> None:
     assert completed("report", *results, "") == ["latest", *reversed(names)]
 
 
+def test_the_run_that_goes_on_is_offered(tmp_path: Path) -> None:
+    made = build_campaign(frames=False)
+    stored(made, tmp_path)
+    newest = stored(later(made, 1), tmp_path)
+    first, second, *_ = sorted(folder.name for folder in (newest / "runs").iterdir())
+    (newest / "runs" / first / "record.json").unlink()
+    results = ("--results", str(tmp_path))
+    assert completed("tiers", "set", *results, "") == ["latest", first]
+    (newest / "runs" / second / "record.json").unlink()
+    assert completed("tiers", "set", *results, second[:2]) == [second]
+
+
+def test_standing_disks_are_offered(tmp_path: Path) -> None:
+    (tmp_path / "standing").mkdir()
+    for name in ("mine", "yours"):
+        (tmp_path / "standing" / f"{name}.img").touch()
+    for command in ("down", "set"):
+        asked = {
+            "COMP_WORDS": f"tierbench\ndisk\n{command}\n",
+            "COMP_CWORD": "3",
+            "_TIERBENCH_COMPLETE": "complete_bash",
+            "TIERBENCH_CACHE": str(tmp_path),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "orchestrator"],
+            cwd=ROOT,
+            env={**os.environ, **asked},
+            check=False,
+            timeout=60,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.split() == ["mine", "yours"]
+
+
 @pytest.mark.parametrize(("words", "code"), [("tierbench calib", 0), ("tierbench no-such-", 1)])
 def test_a_shell_is_answered_by_the_exit_code_that_it_waits_for(words: str, code: int) -> None:
     """fish asks so whether there is anything to complete."""

@@ -84,7 +84,7 @@ def test_an_image_alone_is_no_reason_to_take_yugabytedb(engine: Engine, tmp_path
     made = plans.make_plan(an_app(tmp_path, engine), asked())
     assert databases(made) == ["postgresql"]
     notes = [note.text for note in made.notes if note.kind == "fallback database"]
-    assert len(notes) == 1 and "make doctor DB=yugabytedb" in notes[0]
+    assert len(notes) == 1 and "tierbench doctor --db yugabytedb" in notes[0]
     assert engine.asked == []
 
 

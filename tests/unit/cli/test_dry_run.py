@@ -92,6 +92,19 @@ def test_times_add_up_to_the_plans_estimate(capsys: pytest.CaptureFixture[str]) 
     assert found["plan"]["overrides"] == ["measure=2min"]
 
 
+def test_the_time_for_trials_of_limits_is_shown_where_there_are_any(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert compare("insert", "--confirm", "--repeats", "2") == EXIT_DONE
+    text = capsys.readouterr().out
+    row = next(line for line in text.splitlines() if line.startswith("insert "))
+    assert "Trials" in text and row.split()[-11:] == [
+        *("15", "s", "60", "s", "2", "min", "3.25", "min", "4", "13", "min")
+    ]
+    assert compare("insert", "--repeats", "2") == EXIT_DONE
+    assert "Trials" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "said", "share"),
     [
@@ -245,12 +258,48 @@ def test_what_the_campaign_itself_rents_is_shown_and_limited(
     assert code == EXIT_USAGE and "would cost" in capsys.readouterr().err
 
 
-def test_a_machine_without_a_price_is_shown_and_refused_under_a_limit(
+def test_a_machine_of_the_catalog_has_its_price(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "p15.yaml").write_text(P15_VOLUMES)
     words = ["run", "-p", str(tmp_path / "p15.yaml"), "-w", "insert", "--db", "postgresql"]
-    words += ["--nodes", "3", "--platform", "kubernetes"]
+    words += ["--nodes", "3", "--platform", "kubernetes", "--json"]
+    assert dry(*words, "--max-cost", "5 USD") == EXIT_DONE
+    things = {one["what"]: one["price"] for one in content(capsys)["rented"]}
+    assert things["azure/Standard_D8s_v5"]["monthly"] == 280.32
+
+
+def test_tiers_on_unlike_machines_are_shown_with_what_both_cost(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """As the answer will count them: 38.01 and 280.32 for a node, or 38.01 and 560.64."""
+    text = P15_VOLUMES.replace("enforcement: storage-class", "enforcement: emulated")
+    text = text.replace("platform: kubernetes", "")
+    for size in ("Standard_D8s_v5", "Standard_D16s_v5"):
+        own = text.replace("Standard_D8s_v5", size).replace("title: ", f"title: {size} ")
+        (tmp_path / f"{size[9:]}.yaml").write_text(own)
+    files = [str(tmp_path / f"{name}.yaml") for name in ("D8s_v5", "D16s_v5")]
+    words = ("compare", "--profiles", " ".join(files), "--workloads", "insert", "--nodes", "1")
+    assert dry(*words) == EXIT_DONE
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"on azure/Standard_D8s_v5 \S+ 1 318.33 USD", said)
+    assert re.search(r"on azure/Standard_D16s_v5 \S+ 1 598.65 USD", said)
+    assert "what buying the disks and machines would cost" in said
+    assert compare("insert") == EXIT_DONE
+    said = " ".join(capsys.readouterr().out.split())
+    assert "what buying the disks would cost" in said and "on azure/" not in said
+
+
+def test_a_machine_without_a_price_is_shown_and_refused_under_a_limit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The catalog has prices of one region."""
+    elsewhere = {"currency": "USD", "region": "westus", "as_of": "2026-09", "source": "a list"}
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(json.dumps({**elsewhere, "prices": {"azure/P15": {"per_disk": 38}}}))
+    (tmp_path / "p15.yaml").write_text(P15_VOLUMES)
+    words = ["run", "-p", str(tmp_path / "p15.yaml"), "-w", "insert", "--db", "postgresql"]
+    words += ["--nodes", "3", "--platform", "kubernetes", "--prices", str(prices)]
     assert dry(*words) == EXIT_DONE
     assert re.search(r"3 × azure/Standard_D8s_v5 .* not known", capsys.readouterr().out)
     assert dry(*words, "--max-cost", "900 USD") == EXIT_USAGE

@@ -114,6 +114,26 @@ def test_a_workload_is_valid_as_it_is_and_with_all_that_its_comments_show(root: 
     assert schema_errors(file) == []
 
 
+@pytest.mark.parametrize("here", [True, False])
+def test_the_file_is_named_so_that_it_is_found_from_where_one_is(
+    root: Path, here: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(root if here else root.parent)
+    main.program(
+        ["init", "mine", "--tier", "azure/P15"], standalone_mode=False, obj=CampaignApp(root)
+    )
+    written, *_ = capsys.readouterr().out.splitlines()
+    assert written == f"wrote {'' if here else f'{root}/'}profiles/mine.yaml"
+    assert Path(written.removeprefix("wrote ")).is_file()
+
+
+def test_several_values_of_an_option_are_joined(root: Path) -> None:
+    with pytest.raises(UsageError, match="'ssh://vm2' is not key=value") as refused:
+        words = ("mine", "--tier", "azure/P15", "--machines", "ssh://vm1", "ssh://vm2")
+        tierbench_init(root, *words)
+    assert "joined by commas" in refused.value.advice
+
+
 def test_nothing_is_overwritten(root: Path) -> None:
     for words in (
         ["ultra", "--tier", "azure/P15"],
@@ -134,7 +154,7 @@ def test_nothing_is_overwritten(root: Path) -> None:
         (["../mine", "--tier", "azure/P15"], "cannot be the name"),
         (["mine", "--tier", "azure/P15", "size"], "is not key=value"),
         (["mine", "--tier", "azure/P16"], "did you mean"),
-        (["mine", "--tier", "azure/premium-v2"], "is missing: say how large"),
+        (["mine", "--tier", "azure/premium-v2"], "1TiB, in a command size=1TiB"),
         (["mine", "--path", "/mnt/a", "iosp=5"], "unknown key"),
     ],
 )

@@ -127,11 +127,12 @@ def update_aws(service: Files, file: Path) -> Any:
 
 
 def test_an_aws_list_is_written_from_the_file_of_a_region(aws_list: Files, tmp_path: Path) -> None:
-    aws_list.files[TOKYO] = aws_answers.price_list(*aws_answers.TOKYO).encode()
+    listed = (*aws_answers.TOKYO, aws_answers.MACHINES[1])
+    aws_list.files[TOKYO] = aws_answers.price_list(*listed).encode()
     file = tmp_path / "aws.yaml"
     done = update_aws(aws_list, file)
     assert done.exit_code == 0, done.output
-    assert "6 prices of ap-northeast-1 in USD" in " ".join(done.output.split())
+    assert "7 prices of ap-northeast-1 in USD" in " ".join(done.output.split())
     rows = tier_catalog.with_prices(CATALOG, {file.name: file.read_text()})
     wanted = at("aws/gp3", "100GiB", iops=4000, throughput="225MiB/s")
     price = tier_catalog.choose(rows, wanted, "tier").tier.price
@@ -162,6 +163,14 @@ def test_a_provider_without_such_a_service_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(program, ["prices", "update", "--provider", "gcp"], obj=App())
     assert isinstance(done.exception, UsageError)
     assert "known: azure and aws" in done.exception.what
+
+
+def test_another_answer_is_told_and_writes_nothing(service: Service, tmp_path: Path) -> None:
+    service.items = ({"productName": "Ultra Disks", "type": "Consumption"},)
+    done = update(service, tmp_path / "azure.yaml")
+    assert isinstance(done.exception, UnavailableError)
+    assert "the price service of azure did not answer as expected" in done.exception.what
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_region_without_disks_writes_nothing(service: Service, tmp_path: Path) -> None:

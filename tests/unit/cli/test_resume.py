@@ -141,6 +141,19 @@ def test_it_is_repeated_as_often_as_asked(tmp_path: Path, times: int, made: int)
     assert len(outcomes(campaign(app))) == made
 
 
+@pytest.mark.parametrize(("times", "made"), [(0, 4), (1, 6), (2, 7)])
+def test_a_campaign_that_is_gone_on_with_repeats_again_what_failed_each_time(
+    tmp_path: Path, times: int, made: int
+) -> None:
+    plan = replace(PLAN, retry_failed=times)
+    app = program(tmp_path, Failing("warm", ValueError("x"), (2, 5, 6, 7)), plan)
+    tierbench(app, *words(app, *COMPARE))
+    before = outcomes(campaign(app))
+    app = program(tmp_path, plan=plan)  # what made it fail is mended
+    tierbench(app, *words(app, "resume", "latest"))
+    assert outcomes(campaign(app)) == [*before, *["done"] * (made - len(before))]
+
+
 def test_a_campaign_killed_before_the_repeats_makes_them_when_it_goes_on(tmp_path: Path) -> None:
     class Killed(BaseException):
         pass

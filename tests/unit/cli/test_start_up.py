@@ -19,7 +19,6 @@ from orchestrator.cli.commands import COMMANDS
 from tests import ROOT
 
 HEAVY = {
-    "altair",
     "docker",
     "jinja2",
     "kubernetes",
@@ -101,6 +100,7 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
         (["disk", "up", "aws/gp"], "aws/gp3"),
         (["report", "lat"], "latest"),
         (["compare", "--db", "yuga"], "yugabytedb"),
+        (["tiers", "set", "lat"], "latest"),
     ],
 )
 def test_completion_loads_nothing_heavy(words: list[str], offered: str) -> None:

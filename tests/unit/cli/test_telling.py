@@ -81,6 +81,27 @@ def test_figures_of_the_catalog_are_numbers_in_json(
     assert row["price"]["currency"] == "USD" and row["latency"]["documented"]
 
 
+def test_a_machine_of_the_catalog_has_its_price_in_the_list(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What says nothing of any of the machines shown is no column; where figures were read stands
+    once below them."""
+    tierbench(an_app(results / "cache"), "tiers", "list", "--vms", "--provider", "aws")
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["machine", "IOPS", "throughput", "burst", "price"]
+    (m5,) = (row for row in rows if row.startswith("aws/m5.4xlarge "))
+    assert m5.split() == ["aws/m5.4xlarge", "18,750", "594", "MB/s", "–", "0.768/hour", "USD"]
+    (widest,) = (row for row in rows if row.startswith("aws/m6i.32xlarge "))
+    assert widest.split()[1] == "160,000", "the longest of a column is whole"
+    assert [row.partition(": ")[2] for row in rows[-2:]] == [
+        "limits as of 2023-05", "price: region us-east-1, 2026-07-20",
+    ]  # fmt: skip
+    tierbench(an_app(results / "cache"), "tiers", "list", "--vms", "--provider", "gcp")
+    of_gcp = capsys.readouterr().out
+    assert of_gcp.splitlines()[-1].count("gcp/n2-standard-8,") == 1, "a machine is named once"
+    assert "disk type" in of_gcp
+
+
 def test_off_a_terminal_a_row_is_a_line(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line for line in said_of("tiers list", results, capsys).splitlines() if line]
     names = [row["name"] for row in json.loads(said_of("tiers list", results, capsys, "--json"))]

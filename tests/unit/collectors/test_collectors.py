@@ -94,7 +94,9 @@ def test_control_group_version_1(tmp_path: Path) -> None:
         {
             "proc/42/cgroup": f"5:memory:/docker/{ID}\n4:cpu,cpuacct:/docker/{ID}\n0::/\n",
             f"{group}/cpuacct/docker/{ID}/cpuacct.usage": "2500000000\n",
-            f"{group}/cpu/docker/{ID}/cpu.stat": "nr_periods 5\nthrottled_time 1000000000\n",
+            f"{group}/cpu/docker/{ID}/cpu.stat": (
+                "nr_periods 5\nnr_throttled 2\nthrottled_time 1000000000\n"
+            ),
             f"{group}/memory/docker/{ID}/memory.usage_in_bytes": "4096\n",
             f"{group}/memory/docker/{ID}/memory.stat": "cache 1\ntotal_cache 1024\n",
         },
@@ -102,6 +104,8 @@ def test_control_group_version_1(tmp_path: Path) -> None:
     assert values(CgroupCollector(on(here)).read([DATABASE], 1.0)) == {
         "cpu_seconds_total": 2.5,
         "cpu_throttled_seconds_total": 1.0,
+        "cpu_periods_total": 5,
+        "cpu_throttled_periods_total": 2,
         "memory_used_bytes": 4096,
         "memory_cache_bytes": 1024,
     }
@@ -125,7 +129,7 @@ def test_control_group_version_2(tmp_path: Path, path: str, below: str) -> None:
         {
             "proc/42/cgroup": f"0::{path}{below}\n",
             "sys/fs/cgroup/cgroup.controllers": "cpu io memory\n",
-            f"{group}/cpu.stat": "usage_usec 2500000\nthrottled_usec 0\n",
+            f"{group}/cpu.stat": "usage_usec 2500000\nnr_periods 0\nthrottled_usec 0\n",
             f"{group}/memory.current": "4096\n",
             f"{group}/memory.stat": "anon 1\nfile 1024\n",
         },
@@ -149,6 +153,19 @@ def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
         "pressure_io_some_seconds_total"
     ]
     assert pressure == pytest.approx(1.5)
+
+
+def test_the_busiest_core_is_that_since_the_last_reading(tmp_path: Path) -> None:
+    """A thread that moves keeps one core busy in each second, and each for half of the time."""
+    line = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 {} 0 0 {} 0 0 0 0 0 0\ncpu1 {} 0 0 {} 5 0 0 0 0 0\n"
+    here = tree(tmp_path, {"proc/stat": line.format(100, 100, 100, 100)})
+    collector = MachineCollector(on(here))
+    assert "busiest_core_pct" not in values(collector.read([HOST], 1.0))
+    for ticks, busiest_pct in (((197, 103, 103, 197), 97), ((200, 200, 194, 206), 91)):
+        tree(tmp_path, {"proc/stat": line.format(*ticks)})
+        assert values(collector.read([HOST], 2.0))["busiest_core_pct"] == busiest_pct
+    tree(tmp_path, {"proc/stat": line.format(1, 1, 1, 1)})
+    assert "busiest_core_pct" not in values(collector.read([HOST], 3.0)), "counted anew"
 
 
 def test_network_leaves_out_loopback(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
     busy = {"host_cpu_pct": 100.0}
     found = {doubt.kind: doubt for doubt in of_run(run, busy)}
     assert found["host saturated"].text.endswith("100 % busy, with the load generator on it")
-    assert "NODES" not in found["host saturated"].advice
+    assert "--nodes" not in found["host saturated"].advice
     assert "owner" in found["commits not durable"].advice
 
 

@@ -25,7 +25,7 @@ from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import Cluster, Node, NodeSize, Phase, Plan, Profile, Workload
-from orchestrator.parts import Parts, Result
+from orchestrator.parts import ClientLoad, Parts, Result
 from orchestrator.planning import project_files
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network, World
@@ -263,11 +263,9 @@ class _Load(FakeGenerator):
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         self.hosts.append(cluster.endpoints[0].host)
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
-        start_s = world.clock.now()
-        world.clock.sleep(120.0)
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        start_s = load.world.clock.now()
+        load.world.clock.sleep(120.0)
         return Phase("warm-up", start_s, start_s + 60), Phase(
             "measure", start_s + 60, start_s + 120
         )

@@ -196,9 +196,8 @@ def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None
         CheckedFact("memory", "a claim", "not confirmed", "password=hunter2 and more", True),
     ]
     progress = QuietProgress()
-    world = replace(fake_world(cache=tmp_path), progress=progress)
-    engine: Any = Platform()
-    list(checklist.kept(made, checklist.spec(), engine, world, tmp_path / "results"))
+    world = replace(fake_world(platform=Platform(), cache=tmp_path), progress=progress)
+    list(checklist.kept(made, checklist.spec(), world, tmp_path / "results"))
     assert progress.said[0] == "1 of 2 confirmed, these differ: memory"
     (file,) = (tmp_path / "results").iterdir()
     assert str(file) in progress.said[1]

@@ -17,7 +17,7 @@ from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common import client, options, several
 from orchestrator.load_generators.common.client import client_container, compare_clocks
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
-from orchestrator.parts import Result
+from orchestrator.parts import ClientLoad, Recorded, Result
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
@@ -180,11 +180,9 @@ class Alone:
     name = "sysbench"
     recorded = pd.DataFrame({"start_s": [1101.5, 1102.0]})
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
-        now_s = world.clock.now()
-        world.window_begins(now_s + 1)
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        now_s = load.world.clock.now()
+        load.world.window_begins(now_s + 1)
         return Phase("warm-up", now_s, now_s + 1), Phase("measure", now_s + 1, now_s + 6)
 
     def read(
@@ -198,9 +196,8 @@ class Alone:
     def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
         return pd.concat([one - shift_s for one, shift_s in zip(several, shifts_s, strict=True)])
 
-    def result(
-        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+        records, facts = left
         return Result((), None, [records], facts)
 
 

@@ -13,6 +13,7 @@ import pytest
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.load_generators.fio import Fio, point_figures
 from orchestrator.model import Cluster, ClusterSpec, Dataset, Node, NodeSize, Workload
+from orchestrator.parts import ClientLoad
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.powers import Completed, World
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
@@ -161,7 +162,7 @@ def test_every_point_is_one_job_kept_untouched(tmp_path: Path) -> None:
     world, engine = world_of()
     said: list[float] = []
     world = replace(world, window_begins=said.append)
-    warmup, measure = Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
+    warmup, measure = Fio().run(ClientLoad(WORKLOAD, ALONE, CLIENT, tmp_path, world))
     calls = zip(engine.asked, engine.environments, strict=True)
     jobs = [env for (_, _, program, *_), env in calls if program == "fio"]
     assert [(job["RW"], job["BS"], job["IODEPTH"]) for job in jobs] == [
@@ -195,7 +196,7 @@ def test_the_direction_of_a_point(tmp_path: Path, pattern: str, read_pct: int, r
     world, engine = world_of()
     options = {"cells": f"{pattern} read {read_pct} block 4KiB depth 1 threads 2"}
     workload = replace(WORKLOAD, options=options)
-    Fio().run(workload, ALONE, CLIENT, tmp_path, world)
+    Fio().run(ClientLoad(workload, ALONE, CLIENT, tmp_path, world))
     env = engine.environments[0]
     assert (env["RW"], env["READ_PCT"], env["NUMJOBS"]) == (rw, str(read_pct), "2")
 
@@ -203,7 +204,7 @@ def test_the_direction_of_a_point(tmp_path: Path, pattern: str, read_pct: int, r
 def test_a_failing_point_is_named(tmp_path: Path) -> None:
     world, _ = world_of(exit_code=1)
     with pytest.raises(LoadError, match="exit code 1 at point random-read100-4KiB-1x1") as error:
-        Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
+        Fio().run(ClientLoad(WORKLOAD, ALONE, CLIENT, tmp_path, world))
     assert "it broke" in error.value.evidence
 
 
@@ -217,7 +218,7 @@ def test_points_that_are_there_are_not_measured_again(tmp_path: Path) -> None:
     world, engine = world_of()
     (tmp_path / "fio").mkdir()
     (tmp_path / "fio" / "random-read100-4KiB-1x1.json").write_text("kept")
-    Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
+    Fio().run(ClientLoad(WORKLOAD, ALONE, CLIENT, tmp_path, world))
     depths = [env["IODEPTH"] for env in engine.environments if "IODEPTH" in env]
     assert depths == ["32", "8"]
     assert (tmp_path / "fio" / "random-read100-4KiB-1x1.json").read_text() == "kept"
@@ -226,7 +227,7 @@ def test_points_that_are_there_are_not_measured_again(tmp_path: Path) -> None:
 def test_a_window_has_one_point_at_least(tmp_path: Path) -> None:
     for _ in range(2):
         world, engine = world_of()
-        _, measure = Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
+        _, measure = Fio().run(ClientLoad(WORKLOAD, ALONE, CLIENT, tmp_path, world))
     assert [env["IODEPTH"] for env in engine.environments if "IODEPTH" in env] == ["8"]
     assert measure.duration_s > 0
 

@@ -29,8 +29,8 @@ from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.common import several
 from orchestrator.load_generators.sysbench_stock import SysbenchStock
-from orchestrator.model import Cluster, Node, Phase, Workload
-from orchestrator.parts import Result, Share
+from orchestrator.model import Phase, Workload
+from orchestrator.parts import ClientLoad, Recorded, Result, Share
 from orchestrator.powers import World
 from tests import benchbase
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
@@ -204,17 +204,9 @@ class Load:
     def __init__(self, carry: Callable[[Share, Workload, World], tuple[Phase, Phase]]) -> None:
         self._carry = carry
 
-    def run(
-        self,
-        workload: Workload,
-        cluster: Cluster,
-        client: Node,
-        out: Path,
-        world: World,
-        share: Share | None = None,
-    ) -> tuple[Phase, Phase]:
-        assert share is not None, "there are several clients"
-        return self._carry(share, workload, world)
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        assert load.share is not None, "there are several clients"
+        return self._carry(load.share, load.workload, load.world)
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         raise NotImplementedError
@@ -225,9 +217,7 @@ class Load:
     def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
         raise NotImplementedError
 
-    def result(
-        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
-    ) -> Result:
+    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
         raise NotImplementedError
 
 
@@ -347,7 +337,7 @@ def test_sysbench_tells_its_threads_when_all_begin_and_end(tmp_path: Path) -> No
     platform = Writes(answer=lambda _, argv: "Threads started!\n" if "run" in argv else "")
     world = fake_world(platform=platform)
     share = Share(2, 3, first_thread=4, begin=lambda: 2_000.0, agree=lambda _: None)
-    phases = SYSBENCH.run(a_workload(), CLUSTER, CLIENTS[1], tmp_path, world, share)
+    phases = SYSBENCH.run(ClientLoad(a_workload(), CLUSTER, CLIENTS[1], tmp_path, world, share))
     assert [(one.start_s, one.end_s) for one in phases] == [(2000, 2001), (2001, 2005)]
     command = shlex.split((tmp_path / "command.txt").read_text())
     own = ("--first-thread=4", "--part=2/3", "--begins-file=/tmp/tierbench-begins")

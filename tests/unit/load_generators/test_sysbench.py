@@ -17,6 +17,7 @@ from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
+from orchestrator.parts import ClientLoad
 from tests import ROOT
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.plans import a_workload
@@ -287,7 +288,7 @@ def test_the_window_is_announced_when_the_threads_have_started(tmp_path: Path) -
     cluster = Cluster("postgresql", "17", (), (endpoint,), "net")
     client = Node("client", "client", "tierbench-client")
     generator = sysbench.Sysbench()
-    _, measure = generator.run(a_workload(), cluster, client, tmp_path, world)
+    _, measure = generator.run(ClientLoad(a_workload(), cluster, client, tmp_path, world))
     assert said == [measure.start_s] == [1_000.0 + a_workload().warmup_s]
 
 
@@ -310,7 +311,9 @@ def test_the_window_counts_from_when_the_threads_began_however_late_that_is_hear
     cluster = Cluster("postgresql", "17", (), (endpoint,), "net")
     client = Node("client", "client", "tierbench-client")
     workload = a_workload()
-    warmup, measure = sysbench.Sysbench().run(workload, cluster, client, tmp_path, world)
+    warmup, measure = sysbench.Sysbench().run(
+        ClientLoad(workload, cluster, client, tmp_path, world)
+    )
     assert warmup.start_s == begins_s
     assert measure.start_s == warmup.end_s == begins_s + workload.warmup_s
     assert measure.end_s == measure.start_s + workload.measure_s

@@ -22,6 +22,7 @@ from orchestrator.load_generators import bind, load_generators, sysbench_stock
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.sysbench_stock import SysbenchStock, options, results
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
+from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
 from orchestrator.powers import Completed, World
 from tests import ROOT
@@ -317,7 +318,9 @@ def test_a_run_leaves_the_output_of_each_process_and_its_commands(tmp_path: Path
     whole = numbered(output("oltp_read_write"), 1) + numbered(output("oltp_point_select"), 2)
     asked = played(world, lambda _: Completed((), 0, whole, "", 1.0))
     workload = replace(shipped("oltp_delete"), warmup_s=2.0, measure_s=4.0)
-    warmup, measure = SysbenchStock().run(workload, TWO, Node("c", "client"), tmp_path, world)
+    warmup, measure = SysbenchStock().run(
+        ClientLoad(workload, TWO, Node("c", "client"), tmp_path, world)
+    )
     assert said[0] == measure.start_s
     assert measure.end_s - measure.start_s == 4.0 and warmup.end_s == measure.start_s
     assert len(asked) == 2 and "secret" not in " ".join(asked)
@@ -340,7 +343,9 @@ def test_a_failed_process_says_what_sysbench_said(tmp_path: Path) -> None:
     world = fake_world(Log(), tmp_path / "cache")
     played(world, lambda _: Completed((), 1, numbered(output("refused"), 1), "", 1.0))
     with pytest.raises(LoadError, match=r"code 1: FATAL: .*db_bulk_insert_next\(\) failed"):
-        SysbenchStock().run(shipped("bulk_insert"), ONE, Node("c", "client"), tmp_path, world)
+        SysbenchStock().run(
+            ClientLoad(shipped("bulk_insert"), ONE, Node("c", "client"), tmp_path, world)
+        )
     with pytest.raises(LoadError, match="no output"):
         SysbenchStock().read(shipped("bulk_insert"), tmp_path / "none", 0.0, 1.0)
 

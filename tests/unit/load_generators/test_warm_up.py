@@ -16,7 +16,8 @@ from orchestrator.errors import UsageError
 from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.warm_up import IN_A_ROW, SHORTEST_S, WarmUp, steady_facts
-from orchestrator.model import Cluster, Endpoint, Workload
+from orchestrator.model import Cluster, Endpoint, Node, Workload
+from orchestrator.parts import ClientLoad
 from tests.fakes import FakeClock, fake_world
 from tests.plans import a_workload
 
@@ -31,7 +32,9 @@ def heard(
 ) -> tuple[WarmUp, float]:
     """A run that reports these transactions a second, and when it started."""
     clock = FakeClock()
-    warming = WarmUp(workload, out, fake_world(clock=clock), end_at)
+    client, nowhere = Node("client", "client"), Cluster("postgresql", "", (), (), "net")
+    load = ClientLoad(workload, nowhere, client, out, fake_world(clock=clock))
+    warming = WarmUp(load, end_at)
     start_s = clock.now()
     warming.line("Threads started!")
     for second, rate in enumerate(rates, start=1):

@@ -13,8 +13,8 @@ import pytest
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Profile
 from orchestrator.planning import costs, durations, rehearsal
-from orchestrator.planning.costs import MONTH_H
 from orchestrator.tier import ClassWanted, NodeDisks, Price, Snapshots
+from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
 from tests.plans import a_plan
 from tests.tiers import a_tier, changed
 
@@ -52,7 +52,7 @@ CLASS = {
 def test_disks_times_hours() -> None:
     (one,) = costs.rented(plan_of(MOUNTED, hours=2.0))
     assert (one.count, one.hours) == (3, 2.0) and one.amount == pytest.approx(0.60)
-    assert MONTH_H * 12 == 8760
+    assert HOURS_PER_MONTH * 12 == 8760
 
 
 def test_one_path_is_one_disk() -> None:

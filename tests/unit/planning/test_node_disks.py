@@ -38,7 +38,7 @@ def test_each_node_by_its_name() -> None:
     assert on(found, 1) == {"node-1": NodeDisks("/a")}, "others are neither used nor measured"
     with pytest.raises(UsageError, match="no disk for node-4, node-5") as refused:
         on(found, 5)
-    assert "NODES=3" in refused.value.advice
+    assert "--nodes 3" in refused.value.advice
 
 
 @pytest.mark.parametrize(

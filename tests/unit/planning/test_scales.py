@@ -6,6 +6,7 @@ and on a small machine.
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -151,9 +152,30 @@ def test_a_workload_without_tables_runs_at_study_and_the_plan_says_so() -> None:
 def test_an_unknown_scale_names_all_there_are() -> None:
     with pytest.raises(UsageError) as raised:
         plan("ultra", ["tpcc"], "study-30")
-    said = {mistake.what for mistake in raised.value.mistakes}
+    (said,) = raised.value.mistakes
     known = "laptop, rehearsal, smoke, study, study-20"
-    assert said == {f"unknown scale 'study-30'; did you mean study-20 or study? known: {known}"}
+    assert said.what == f"unknown scale 'study-30'; did you mean study-20 or study? known: {known}"
+    assert re.fullmatch(
+        r"profiles/ultra.yaml:\d+: cluster.node and workloads/tpcc.yaml:\d+: scales", said.where
+    )
+
+
+def test_a_name_that_many_files_lack_is_said_once_and_briefly() -> None:
+    with pytest.raises(UsageError, match="one mistake found") as raised:
+        project_files.read(ROOT, ["premium", "ultra"], ["tpcc", "insert"], "medium")
+    (said,) = raised.value.mistakes
+    assert said.where.startswith("profiles/premium.yaml:")
+    assert said.where.endswith(" and 2 more") and "tpcc" not in said.where
+
+
+def test_other_mistakes_are_said_of_each_file(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text("cluster: azure-d8s-v5\ntitle: A\n")
+    files = [str(tmp_path / f"{name}.yaml") for name in ("a", "b")]
+    with pytest.raises(UsageError) as raised:
+        project_files.read(ROOT, files, [], "laptop")
+    wheres = [mistake.where for mistake in raised.value.mistakes if "missing" in mistake.what]
+    assert sorted(wheres) == [f"{file}: {key}" for file in files for key in ("question", "tier")]
 
 
 def test_help_names_every_scale() -> None:

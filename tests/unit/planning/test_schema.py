@@ -165,7 +165,7 @@ def test_a_name_given_twice_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=what) as raised:
         project_files.read(ROOT, profiles, workloads, "smoke")
-    assert "REPEATS" in raised.value.advice
+    assert "--repeats" in raised.value.advice
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,9 @@ def test_a_context_that_does_not_exist_is_not_this_computers_engine(
 ) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("DOCKER_CONTEXT", "no-such-context")
-    with pytest.raises(UsageError, match="no Docker context named no-such-context"):
+    with pytest.raises(UsageError, match="no Docker context named no-such-context") as refused:
         connection.connect()
+    assert len(refused.value.advice) < 90, "what to do is one short line"
 
 
 def test_engines_that_are_connected_to_at_once_do_not_disturb_each_other(

@@ -53,6 +53,21 @@ def test_an_answer_is_not_asked_for_twice(engine: Engine, ours: DockerPlatform) 
     assert engine.calls.count("get container node") == 1
 
 
+def test_a_container_that_lost_its_network_does_not_count_as_running(
+    engine: Engine, ours: DockerPlatform
+) -> None:
+    networks = {"tierbench-net": {"IPAddress": "172.28.0.2"}}
+    settings = {"Networks": networks}
+    node = engine.add(
+        "container", "node", {"State": {"Running": True}, "NetworkSettings": settings}
+    )
+    assert ours.container("node").state() == "running"
+    networks.clear()  # as after `docker network disconnect`
+    assert ours.container("node").state() == "cut off from its network"
+    node.attrs["HostConfig"] = {"NetworkMode": "host"}
+    assert ours.container("node").state() == "running"
+
+
 @pytest.mark.parametrize("call", ["create container tierbench-x", "start tierbench-x"])
 def test_changes_are_not_repeated(engine: Engine, ours: DockerPlatform, call: str) -> None:
     engine.errors[call] = [RESET]

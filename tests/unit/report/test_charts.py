@@ -262,7 +262,7 @@ def test_price_against_throughput_and_tail() -> None:
     )
     fronts = {offer.tier: offer.on_front for offer in index.verdict.decisions[0].offers}
     assert {tier: row["front"] == "on the front" for tier, row in rows.items()} == fronts
-    assert "disks of all nodes, USD a month" in drawn[0].svg
+    assert "cost of all nodes, USD a month" in drawn[0].svg
     assert ">p99 latency, ms<" in drawn[1].svg
 
 
@@ -308,7 +308,7 @@ def test_tiers_can_be_hidden_wherever_their_data_come_in() -> None:
             text = json.dumps(chart.live)
             used = text.count('"data": {"name": "runs"}')
             assert used and text.count("indexof(hidden, datum.tier)") == used
-            assert '"legend": {' not in text.replace(json.dumps(charts.LOOK), "")
+            assert '"legend": {' not in text.replace(json.dumps(charts.drawing("look")), "")
 
 
 def test_a_name_cannot_leave_its_expression() -> None:

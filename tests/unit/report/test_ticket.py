@@ -13,7 +13,9 @@ from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Objective
-from orchestrator.tier import NodeDisks, RealDisks
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import decisions
+from orchestrator.tier import NodeDisks, Price, RealDisks
 from tests.campaigns import build_campaign
 
 LOADS = ["insert", "tpcc"]
@@ -104,6 +106,57 @@ def test_the_disks_of_the_wal_are_counted_too(logs: str | None, count: str) -> N
         profiles.append(replace(profile, tier=replace(tier, wal=wal)))
     plan = replace(made.plan, profiles=tuple(profiles))
     assert line(ticket(replace(made, plan=plan)), "Count") == count
+
+
+def on_machines(monthly: dict[str, float]) -> Results:
+    """Tiers on machines of a kind for each price."""
+    made = build_campaign(workloads=LOADS, noise_pct=0.3)
+    profiles = []
+    for profile in made.plan.profiles:
+        price = Price(monthly[profile.name], "USD", "westus2", "2026-02-01", "list of machines")
+        vm = f"azure/D{price.monthly:.0f}"
+        cluster = replace(profile.cluster, vm=vm, vm_price=price)
+        profiles.append(replace(profile, cluster=cluster))
+    return replace(made, plan=replace(made.plan, profiles=tuple(profiles)))
+
+
+def test_machines_of_one_kind_have_their_price_beside_that_of_the_disks() -> None:
+    text = ticket(on_machines({"premium": 280.0, "premium-v2": 280.0, "ultra": 280.0}))
+    assert line(text, "Price").startswith("780.00 USD a month for its disks at list price")
+    assert line(text, "Machines") == (
+        "beside it 840.00 USD a month (westus2, as of 2026-02-01; list of machines)"
+    )
+
+
+def test_the_answer_is_the_cheapest_disk_and_machine_together() -> None:
+    """For the inserts premium's disks would be the cheapest, by 50 each, and are not with their
+    machines, which cost 300 more each."""
+    made = on_machines({"premium": 580.0, "premium-v2": 280.0, "ultra": 280.0})
+    (insert, _) = judge(made).decisions
+    assert (insert.tier, insert.with_vms, insert.monthly_cost) == ("premium-v2", True, 1095.0)
+    text = ticket(made)
+    assert line(text, "Price").startswith("1,620.00 USD a month for its disks and machines at")
+    assert line(text, "Machines").startswith("in it 840.00 USD a month (westus2")
+    remark = decisions.table(ReportIndex(made, judge(made)), insert).remarks[-1]
+    assert remark == (
+        "List prices of the disks and machines of all nodes: premium-v2, ultra and premium "
+        "(westus2, as of 2026-01-01; example price list); azure/D280 and azure/D580 (westus2, "
+        "as of 2026-02-01; list of machines)."
+    )
+
+
+def test_who_is_faster_is_said_in_a_line_for_each_workload(campaign: Results) -> None:
+    """As the comparisons were judged: those of inserts are the same."""
+    lines = ticket(campaign).split("Which is faster\n")[1].splitlines()[:2]
+    assert lines[0] == (
+        "insert: premium and premium-v2 are as fast as each other; premium and ultra are as fast "
+        "as each other"
+    )
+    assert re.fullmatch(
+        r"tpcc: premium-v2 was 1\.\d\d times as fast as premium \(1\.\d\d to 1\.\d\d\); "
+        r"ultra was 1\.\d\d times as fast as premium \(1\.\d\d to 1\.\d\d\)",
+        lines[1],
+    )
 
 
 def test_an_slo_is_named() -> None:

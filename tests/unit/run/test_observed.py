@@ -13,6 +13,7 @@ from orchestrator.errors import NodeError
 from orchestrator.model import Plan
 from orchestrator.planning.durations import Span, steps
 from orchestrator.run import observed
+from tests.fake_parts import FakeTier
 from tests.fakes import FakeClock, Log
 from tests.plans import a_plan, a_profile
 from tests.unit.run.conftest import Campaign, Make
@@ -75,6 +76,19 @@ def test_start_and_stop_restore_and_gate_are_learnt(make: Make) -> None:
         assert after[step] == before[step]
 
 
+def test_the_time_in_which_limits_are_changed_is_no_start_or_stop(make: Make) -> None:
+    campaign = slow(make)
+    tier = campaign.parts.tiers["emulated"]
+    assert isinstance(tier, FakeTier)
+    tier.changeable = ("IOPS",)
+    plan = a_plan(repetitions=3)
+    loads = tuple(replace(load, confirm_s=100.0) for load in plan.workloads)
+    for record in campaign.execute(plan=replace(plan, workloads=loads)):
+        confirm = record.phase("confirm")
+        assert confirm is not None and confirm.duration_s == pytest.approx(100.0)
+    assert near(reckoned(campaign)["starting"], 3 * 6.0 / ROOM, 3 * 6.0 * ROOM)
+
+
 def test_a_gate_is_learnt_with_its_second_try(make: Make) -> None:
     clock = FakeClock()
     campaign = make(Slow(clock, TOOK_S), clock, gate="slow")
@@ -97,6 +111,16 @@ def test_a_load_of_the_run_itself_is_learnt(make: Make) -> None:
     assert reckoned(campaign)["loading"].least_s == pytest.approx(
         (20.0 + 3.0 + 1.0 + 2.0 + 5.0) / ROOM, abs=0.1
     )
+
+
+def test_what_little_took_says_nothing_of_much(make: Make) -> None:
+    """Copying 10 MB takes as long as beginning to copy does, and is no pace of a terabyte."""
+    campaign = make(Log())
+    for amount, took_s in ((1e7, 1.0), (4e9, 10.0), (16e9, 20.0)):
+        observed.note("restore", took_s, campaign.world, amount)
+    pace = observed.learnt(campaign.world.cache)["restore"]
+    assert pace.each.most_s == pytest.approx(ROOM * 10.0 / 4e9)
+    assert pace.rate.startswith("267 to 1,200 MB/s")
 
 
 def test_another_tier_database_or_number_of_nodes_is_not_it(make: Make) -> None:

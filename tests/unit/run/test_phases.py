@@ -136,6 +136,9 @@ class Liftable(FakeContainer):
         assert isinstance(self.platform, Lifting)
         self.platform.log.say(f"{self.name} may take all")
 
+    def limit_cpus(self, cpus: float) -> None:
+        """Nothing: no test changes them."""
+
 
 class Lifting(FakePlatform):
     """Its containers' limits of processors and memory can be lifted."""

@@ -221,7 +221,7 @@ def test_answers_of_several_machines_are_one() -> None:
     both = cloud_metadata.together([one, other])
     assert (both.machine, both.failure, both.differences) == ("n2", "down", ("a", "b"))
     assert list(both.disks) == ["vm1:/mnt", "vm2:/mnt"] and both.warnings == ("b",)
-    assert cloud_metadata.together([one]) is one
+    assert cloud_metadata.together([one]) == one
 
 
 def test_only_the_link_local_address_is_ever_asked() -> None:

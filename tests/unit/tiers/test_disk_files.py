@@ -32,7 +32,7 @@ from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 from tests.fake_parts import FakeTier, fake_parts
-from tests.fakes import FakePlatform, FarMachine, Log, fake_world
+from tests.fakes import FakePlatform, FarMachine, Log, QuietProgress, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.tiers import a_tier, changed
 
@@ -168,7 +168,7 @@ def test_a_copy_that_fails_is_an_error_with_the_containers_words(far: Far, world
 
 
 def test_snapshots_are_looked_for_where_their_nodes_run(far: Far, world: World) -> None:
-    snapshots = disk_files.snapshots(3, "key", world)
+    snapshots = disk_files.snapshots(TIER, [1] * 3, "key", world)
     assert disk_files.are_far(snapshots, world) and not disk_files.exist(snapshots, world)
     files = written(far, snapshots)
     assert disk_files.exist(snapshots, world)
@@ -184,10 +184,10 @@ def marked_for(world: World, files: Sequence[Path]) -> None:
 
 def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: World) -> None:
     assert not list(disk_files.forget(fake_world(cache=world.cache))), "this computer has none"
-    files = written(far, disk_files.snapshots(2, "key", world))
+    files = written(far, disk_files.snapshots(TIER, [1] * 2, "key", world))
     marked_for(world, files)
     theirs = replace(world, cache=Path("/home/other/cache"))
-    others = written(far, disk_files.snapshots(2, "key", theirs))
+    others = written(far, disk_files.snapshots(TIER, [1] * 2, "key", theirs))
     marked_for(theirs, others)
     older = written(far, [FOLDER / "disks/node-1.img", FOLDER / "disks/node-2.img"])
     beside = far.folder_of("node-1") / "of-others"
@@ -216,7 +216,7 @@ def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: Wo
 
 
 def test_snapshots_of_a_failed_load_go_only_if_they_are_ours(far: Far, world: World) -> None:
-    snapshots = disk_files.snapshots(2, "key", world)
+    snapshots = disk_files.snapshots(TIER, [1] * 2, "key", world)
     first, second = written(far, snapshots)
     marked_for(world, [first])
     marked_for(replace(world, cache=Path("/home/other/cache")), [second])
@@ -238,8 +238,7 @@ def test_a_machine_that_cannot_be_asked_is_said(tmp_path: Path, world: World) ->
 
 
 @pytest.mark.parametrize(
-    ("mark", "why"),
-    [(None, marked.UNMARKED), ("", marked.UNSAID), ('{"host": "vm9", "cache": "/x"}', "of vm9")],
+    ("mark", "why"), [(None, marked.UNMARKED), ('{"host": "vm9", "cache": "/x"}', "of vm9")]
 )
 def test_files_of_disks_are_not_made_beside_those_of_others_until_the_advice_is_followed(
     tmp_path: Path, mark: str | None, why: str
@@ -261,6 +260,20 @@ def test_files_of_disks_are_not_made_beside_those_of_others_until_the_advice_is_
         subprocess.run(command, shell=True, check=True)
         disk_files.mounted(world)
         assert [one.name for one in theirs.parent.iterdir()] == [marked.MARK]
+
+
+@pytest.mark.parametrize("mark", ["", '{"host": "a'])
+def test_files_of_disks_whose_mark_was_cut_are_set_aside(tmp_path: Path, mark: str) -> None:
+    world, folder = fake_world(cache=tmp_path), tmp_path / "disks"
+    folder.mkdir()
+    (folder / "node-1.img").write_text("whose?")
+    (folder / marked.MARK).write_text(mark)
+    disk_files.mounted(world)
+    assert [one.name for one in folder.iterdir()] == [marked.MARK]
+    (aside,) = tmp_path.glob("disks-aside-*")
+    assert (aside / "node-1.img").read_text() == "whose?"
+    assert isinstance(world.progress, QuietProgress)
+    assert f"rm -r --one-file-system -- {aside}" in world.progress.said[-1]
 
 
 class Loading(FakeTier):

@@ -81,6 +81,36 @@ def test_nothing_is_limited_until_all_is_again(tier: Tier) -> None:
     assert len(credits) == (2 if tier is BURSTS else 0), "a bucket is filled as its tier says"
 
 
+@pytest.mark.parametrize(
+    ("tier", "changed_by"),
+    [
+        (CONSTANT, {"IOPS": {"iops"}, "bandwidth": {"bytes_per_s"}, "disk latency": {*LATENCIES}}),
+        (BURSTS, {"IOPS": {"iops", "iops_burst"}, "bandwidth": {"bytes_per_s", "bytes_burst"}}),
+        (DRAWN, {"IOPS": {"iops"}, "bandwidth": {"bytes_per_s"}}),
+        (changed(CONSTANT, bytes_per_s=None), {"IOPS": {"iops"}}),
+    ],
+    ids=["constant", "burst", "drawn", "no bandwidth"],
+)
+def test_a_lever_moves_one_limit_of_all_disks_and_back(
+    tier: Tier, changed_by: dict[str, set[str]]
+) -> None:
+    """A latency that is drawn, and a limit that is not declared, have none."""
+    platform = Served(tier)
+    declared = {disk: dict(limits) for disk, limits in platform.limits.items()}
+    levers = EmulatedTier().levers(tier, platform.disks, fake_world(platform=platform))
+    with_latency = {"disk latency"} if tier.latency.model is None else set()
+    assert set(levers) == {*changed_by, *with_latency}
+    for name, moved in changed_by.items():
+        levers[name](0.75)
+        for disk, limits in platform.limits.items():
+            unlike = {
+                limit: limits[limit] for limit in limits if limits[limit] != declared[disk][limit]
+            }
+            assert unlike == {limit: round(0.75 * declared[disk][limit]) for limit in moved}
+        levers[name](1.0)
+        assert platform.limits == declared
+
+
 @pytest.mark.parametrize("name", ["iops", "bytes_per_s", "write_latency_us"])
 def test_a_disk_that_does_not_take_its_limit_back_is_never_measured(name: str) -> None:
     platform, world = lifted(CONSTANT)

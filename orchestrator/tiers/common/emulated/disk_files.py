@@ -6,8 +6,6 @@ mark of the file's folder, which on other machines has a name of this cache. Wha
 asked directly if this computer is the only machine, else in containers on the node's machine.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,6 +19,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, of_nodes
 from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
+from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal
 
 GATE_BYTES = 2 * 2**30
@@ -47,13 +46,13 @@ class DiskFile:
     temporary: bool = False
 
 
-def places(nodes: int, world: World) -> dict[Path, int]:
+def places(tier: Tier, nodes: int, world: World) -> dict[Path, int]:
     """Folder → how often it holds the data of one node: as the kept copy and as the running one.
     Files are sparse, so a disk takes the space of its data."""
     return {_folder(world): 2 * nodes}
 
 
-def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
+def snapshots(tier: Tier, sizes_bytes: Sequence[int], name: str, world: World) -> tuple[Path, ...]:
     """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
     by name, node-10 would be the second. On other machines the name has theirs and this cache's,
     since what is known of a data set is in the one cache here."""
@@ -61,7 +60,7 @@ def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
         machines = sorted(machine.name for machine in of_nodes(world.platform))
         name = removal.named(name, world, socket.gethostname(), *machines)
     folder = _folder(world) / _DATASETS / name
-    return tuple(folder / f"{node}.img" for node in node_names(nodes))
+    return tuple(folder / f"{node}.img" for node in node_names(len(sizes_bytes)))
 
 
 def of_run(data: NodesData, world: World) -> tuple[DiskFile, ...]:

@@ -5,8 +5,6 @@ server, `raw` without any. The database gets the device as an ordinary volume, s
 mounts nothing itself. docs/DISKS.md says what happens inside.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -18,14 +16,14 @@ from typing import Any
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
 from orchestrator.model import Node, Volume
-from orchestrator.parts import Disks, NodesData
+from orchestrator.parts import Disks, MadeOnMachines, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.common.machines import kernels, of_nodes
+from orchestrator.platforms.common.machines import as_node, kernels, of_nodes
 from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
-from orchestrator.tier import LatencyModel, Quantiles, Tier
+from orchestrator.tier import Gate, LatencyModel, Quantiles, Tier
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
 from orchestrator.tiers.common.real import removal
@@ -80,13 +78,11 @@ def create(file: Path, size_bytes: int, world: World) -> None:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
 
-class OnFiles:
-    """What tiers on files of ours have in common: of `Restorable` and `TakesSpace`."""
+class OnFiles(MadeOnMachines):
+    """What tiers on files of ours have in common: of `Restorable` and `TakesSpace`, and a gate."""
 
-    def snapshots(
-        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
-    ) -> tuple[Path, ...]:
-        return disk_files.snapshots(len(sizes_bytes), name, world)
+    places = staticmethod(disk_files.places)
+    snapshots = staticmethod(disk_files.snapshots)
 
     @contextmanager
     def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
@@ -95,8 +91,8 @@ class OnFiles:
         with devices("raw", files, {}, world, restored=data.resumed, kept=True) as disks:
             yield disks.volumes
 
-    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return disk_files.places(nodes, world)
+    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        return self.gate_on("node-1", tier, world, thorough)
 
 
 @contextmanager
@@ -241,14 +237,7 @@ def _ready(
         raise GateError(
             f"the emulated disk draws latencies from tables of {reported} points, expected {points}"
         )
-    server = Node(
-        name=node,
-        role="disk",
-        container=container.name,
-        container_id=container.id,
-        process_id=container.process_id,
-    )
-    return server, ready
+    return as_node(container, node, "disk"), ready
 
 
 def running_disks(world: World) -> tuple[str, ...]:

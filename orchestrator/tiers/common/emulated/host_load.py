@@ -5,8 +5,6 @@ than due requests were answered, `over` counts those for which the host alone to
 tier may. Its count of requests, and their time, are also compared with the kernel's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field

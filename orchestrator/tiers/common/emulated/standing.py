@@ -4,8 +4,6 @@ A container serves an image file as a block device and stays when the program en
 mounts the device. What must be known later is a note on the container (docs/TIERS.md: use).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ A bucket of (peak − base) × duration is empty after `duration` at the peak. T
 I/Os and one for bytes; a block size at which both are at their peaks empties them together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -5,8 +5,6 @@ The 99th percentile of drawn latencies is held against the table that they are d
 a real disk is shown. Of a constant latency it is not looked at: what lies beyond is this machine's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal

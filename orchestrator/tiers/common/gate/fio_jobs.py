@@ -1,7 +1,5 @@
 """fio on a tier: its jobs run in a container that has the tier mounted, and what they measured."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager

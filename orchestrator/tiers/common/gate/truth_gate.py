@@ -5,8 +5,6 @@ limits: burst credit is left out of an emulated disk, because a gate of seconds 
 credit and not the disk; a real disk may be bursting, unless that is used up first (`drain`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,15 +87,15 @@ def take(
     return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
 
 
+Taken = tuple[str, str, tuple[str, ...], Gate]
+"""By which key records know a disk, its title, the nodes that use it, and its gate."""
+
+
 def of_disks(
-    tier: Tier,
-    mechanism: Mapping[str, Any],
-    taken: Sequence[tuple[str, str, tuple[str, ...], Gate]],
-    world: World,
+    tier: Tier, mechanism: Mapping[str, Any], taken: Sequence[Taken], world: World
 ) -> Gate:
     """The gates of several disks as one: its checks say which disk they are of, and its facts are
-    those of all, with how busy a machine was at the worst. `taken`: by which key records know each
-    disk, its title, the nodes that use it, and its gate."""
+    those of all, with how busy a machine was at the worst."""
     checks = tuple(
         replace(check, disk=title, nodes=nodes)
         for _, title, nodes, gate in taken

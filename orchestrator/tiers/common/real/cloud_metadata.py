@@ -8,8 +8,6 @@ categories" and "Use IMDSv2"; "NVMe EBS volumes" (model, volume id as serial). G
 "Default VM metadata values" (disks/) and "Disk symlinks" (google-<device name>).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,11 +94,8 @@ class MetadataAnswer:
 
 def together(answers: Sequence[MetadataAnswer]) -> MetadataAnswer:
     """The answers of several machines as one."""
-    first = answers[0]
-    if len(answers) == 1:
-        return first
     return MetadataAnswer(
-        first.cloud,
+        answers[0].cloud,
         ", ".join(dict.fromkeys(answer.machine for answer in answers if answer.machine)),
         {path: told for answer in answers for path, told in answer.disks.items()},
         tuple(text for answer in answers for text in answer.differences),

@@ -1,8 +1,6 @@
 """Where nodes keep their data and their WAL on real disks: the paths of a tier, and below them the
 directories in which the nodes work; and which machine has the disks of which nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ its WAL on the disk named for that. A container makes and removes them, so that 
 database's user can be removed too. The truth gate measures each disk in such a directory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -134,7 +132,7 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
         raise UnavailableError(
             f"{path} has {units.format_bytes(free)} free; {units.format_bytes(needed_bytes)} are "
             "needed",
-            advice="take a smaller SCALE or fewer NODES, or make room",
+            advice="take a smaller --scale or fewer --nodes, or make room",
         )
     return disk
 

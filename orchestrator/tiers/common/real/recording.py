@@ -5,8 +5,6 @@ there is nothing to hold it against: how many requests and bytes a second the di
 how long a single request takes, and whether its rate falls under a lasting load.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -3,8 +3,6 @@
 What removes looks at the mark itself (`platforms/common/marked.py`), here or in a container.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex
@@ -66,8 +64,14 @@ def named(name: str, world: World, *places: str) -> str:
 
 
 def make(folder: Path, world: World) -> None:
-    """Makes a folder of the cache with our mark. UsageError if it is somebody else's."""
-    if why := marked.make(str(folder), owner(world)):
+    """Makes a folder of the cache with our mark, in the place of one whose mark was cut. UsageError
+    if it is somebody else's."""
+    why = marked.make(str(folder), owner(world))
+    if why == marked.UNSAID:
+        with suppress(OSError):  # a disk that is mounted there stays, and is refused
+            _set_aside(folder, world)
+        why = marked.make(str(folder), owner(world))
+    if why:
         raise UsageError(
             str(MarkedFolder(str(folder), foreign=why)),
             advice="let TIERBENCH_CACHE name another folder, or remove this if nobody needs it",
@@ -95,10 +99,14 @@ def clear(folder: Path, world: World) -> None:
     aside and names it."""
     for kept in here([folder], world):
         if kept.foreign == marked.UNSAID:
-            aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
-            folder.rename(aside)
-            told = replace(kept, place=str(aside))
-            world.progress.warn(f"{folder} is set aside, and what was in it is made anew: {told}")
+            _set_aside(folder, world)
+
+
+def _set_aside(folder: Path, world: World) -> None:
+    aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
+    folder.rename(aside)
+    told = MarkedFolder(str(aside), foreign=marked.UNSAID)
+    world.progress.warn(f"{folder} is set aside, and what was in it is made anew: {told}")
 
 
 def there(

@@ -3,8 +3,6 @@ machine or on several, each with the disks of its nodes. Snapshots are in the or
 `node_places.directories`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

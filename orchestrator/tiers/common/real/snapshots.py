@@ -6,8 +6,6 @@ files stay. Directories of nodes stay from one run to the next, and only what di
 snapshot is written (`restore` of our image `disk`), without reflinks.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

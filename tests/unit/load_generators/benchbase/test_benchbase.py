@@ -24,7 +24,7 @@ from orchestrator.load_generators.benchbase.config import (
 )
 from orchestrator.load_generators.common import consistency
 from orchestrator.model import Dataset, Node, Phase, Workload
-from orchestrator.parts import Result
+from orchestrator.parts import ClientLoad, Result
 from orchestrator.system.sql import Address
 from tests import ROOT, golden
 from tests.benchbase import CAPTURED, WITH_ATTEMPTS, WORKLOAD, asking, cluster, home
@@ -87,7 +87,7 @@ def run(out: Path, engine: FakePlatform, workload: Workload = WORKLOAD) -> tuple
     generator = BenchBase(home(out / "benchbase"))
     said: list[float] = []
     world = replace(fake_world(platform=engine), window_begins=said.append)
-    phases = generator.run(workload, cluster(), CLIENT, out, world)
+    phases = generator.run(ClientLoad(workload, cluster(), CLIENT, out, world))
     assert said == [phases[1].start_s], "the window is announced as soon as it is known"
     return phases
 

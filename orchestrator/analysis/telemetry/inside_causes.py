@@ -1,0 +1,248 @@
+"""Causes within the system that no cap explains: rules, and sentences. Pure.
+
+Where sessions were seen, what most of them wait for decides (`shares`); else thresholds do, in the
+order of `RULES`. Order and thresholds: docs/METHOD.md.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from orchestrator.analysis.telemetry import cause_words as words
+from orchestrator.analysis.telemetry import disk_demand
+from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.analysis.telemetry.seconds import CPU_PCT
+from orchestrator.analysis.telemetry.shares import nearest_cap, own_share
+from orchestrator.facts import BottleneckCause
+from orchestrator.units import format_seconds
+
+CAP_PCT = 95.0  # median second, of the cap in force
+FREE_PCT = 70.0  # of a CPU; of a cap too, for more sessions to find room
+UNLOADED = 1.5  # times the idle disk's latency: I/Os do not queue
+THROTTLED_PCT = 50.0  # of the periods of its quota
+MEMORY_OVER_DISK = 2.0  # times as long as the disk works: then tasks wait for memory, not for it
+WAITING_PCT = 50.0  # of sessions' time in reads and log syncs
+BUSY_PCT = 70.0  # of the time an I/O is under way, if the database does not count waits
+IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
+IN_CACHE_PCT = 10.0  # of the time with an I/O under way
+CORE_PCT = 95.0
+ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
+LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
+RETRIED_PCT = 5.0  # of transactions
+NO_FASTER_DISK = "A faster disk would not."
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Its name, and the sentences that a database administrator reads. `ahead_pct`: how much more
+    of throughput follows it than the next."""
+
+    name: BottleneckCause
+    text: str
+    ahead_pct: float | None = None
+
+
+Rules = Mapping[BottleneckCause, Callable[[Values, str], str]]  # empty text: not this cause
+
+
+def carried(rules: Rules, values: Values, node: str) -> Iterator[Cause]:
+    return (Cause(cause, text) for cause, rule in rules.items() if (text := rule(values, node)))
+
+
+def waiting_pct(values: Values) -> float | None:
+    """Share of its time that a session waits for the disk, by the database's count: in reads, and
+    of the rest while a log sync is under way. None if it counts neither."""
+    reading, syncing = values.get("sessions_reading_pct"), values.get("log_syncing_pct")
+    if reading is None and syncing is None:
+        return None
+    reading, syncing = min(reading or 0.0, 100.0), min(syncing or 0.0, 100.0)
+    return reading + (100 - reading) * syncing / 100
+
+
+def disk_is_idle(values: Values) -> bool:
+    """Whether sessions are known to wait for it so little that a faster one would give nothing."""
+    waiting = waiting_pct(values)
+    return waiting is not None and waiting < IDLE_DISK_PCT
+
+
+def one_core(cores: float | None, busiest_pct: float | None) -> bool:
+    """Whether one thread at a time does the work: a core is full, and no more than one is used."""
+    return ONE_CORE[0] <= (cores or 0.0) <= ONE_CORE[1] and (busiest_pct or 0.0) >= CORE_PCT
+
+
+def room(values: Values) -> bool:
+    """Whether more sessions at a time would find room: no CPU is near its limit, and few of them
+    wait for locks."""
+    cpus = (values.get(name, 0.0) for name in ("cpu_pct", "client_cpu_pct", "host_cpu_pct"))
+    locked = values.get("seen_locked_pct", 0.0) >= LOCKED_PCT
+    return max(cpus) < FREE_PCT and not locked and values.get("retried_pct", 0.0) < RETRIED_PCT
+
+
+def _cpu_bound(values: Values, node: str) -> str:
+    throttled_pct = values.get("throttled_pct", 0.0)
+    if values.get("cpu_pct", 0.0) < CPU_PCT and throttled_pct < THROTTLED_PCT:
+        return ""
+    return cpu_text(values, node)
+
+
+def cpu_text(values: Values, node: str) -> str:
+    throttled_pct = values.get("throttled_pct", 0.0)
+    quota = f", which was used up in {throttled_pct:.0f} % of its periods" if throttled_pct else ""
+    no_help = f" {NO_FASTER_DISK}" if disk_is_idle(values) else ""
+    return (
+        f"{node} used {values['cpu_pct']:.0f} % of its CPU{quota}{words.cap_text(values)}. "
+        f"More CPU would raise throughput.{no_help}"
+    )
+
+
+def _single_core(values: Values, node: str) -> str:
+    computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
+    more = values.get("cpu_pct", 0.0) < CPU_PCT and computing  # that it may use, and could
+    if not (more and one_core(values.get("node_cores"), values.get("busiest_core_pct"))):
+        return ""
+    return (
+        f"{node} used {values['node_cores']:.2f} cores, and the busiest core of its machine was at "
+        f"{values['busiest_core_pct']:.0f} %: one thread at a time did the work. A faster core "
+        "would help, more of them would not."
+    )
+
+
+def _memory_bound(values: Values, node: str) -> str:
+    pressure, busy = values.get("memory_pressure_pct", 0.0), values.get("disk_busy_pct", 100.0)
+    if pressure < max(words.MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy):
+        return ""
+    return (
+        f"Tasks waited for memory {pressure:.0f} % of the time on this machine, and {node}'s disk "
+        f"worked for {busy:.0f} % of it{words.cap_text(values)}: they waited for longer than it "
+        "worked. More memory would help."
+    )
+
+
+def _latency_bound(values: Values, node: str) -> str:
+    if values.get("cpu_pct", 100.0) >= FREE_PCT or nearest_cap(values) >= CAP_PCT:
+        return ""
+    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
+    waiting = waiting_pct(values)
+    # What a database counted is better evidence than a disk at work: then I/Os may queue a little.
+    most = UNLOADED if waiting is None else disk_demand.QUEUEING
+    if await_s is None or (idle_s and await_s >= most * idle_s):
+        return ""
+    busy = values.get("disk_busy_pct", 0.0)
+    if busy < BUSY_PCT if waiting is None else waiting < WAITING_PCT:
+        return ""
+    return latency_text(values, node)
+
+
+def latency_text(values: Values, node: str) -> str:
+    await_s, idle_s = values.get("disk_await_s", 0.0), values.get("idle_disk_latency_s")
+    own, helps = "", "More IOPS or bandwidth would not help; a tier with a lower latency would"
+    if idle_s and await_s > UNLOADED * idle_s:
+        most = "most" if own_share(values) >= 1 / disk_demand.QUEUEING else "part"
+        own = f", {most} of it the disk's own {format_seconds(idle_s)}"
+    if own or nearest_cap(values) >= FREE_PCT:
+        helps = "A tier with a lower latency would help"
+    more = ", and so would more sessions at a time" if room(values) else ""
+    return (
+        f"Sessions on {node} wait for single I/Os of {format_seconds(await_s)} each{own}"
+        f"{words.cap_text(values)}. {helps}{more}.{words.memory_too(values)}"
+    )
+
+
+def _wal_disk_bound(values: Values, node: str) -> str:
+    syncing = values.get("wal_disk_syncing_pct", 0.0)  # there only if commits wait for it
+    titles = {"wal_iops_of_cap_pct": "IOPS", "wal_bandwidth_of_cap_pct": "bandwidth"}
+    caps = words.shares_of(values, titles)
+    if values.get("cpu_pct", 100.0) >= FREE_PCT:
+        return ""
+    most = max(values.get("wal_iops_of_cap_pct", 0), values.get("wal_bandwidth_of_cap_pct", 0))
+    if most >= CAP_PCT:
+        return (
+            f"The WAL's own disk of {node} was at its cap ({' and '.join(caps)} of its tier's). A "
+            "larger disk for the WAL would help."
+        )
+    return wal_disk_text(values, node) if syncing >= WAITING_PCT else ""
+
+
+def wal_disk_text(values: Values, node: str) -> str:
+    return (
+        f"A log sync was under way on the WAL's own disk of {node} "
+        f"{values['wal_disk_syncing_pct']:.0f} % of the time, and commits wait for it"
+        f"{words.cap_text(values)}. A faster disk for the WAL would help."
+    )
+
+
+def network_text(values: Values, node: str) -> str:
+    return (
+        f"Sessions on {node} waited {values['seen_idle_pct']:.0f} % of their time for the load "
+        f"generator or the way to it, and that used {values.get('client_cpu_pct', 0.0):.0f} % of "
+        f"its CPU: the network between them is the limit. A nearer or faster one would help."
+    )
+
+
+def _contention(values: Values, node: str) -> str:
+    if "sessions" in values or values.get("retried_pct", 0.0) < RETRIED_PCT:
+        return ""
+    return (
+        f"No resource was full, and {values['retried_pct']:.0f} % of the transactions on {node} "
+        "failed or were tried again, because others changed the same rows. Fewer transactions on "
+        "the same rows would help; more sessions would not."
+    )
+
+
+def contention_text(values: Values, node: str) -> str:
+    # They are held until the log is synced.
+    at_disk = values.get("seen_syncing_pct", 0.0) > values.get("seen_running_pct", 0.0) / 4
+    through = " They are held until the log is synced: a lower latency would help too."
+    return (
+        f"Sessions on {node} waited {values['seen_locked_pct']:.0f} % of their time for locks of "
+        "other sessions. Fewer transactions on the same rows, or shorter ones, would help; more "
+        f"sessions would not.{through if at_disk else ''}"
+    )
+
+
+def _in_cache(values: Values, node: str) -> str:
+    busy, waiting = values.get("disk_busy_pct", 100.0), waiting_pct(values)
+    if busy >= IN_CACHE_PCT or (waiting is not None and waiting >= IDLE_DISK_PCT):
+        return ""
+    more = "; more sessions at a time would raise throughput" if room(values) else ""
+    return (
+        f"{node}'s disk was busy {busy:.0f} % of the time, and nothing else was full: what "
+        f"sessions asked for was in memory. No disk would change that{more}. A larger data set, or "
+        "less memory, would show the disk."
+    )
+
+
+def few_sessions_text(values: Values, node: str) -> str:
+    spent = words.shares_of(
+        values,
+        {
+            "seen_running_pct": "computing",
+            "seen_reading_pct": "reading",
+            "seen_syncing_pct": "waiting for the log",
+            "seen_idle_pct": "waiting for the load generator",
+        },
+    )
+    cpu_pct = values.get("cpu_pct", 0.0)
+    return (
+        f"Nothing was full most of the time ({node}'s CPU {cpu_pct:.0f} %"
+        f"{words.cap_text(values)}); its {values['sessions']:.0f} sessions spent their time "
+        f"{', '.join(spent)}. More sessions at a time would raise throughput."
+    )
+
+
+RULES: Rules = {
+    "single_core": _single_core,
+    "cpu_bound": _cpu_bound,
+    "latency_bound": _latency_bound,
+    "wal_disk_bound": _wal_disk_bound,
+    "memory_bound": _memory_bound,
+    "contention": _contention,
+    "in_cache": _in_cache,
+}
+TEXTS: Rules = {  # of causes that most of the sessions' time carries
+    "cpu_bound": cpu_text,
+    "latency_bound": latency_text,
+    "wal_disk_bound": wal_disk_text,
+    "network_bound": network_text,
+    "contention": contention_text,
+    "few_sessions": few_sessions_text,
+}

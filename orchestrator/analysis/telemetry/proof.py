@@ -1,0 +1,119 @@
+"""What changes of a run's own limits did (`run/confirming.py`), and what that says of the cause
+that its counters named. Pure.
+
+The elasticity of throughput to a limit is the growth of its logarithm over that of the limit: 1
+where throughput follows the limit, 0 where it does not care. Each limit was set to two levels, each
+twice, in an order that was turned round; how much the windows of one level differ is the noise.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from orchestrator.analysis.conclusions import Bottleneck, Elasticity
+from orchestrator.analysis.figures.transactions import FAILED
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.loads import paced
+from orchestrator.facts import BottleneckCause
+from orchestrator.units import listed
+
+CONFIRMED, REJECTED = 0.5, 0.1
+CONFIDENCE = 0.90
+_LATENCY = "disk latency"  # less of it is better: its elasticity is that to its inverse
+_CAUSES: Mapping[str, BottleneckCause] = {
+    "IOPS": "iops_cap",
+    "bandwidth": "bandwidth_cap",
+    _LATENCY: "latency_bound",
+    "node CPU": "cpu_bound",
+}
+_UNKNOWN = ("unattributed", "in_cache")  # a limit that is confirmed is the cause instead
+_LIMITS: Mapping[str, str] = {
+    **{cause: limit for limit, cause in _CAUSES.items()},
+    "burst_exhausted": "IOPS",
+}
+
+
+def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
+    """The bottleneck with what changes of its runs' limits gave, if they were changed. A cause that
+    they reject is none; where none is known, the limit that they confirm is the cause."""
+    tried = elasticities(runs)
+    if not tried:
+        return bottleneck
+    cause, text = bottleneck.cause, bottleneck.text
+    suspected = next((e for e in tried if e.limit == _LIMITS.get(cause)), None)
+    if suspected is None or (suspected.value < REJECTED and suspected.high < CONFIRMED):
+        if suspected is not None:
+            text = f"Counters say {cause.replace('_', ' ')}, but trying it out rejects that."
+            cause = "unattributed"
+        best = max(tried, key=lambda e: e.value)
+        if cause in _UNKNOWN and best.value >= CONFIRMED and best.low >= REJECTED:
+            told = "Its counters alone did not tell, but by" if suspected is None else f"{text} By"
+            cause, text = _CAUSES[best.limit], f"{told} trial the limit is {best.limit}."
+    elif suspected.low < REJECTED:
+        text = f"{text} Trying it out was too noisy to prove it."
+    else:
+        part = "" if suspected.value >= CONFIRMED else " in part"
+        text = f"{text} Trying it out confirms this{part}."
+    what = "speed of transactions" if paced(runs[0].record) else "throughput"
+    text = f"{text} {listed([_sentence(e, what) for e in tried])}."
+    return replace(bottleneck, verdict=cause, text=text, elasticities=tried)
+
+
+def _sentence(elasticity: Elasticity, what: str) -> str:
+    if elasticity.limit == _LATENCY:
+        change, grown = "−25 %", -math.log(0.75)
+    else:
+        change, grown = "+25 %", math.log(1.25)
+    pcts = (elasticity.value, elasticity.low, elasticity.high)
+    value, low, high = (f"{100 * math.expm1(e * grown):+.0f}".replace("-", "−") for e in pcts)
+    return f"{elasticity.limit} {change} gave {what} {value} % ({low} to {high} %)"
+
+
+def elasticities(runs: Sequence[RunData]) -> tuple[Elasticity, ...]:
+    """Of each limit that was changed in these runs of a cell, with the interval that the noise of
+    all windows together gives; empty where none was changed, or nothing tells the noise."""
+    slopes: dict[str, list[tuple[float, float]]] = {}  # of each run, with its variance at noise 1
+    squares, freedom = 0.0, 0
+    for limit, table in (pair for run in runs for pair in _changes(run).groupby("limit")):
+        size, speed = (np.log(table[name]) for name in ("times", "speed"))
+        from_mean = size - size.mean()
+        if not (spread := float((from_mean**2).sum())):
+            continue
+        slope = float((from_mean * speed).sum()) / spread
+        squares += float(((speed - speed.mean() - slope * from_mean) ** 2).sum())
+        freedom += len(table) - 2
+        slopes.setdefault(str(limit), []).append((slope, 1 / spread))
+    if freedom <= 0:
+        return ()
+    reach = float(student.ppf((1 + CONFIDENCE) / 2, freedom)) * math.sqrt(squares / freedom)
+    every = []
+    for limit, of_runs in slopes.items():
+        value = fmean(slope for slope, _ in of_runs) * (-1 if limit == _LATENCY else 1)
+        half = reach * math.sqrt(sum(variance for _, variance in of_runs)) / len(of_runs)
+        every.append(Elasticity(limit, value, value - half, value + half))
+    return tuple(every)
+
+
+def _changes(run: RunData) -> pd.DataFrame:
+    """limit, times, speed: of each change in a run the transactions a second that ended well, or
+    where their number is given, how many of them one session would do."""
+    changes = pd.DataFrame(run.record.facts.get("confirm", ()))
+    if changes.empty:
+        return pd.DataFrame(columns=["limit", "times", "speed"])
+    count, spent_s = np.zeros(len(changes)), np.zeros(len(changes))
+    edges_s = changes[["start_s", "end_s"]].to_numpy()
+    for table in run.transactions():
+        good = table[table["outcome"] != FAILED]
+        latency_s = good["latency_s"].to_numpy()
+        ended_s = good["start_s"].to_numpy() + latency_s
+        for number, (start_s, end_s) in enumerate(edges_s):
+            inside = (ended_s >= start_s) & (ended_s < end_s)
+            count[number] += np.count_nonzero(inside)
+            spent_s[number] += latency_s[inside].sum()
+    lasted_s = spent_s if paced(run.record) else edges_s[:, 1] - edges_s[:, 0]
+    return changes.assign(speed=count / np.maximum(lasted_s, 1e-9))[count > 0]

@@ -1,0 +1,35 @@
+"""What single seconds of the window show of a node, which its growth hides. Pure."""
+
+import pandas as pd
+
+from orchestrator.analysis.telemetry import counters, machines
+from orchestrator.model import Record
+
+CPU_PCT = 85.0  # of what a node may use
+SESSIONS = "sessions_"  # begins the names of the gauges that count them, by what they wait for
+_CORE = "busiest_core_pct"
+
+
+def of_nodes(
+    record: Record, samples: pd.DataFrame, rates: pd.DataFrame, window: tuple[float, float]
+) -> dict[str, dict[str, float]]:
+    """Node → its values, named as in `resources.VALUES`, and what it counted of sessions."""
+    limits = machines.cpu_limits(record.nodes, None)
+    names = [str(name) for name in samples["metric"].unique()]
+    kept = [name for name in names if name == _CORE or name.startswith(SESSIONS)]
+    gauges = _of(samples, kept, window).groupby(["node", "metric"], observed=True)["value"]
+    by_node: dict[str, dict[str, float]] = {}
+    for (node, metric), values in gauges:
+        typical = values.median() if metric == _CORE else values.mean()
+        by_node.setdefault(str(node), {})[str(metric)] = float(typical)
+    used = _of(rates, [counters.CPU_SECONDS], window).groupby("node", observed=True)["value"]
+    for node, cores in used:
+        if node in limits:
+            busy = 100 * cores / limits[str(node)] >= CPU_PCT
+            by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
+    return by_node
+
+
+def _of(table: pd.DataFrame, metrics: list[str], window: tuple[float, float]) -> pd.DataFrame:
+    inside = (table["time_s"] > window[0]) & (table["time_s"] <= window[1])
+    return table[inside & table["metric"].isin(metrics)]

@@ -1,0 +1,79 @@
+"""By what share throughput would follow each thing, from what sessions were seen to do. Pure.
+
+In a closed network of queues throughput follows a thing as the number of sessions there grows with
+one session more (Denning and Buzen, 1978; Reiser and Lavenberg, 1980): time in service counts once,
+time in a queue 1 / (1 − use) times, because that is how it grows with use.
+"""
+
+from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.analysis.telemetry.seconds import CPU_PCT
+from orchestrator.facts import BottleneckCause
+
+_FULL = 0.98  # the use of a resource is not known better
+Shares = dict[BottleneckCause, float]
+
+
+def nearest_cap(values: Values) -> float:
+    return max(values.get("iops_of_cap_pct", 0.0), values.get("bandwidth_of_cap_pct", 0.0))
+
+
+def own_share(values: Values) -> float:
+    """Of the time of an I/O that of the idle disk; the rest it waits in a queue."""
+    # Reads are the sessions' own; writes are the database's too, many at a time.
+    await_s = values.get("disk_read_await_s") or values.get("disk_await_s")
+    idle_s = values.get("idle_disk_latency_s")
+    return min(1.0, idle_s / await_s) if idle_s and await_s else 1.0
+
+
+def follows(values: Values) -> Shares:
+    """Cause → share in %, of 100 together. Empty where sessions were not seen."""
+    sessions, seen = values.get("sessions"), {}
+    if not sessions:
+        return {}
+    for state in ("idle", "running", "reading", "syncing", "locked"):
+        seen[state] = values.get(f"seen_{state}_pct", 0.0)
+    client, waited = _of_client(values, seen["idle"], sessions)
+    cpu = min(seen["running"], 100 * values.get("node_cores", 0.0) / sessions)
+    own_disk = "wal_disk_syncing_pct" in values
+    disk, own = seen["reading"] + (0.0 if own_disk else seen["syncing"]), own_share(values)
+    iops, bandwidth = (
+        (values.get(f"time_at_{cap}_cap_pct", 0.0), values.get(f"{cap}_of_cap_pct", 0.0))
+        for cap in ("iops", "bandwidth")
+    )
+    # In each other's way are as many as wait in a queue with one place: use² / (1 − use).
+    waiting = seen["locked"] * sessions / 100
+    of_lock = ((waiting**2 + 4 * waiting) ** 0.5 - waiting) / 2
+    weights: Shares = {
+        "client_bound": client + waited * _slope(client_use(values)),
+        "network_bound": seen["idle"] - client - waited,
+        "cpu_bound": cpu + (seen["running"] - cpu) * _slope(values.get("cpu_pct", 0.0) / 100),
+        "bandwidth_cap" if bandwidth > iops else "iops_cap": (
+            disk * (1 - own) * _slope(nearest_cap(values) / 100)
+        ),
+        "latency_bound": disk * own,
+        "wal_disk_bound": seen["syncing"] if own_disk else 0.0,
+        "contention": seen["locked"] * _slope(of_lock),
+    }
+    if values.get("cpu_pct", 0.0) >= CPU_PCT:  # who holds a lock waits for CPU as all do
+        weights["cpu_bound"] += weights.pop("contention")
+    total = sum(weights.values()) or 1.0
+    return {name: 100 * weight / total for name, weight in weights.items()}
+
+
+def client_use(values: Values) -> float:
+    """Of the CPU that the load generator can use: of its machine's, or of the cores that are full
+    while it uses one or more."""
+    core_pct = values.get("client_core_pct", 0.0) if values.get("client_cores", 0.0) >= 0.9 else 0.0
+    return max(values.get("client_cpu_pct", 0.0), core_pct) / 100
+
+
+def _of_client(values: Values, idle_pct: float, sessions: float) -> tuple[float, float]:
+    """Shares of sessions' time in the load generator, and in its queue, by its use."""
+    cores, use = values.get("client_cores", 0.0), min(client_use(values), _FULL)
+    own = min(idle_pct, 100 * cores / sessions)
+    places = max(1.0, cores / use) if use else 1.0
+    return own, min(idle_pct - own, own * use**places / (1 - use) / places)
+
+
+def _slope(use: float) -> float:
+    return 1 / (1 - min(use, _FULL))

@@ -1,0 +1,95 @@
+"""What a PostgreSQL server's sessions wait for, once a second, from pg_stat_activity.
+
+One session of its own, opened at the first reading, which is before the warm-up. A busy server
+answers late, and the sampler must not wait for it: what has not come is picked up at a later tick.
+Names of wait events: PostgreSQL's manual, "Wait Events"; releases spell some in other cases.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+
+from orchestrator.errors import RunError
+from orchestrator.model import Cluster, Node, Sample
+from orchestrator.parts import Collector
+from orchestrator.system import at_once, sql
+from orchestrator.system.sql import Row, Session
+
+_DATABASE = "postgresql"
+PATIENCE_S = 0.2  # a tick waits for an answer
+QUERY_S = 10.0
+
+# Sessions of the load: those of this program say who they are. A session that is idle, in a
+# transaction or not, or that sends, waits for its client or for the way to it. One that waits for
+# another's log sync or read waits for the disk as well.
+STATEMENT = """
+SELECT kind, count(*) AS number
+FROM (SELECT CASE WHEN state LIKE 'idle%' OR type = 'Client' THEN 'idle'
+                  WHEN type IS NULL THEN 'running'
+                  WHEN type = 'Lock' THEN 'locked'
+                  WHEN event ~ '^wal(sync|write)' OR event = 'syncrep' THEN 'syncing'
+                  WHEN type = 'IO' AND event ~ '^wal' THEN 'syncing'
+                  WHEN type = 'IO' OR event = 'bufferio' THEN 'reading'
+                  ELSE 'otherwise' END AS kind
+      FROM (SELECT state, wait_event_type AS type, lower(wait_event) AS event
+            FROM pg_stat_activity
+            WHERE datname = current_database() AND backend_type = 'client backend'
+              AND application_name <> 'tierbench' AND pid <> pg_backend_pid()) AS sessions) AS kinds
+GROUP BY kind
+"""
+KINDS = ("idle", "running", "reading", "syncing", "locked", "otherwise")
+
+
+@contextmanager
+def session_waits(
+    cluster: Cluster, connect: sql.Connect = sql.session
+) -> Iterator[Sequence[Collector]]:
+    """Of the first server of a PostgreSQL, until the block ends. Nothing of YugabyteDB, whose
+    servers do not say there what a statement waits for."""
+    if cluster.database != _DATABASE or not cluster.endpoints:
+        yield ()
+        return
+    at = replace(sql.local(cluster.endpoints[0]), connect_s=5, grace_s=1.0)
+    waits = SessionWaits(cluster.nodes[0].name, partial(connect, at, QUERY_S))
+    try:
+        yield (waits,)
+    finally:
+        waits.close()
+
+
+class SessionWaits:
+    """A collector of the cluster's `node`. `connect` opens its session."""
+
+    name = "sessions"
+
+    def __init__(self, node: str, connect: Callable[[], AbstractContextManager[Session]]) -> None:
+        self._node, self._connect, self._open = node, connect, ExitStack()
+        self._session: Session | None = None
+        self._asked: tuple[float, Future[list[Row]]] | None = None
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
+        """What the server answered, as of when it was asked. OSError if it has not answered yet, or
+        refused: then a new session is opened next time."""
+        self._asked = asked_s, answer = self._asked or (now_s, at_once.begun(self._ask))
+        if not wait([answer], PATIENCE_S).done:
+            raise OSError("the server has not answered yet")
+        self._asked = None
+        try:
+            numbers = {row["kind"]: float(row["number"]) for row in answer.result()}
+        except RunError as error:
+            self.close()
+            raise OSError(str(error)) from error
+        each = ((f"sessions_{kind}", numbers.get(kind, 0.0)) for kind in KINDS)
+        return [Sample(asked_s, self._node, metric, "", number) for metric, number in each]
+
+    def _ask(self) -> list[Row]:
+        if self._session is None:
+            self._session = self._open.enter_context(self._connect())
+        return self._session.rows(STATEMENT)
+
+    def close(self) -> None:
+        self._session = None
+        with suppress(RunError):  # of a server that is gone
+            self._open.close()

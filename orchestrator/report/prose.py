@@ -1,0 +1,15 @@
+"""What the report explains beside its figures, and how it calls things: the texts of prose.yaml."""
+
+from collections.abc import Mapping
+
+from orchestrator.keys.strict_yaml import shipped
+
+
+def said(name: str, **values: object) -> str:
+    """The text `name` (section, then what it is about), with these values in its braces."""
+    return str(shipped(__package__, "prose.yaml")[name]).format(**values)
+
+
+def words(name: str) -> Mapping[str, str]:
+    """Of a table of words: what the program calls something → what a reader does."""
+    return dict(shipped(__package__, "prose.yaml")[name])

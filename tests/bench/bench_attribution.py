@@ -1,0 +1,154 @@
+"""How often the limit of a run is named rightly: random systems whose truth is known."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from dataclasses import dataclass
+from random import Random
+
+from orchestrator.analysis.telemetry import bottlenecks
+from tests.bench.simulated_system import System, gains_pct, simulated
+
+NOISE_PCT = 2.5  # points of gain between two windows: smaller differences are no order
+NOTHING_PCT = 2.0  # a gain below it is none
+CAUSES = {  # cause → what it says would help
+    "iops_cap": "iops",
+    "bandwidth_cap": "bandwidth",
+    "latency_bound": "latency",
+    "cpu_bound": "cpu",
+    "client_bound": "client",
+    "network_bound": "network",
+    "contention": "lock",
+    "few_sessions": "sessions",
+}
+# What holds a lock is the sync of others too, which `System.holding` leaves as it is.
+HELD_BY_SYNCS = "a lower latency would help too"
+
+
+def drawn(random: Random) -> System:
+    """One system of all kinds, slow enough to be simulated in seconds."""
+
+    def between(low: float, high: float) -> float:
+        """By its logarithm."""
+        return float(low * (high / low) ** random.random())
+
+    commits = random.choice([0.0, 0.3, 1.0])
+    iops, bytes_per_s = between(100, 4_000), between(1e6, 1e8)
+    flushing_s = random.choice([0.0, 0.0, 0.0, 4.0])
+    return System(
+        sessions=random.choice([4, 8, 16, 32, 64]),
+        client_s=between(0.0005, 0.02),
+        client_cores=random.choice([1, 2, 8, 8]),
+        round_trip_s=between(0.001, 0.02),
+        link_bytes_per_s=between(2e5, 1e8),
+        sent_bytes=between(500, 4_000),
+        cpu_s=between(0.005, 0.05),
+        cores=random.choice([2, 4, 8]),
+        reads=random.choice([0.0, 0.5, 2.0, 5.0]),
+        iops=iops,
+        bytes_per_s=bytes_per_s,
+        latency_s=between(0.002, 0.02),
+        commits=commits,
+        hot=random.choice([0.0, 0.0, 0.3, 1.0]) if commits else 0.0,
+        under_lock_s=random.choice([0.0, 0.005]),
+        written_back=flushing_s * min(iops, bytes_per_s / System.io_bytes),
+    )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`gains_pct`: of each thing, and of sessions; `text`: all that was said."""
+
+    cause: str
+    text: str
+    gains_pct: dict[str, float]
+
+    @property
+    def strongest(self) -> list[float]:
+        """Gains of things, not of sessions, highest first."""
+        gains = (gain for thing, gain in self.gains_pct.items() if thing != "sessions")
+        return sorted(gains, reverse=True)
+
+    @property
+    def wrong(self) -> bool:
+        if self.cause == "unattributed":
+            return False
+        if self.cause in ("in_cache", "load_bound"):
+            disk = max(self.gains_pct[thing] for thing in ("iops", "bandwidth", "latency"))
+            every = max(self.gains_pct.values())
+            return max(disk, every if self.cause == "load_bound" else 0.0) > NOISE_PCT
+        gain = self.gains_pct[CAUSES[self.cause]]
+        if HELD_BY_SYNCS in self.text:
+            gain = max(gain, self.gains_pct["latency"])
+        return gain + NOISE_PCT < self.strongest[0]
+
+    @property
+    def dominated(self) -> bool:
+        """Whether one limit is twice the next."""
+        first, second = self.strongest[:2]
+        return first >= 5 and first >= 2 * max(second, NOTHING_PCT)
+
+    @property
+    def false_sentences(self) -> list[str]:
+        said = (
+            ("so would more sessions at a time", "sessions", True),
+            ("More sessions at a time would raise", "sessions", True),
+            ("more sessions at a time would raise", "sessions", True),
+            (HELD_BY_SYNCS, "latency", True),
+            ("A faster disk would not", "latency", False),
+            ("A faster disk would not", "iops", False),
+            ("a faster disk would not help", "latency", False),
+            ("No disk would change that", "latency", False),
+            ("More IOPS or bandwidth would not help", "iops", False),
+            ("More IOPS or bandwidth would not help", "bandwidth", False),
+        )
+        return [
+            sentence
+            for sentence, thing, helps in said
+            if sentence in self.text
+            and (
+                self.gains_pct[thing] < NOTHING_PCT if helps else self.gains_pct[thing] > NOISE_PCT
+            )
+        ]
+
+
+def judged(system: System, seed: int) -> Judged:
+    _, run = simulated(system, seed)
+    limit = bottlenecks.bottleneck([run], None)
+    assert limit is not None
+    return Judged(limit.cause, limit.text, gains_pct(system, seed))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulated", action="store_true", required=True)
+    parser.add_argument("--systems", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true", help="print each wrong or silent one")
+    options = parser.parse_args()
+    every, named = list[Judged](), Counter[str]()
+    for number in range(options.seed, options.seed + options.systems):
+        system = drawn(Random(number))
+        every.append(found := judged(system, number))
+        named[found.cause] += 1
+        unnamed = found.cause == "unattributed" and found.dominated
+        if options.verbose and (found.wrong or unnamed or found.false_sentences):
+            gains = ", ".join(f"{thing} {gain:+.0f}" for thing, gain in found.gains_pct.items())
+            print(f"{number}: {found.cause}: {found.text}\n  {gains}\n  {system}", flush=True)
+    dominated = [found for found in every if found.dominated]
+    silent = sum(found.cause == "unattributed" for found in dominated)
+    wrong = sum(found.wrong for found in every)
+    false = sum(len(found.false_sentences) for found in every)
+    print(f"{len(every)} systems: {', '.join(f'{name} {n}' for name, n in named.most_common())}")
+    print(f"wrong: {wrong} ({100 * wrong / len(every):.1f} %; goal <= 3 %)")
+    share = 100 * silent / len(dominated) if dominated else 0.0
+    print(
+        f"no cause where one limit is twice the next: {silent} of {len(dominated)} "
+        f"({share:.1f} %; goal <= 5 %)"
+    )
+    print(f"false side sentences: {false} (goal 0)")
+
+
+if __name__ == "__main__":
+    main()

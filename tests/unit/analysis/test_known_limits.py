@@ -1,0 +1,202 @@
+"""Limits known by construction, as whole runs: each has its truth, and must have its name.
+
+The truth is the change of throughput when one thing is made a quarter better
+(`tests/bench/simulated_system.py`): of what is named it must be no less than of anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.conclusions import Bottleneck
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import bottlenecks, causes
+from orchestrator.tier import Burst
+from tests.bench.simulated_system import System, gains_pct, simulated
+from tests.campaign_tables import held, sampled_in
+from tests.campaigns import START_S, build_tier
+from tests.tiers import changed
+
+# Ten times slower than a real one, so that a window is simulated in a second.
+SLOW = System(
+    client_s=0.001,
+    round_trip_s=0.002,
+    cpu_s=0.01,
+    latency_s=0.02,
+    iops=4_000,
+    reads=4.0,
+    window_s=20.0,
+)
+CAPPED = replace(SLOW, iops=200)
+ROW = replace(SLOW, reads=0.0, commits=1.0, hot=1.0)
+MEMORY = replace(SLOW, reads=0.0)
+# Limit → the system, its name, and which thing a quarter better gives most.
+LIMITS: Mapping[str, tuple[System, str, str]] = {
+    "IOPS cap": (CAPPED, "iops_cap", "iops"),
+    "bandwidth cap": (replace(SLOW, bytes_per_s=2e6), "bandwidth_cap", "bandwidth"),
+    "latency": (replace(SLOW, latency_s=0.05), "latency_bound", "latency"),
+    "CPU of the node": (replace(SLOW, cores=2, sessions=32), "cpu_bound", "cpu"),
+    "client": (replace(SLOW, client_s=0.05, sessions=32), "client_bound", "client"),
+    "one core of the client": (
+        replace(SLOW, client_s=0.02, client_cores=1, sessions=32),
+        "client_bound",
+        "client",
+    ),
+    "network, bytes/s": (
+        replace(SLOW, link_bytes_per_s=1e5, sessions=32),
+        "network_bound",
+        "network",
+    ),
+    "network, round trip": (replace(MEMORY, round_trip_s=0.05), "network_bound", "network"),
+    "hot row over the log's sync": (ROW, "contention", "lock"),
+    "hot row over CPU": (replace(ROW, latency_s=0.002, under_lock_s=0.02), "contention", "lock"),
+    "memory, CPU": (replace(MEMORY, cores=2, sessions=32), "cpu_bound", "cpu"),
+    "log sync": (replace(MEMORY, cpu_s=0.002, commits=1.0), "latency_bound", "latency"),
+    "cap at times": (
+        replace(SLOW, sessions=8, iops=300, reads=1.0, written_back=800.0, window_s=30.0),
+        "iops_cap",
+        "iops",
+    ),
+    "cap at 9 of 10 beside a full CPU": (
+        replace(SLOW, cores=2, cpu_s=0.02, reads=2.0, sessions=32, iops=225),
+        "cpu_bound",
+        "cpu",
+    ),
+}
+
+
+def named(run: RunData) -> Bottleneck:
+    limit = bottlenecks.bottleneck([run], None)
+    assert limit is not None
+    return limit
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_known_limit_has_its_name(name: str) -> None:
+    system, cause, thing = LIMITS[name]
+    _, run = simulated(system)
+    limit = named(run)
+    assert limit.cause == cause, limit.text
+    gains = gains_pct(system)
+    best = max(gain for other, gain in gains.items() if other != "sessions")
+    assert gains[thing] >= max(5.0, best - 2.5), gains
+
+
+def test_a_cap_that_binds_at_times_is_named_with_its_share() -> None:
+    limit = named(simulated(LIMITS["cap at times"][0])[1])
+    assert 25 <= limit.evidence["held_pct"] <= 75
+    assert f"At the IOPS cap {limit.evidence['held_pct']:.0f} % of the time" in limit.text
+
+
+def test_the_next_limit_is_named_with_its_distance() -> None:
+    limit = named(simulated(LIMITS["latency"][0])[1])
+    assert limit.evidence["ahead_pct"] > 50
+    assert "Throughput follows it by about" in limit.text
+
+
+def test_few_sessions() -> None:
+    """Nothing is full, and no single wait is most of the time: more sessions give most."""
+    system = replace(SLOW, sessions=4, reads=1.0, round_trip_s=0.015, cpu_s=0.02)
+    limit = named(simulated(system)[1])
+    assert limit.cause == "few_sessions", limit.text
+    assert "its 4 sessions spent their time computing" in limit.text
+    gains = gains_pct(system)
+    assert max(gains, key=lambda thing: gains[thing]) == "sessions", gains
+
+
+def test_data_in_memory_and_few_sessions() -> None:
+    """No disk gives anything there, whatever it is."""
+    system = replace(MEMORY, sessions=4, cpu_s=0.02)
+    limit = named(simulated(system)[1])
+    assert limit.cause == "in_cache", limit.text
+    gains = gains_pct(system)
+    assert max(gains[thing] for thing in ("iops", "bandwidth", "latency")) < 1
+
+
+def test_a_served_rate() -> None:
+    system = replace(SLOW, rate_per_s=100.0)
+    throughput_per_s, run = simulated(system)
+    assert throughput_per_s == pytest.approx(100, rel=0.1)
+    limit = named(run)
+    assert limit.cause == "load_bound", limit.text
+    assert max(gains_pct(system).values()) < 2
+
+
+def test_two_limits_that_are_close_are_not_told_apart() -> None:
+    """Half of the time on the way to the load generator, half at the disk, beside a CPU that has
+    not much room for more sessions."""
+    seen = {"seen_idle_pct": 46.0, "seen_reading_pct": 44.0, "seen_running_pct": 10.0}
+    values = {**seen, "sessions": 64.0, "disk_iops": 900.0, "cpu_pct": 75.0, "node_cores": 6.0}
+    close = causes.judge(values, build_tier("ultra"), "node-1")
+    assert (close.name, close.ahead_pct) == ("unattributed", None)
+    assert "told apart on node-1: the network and the disk's latency" in close.text
+    apart = causes.judge(values | {"seen_reading_pct": 38.0}, build_tier("ultra"), "node-1")
+    assert apart.name == "network_bound"
+    reading = values | {"seen_reading_pct": 47.0, "cpu_pct": 60.0}
+    room = causes.judge(reading, build_tier("ultra"), "node-1")
+    assert room.name == "few_sessions", "neither is most of the time"
+    turns = {"time_at_cpu_pct": 40.0, "time_at_iops_cap_pct": 40.0, "disk_queue_depth": 8.0}
+    queued = {"disk_await_s": 0.005, "disk_read_await_s": 0.005, "idle_disk_latency_s": 0.0005}
+    capped = {"seen_reading_pct": 70.0, "seen_running_pct": 30.0, "seen_idle_pct": 0.0}
+    both = causes.judge(values | turns | queued | capped, build_tier("ultra"), "node-1")
+    assert both.name == "unattributed" and "the node's CPU and the disk's IOPS" in both.text
+
+
+# ------------------------------------------------------------------ what the simulation has not
+
+
+def test_a_burst_that_was_emptied_before_the_window() -> None:
+    """IOPS at the base rate, in some seconds a little below it, and a peak that is out of reach."""
+    _, run = simulated(CAPPED)
+    tier = changed(run.record.profile.tier, burst=Burst(2_000, None, 100.0, 1.0))
+    record = replace(run.record, profile=replace(run.record.profile, tier=tier))
+    limit = named(replace(run, record=record))
+    assert limit.cause == "iops_cap", limit.text
+
+
+def test_a_limit_of_the_machine_is_not_the_disk_s() -> None:
+    caps = ("IOPS: Standard_D2s_v5 lets through 200 of the 5,000 that the disks could give",)
+    _, run = simulated(CAPPED)
+    tier = changed(run.record.profile.tier, vm_caps=caps)
+    limit = named(
+        replace(run, record=replace(run.record, profile=replace(run.record.profile, tier=tier)))
+    )
+    assert limit.cause == "vm_cap"
+    assert "a larger machine would help" in limit.text and "A tier with" not in limit.text
+
+
+def test_one_slow_node_of_three() -> None:
+    """Node 3 does what the others do, each I/O of it five times as long."""
+    _, run = simulated(SLOW)
+    samples = sampled_in(run)
+    own = samples[samples["node"] == "node-1"]
+    disk = own[own["metric"].str.startswith(("disk_", "cpu_"))]
+    slow = disk.assign(node="node-3")
+    waited = slow["metric"].str.endswith("_seconds_total") & slow["metric"].str.startswith("disk_")
+    slow.loc[waited, "value"] *= 5.0
+    busy = slow["metric"] == "disk_busy_seconds_total"
+    slow.loc[busy, "value"] = slow.loc[busy, "time_s"] - START_S + 5
+    first = next(node for node in run.record.nodes if node.role == "database")
+    more = tuple(replace(first, name=f"node-{number}", device=f"loop{number}") for number in (2, 3))
+    record = replace(run.record, nodes=(*run.record.nodes, *more))
+    tables = [samples, disk.assign(node="node-2"), slow]
+    limit = named(RunData(record, run.intervals, held(pd.concat(tables, ignore_index=True))))
+    assert (limit.cause, limit.node) == ("slow_node", "node-3")
+
+
+def test_a_busy_machine_and_one_whose_host_gives_its_cpu_away() -> None:
+    _, run = simulated(SLOW)
+    for metric, used in (("cpu_busy_seconds_total", 15.5), ("cpu_steal_seconds_total", 14.5)):
+        samples = sampled_in(run)
+        of_host = samples["node"] == "host"
+        host = samples[of_host & (samples["metric"] == "cpu_busy_seconds_total")]
+        seconds = host["time_s"] - host["time_s"].min()
+        taken = host.assign(metric=metric, value=used * seconds)
+        tables = [samples[~of_host | (samples["metric"] != metric)], taken]
+        limit = named(replace(run, sampled=held(pd.concat(tables, ignore_index=True))))
+        assert limit.cause == "machine_bound", limit.text
+        assert ("gave 91 % to others" in limit.text) == (metric == "cpu_steal_seconds_total")

@@ -1,0 +1,126 @@
+"""What changes of a run's own limits say of its cause: transactions that answer them as told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.conclusions import Bottleneck
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import proof
+from orchestrator.facts import BottleneckCause
+from tests.campaigns import build_campaign
+from tests.fakes import transaction_table
+
+EACH_S = 10.0
+LIMITS = ("IOPS", "disk latency", "node CPU")
+(RUN,) = build_campaign(profiles=("premium",), workloads=("insert",), repetitions=1).runs
+THREADS = 4
+
+
+def tried_out(
+    elasticity: Mapping[str, float], noise_pct: float = 0.0, drift_pct: float = 0.0, **options: Any
+) -> RunData:
+    """A run in which throughput follows each limit as told, with noise from window to window, and
+    loses so much from the first window to the last."""
+    dice = np.random.default_rng(1)
+    each = [(limit, times) for limit in LIMITS for times in (1.25, 0.75)]
+    order = [*each, *reversed(each)]
+    changes, tables, start_s = [], [], 1000.0
+    for number, (limit, times) in enumerate(order):
+        faster = times ** elasticity.get(limit, 0.0) * (1 + noise_pct / 100 * dice.normal())
+        latency_s = THREADS / (2000 * faster * (1 - drift_pct / 100 * number / len(order)))
+        count = int(THREADS * EACH_S / latency_s)
+        ended_s = start_s + np.arange(1, count + 1) * EACH_S / (count + 1)
+        rows = [(end_s - latency_s, latency_s, "insert", 0) for end_s in ended_s]
+        tables.append(transaction_table(rows))
+        span = {"start_s": start_s, "end_s": start_s + EACH_S}
+        changes.append({"limit": limit, "times": times, **span})
+        start_s += EACH_S
+    record = replace(RUN.record, facts={**RUN.record.facts, "confirm": changes})
+    if options:
+        workload = replace(record.workload, options={**record.workload.options, **options})
+        record = replace(record, workload=workload)
+    table = pd.concat(tables, ignore_index=True)
+    return replace(RUN, record=record, transactions=lambda: iter((table,)))
+
+
+def judged(cause: BottleneckCause, *runs: RunData) -> Bottleneck:
+    named = Bottleneck("premium", "insert", "node-1", cause, "Its counters say so.", {})
+    return proof.proven(named, runs)
+
+
+def test_a_limit_that_throughput_follows_is_confirmed_and_the_others_are_not() -> None:
+    bottleneck = judged("iops_cap", tried_out({"IOPS": 1.0, "disk latency": -0.05}, noise_pct=0.5))
+    assert bottleneck.cause == "iops_cap"
+    assert "confirms this." in bottleneck.text
+    iops, latency, cpu = bottleneck.elasticities
+    assert (iops.limit, latency.limit, cpu.limit) == ("IOPS", "disk latency", "node CPU")
+    assert iops.low < 1.0 < iops.high and iops.high - iops.low < 0.1
+    assert abs(latency.value - 0.05) < 0.03 and abs(cpu.value) < 0.03
+    assert "IOPS +25 % gave throughput +25 % (+2" in bottleneck.text
+    assert "disk latency −25 % gave throughput +1 % (" in bottleneck.text
+
+
+@pytest.mark.parametrize(
+    ("elasticity", "says"),
+    [(0.5, "confirms this."), (0.3, "confirms this in part."), (0.11, "confirms this in part.")],
+)
+def test_how_much_of_it_is_confirmed(elasticity: float, says: str) -> None:
+    assert says in judged("cpu_bound", tried_out({"node CPU": elasticity + 0.005})).text
+
+
+def test_a_cause_that_is_rejected_gives_way_to_the_limit_that_helps() -> None:
+    bottleneck = judged("iops_cap", tried_out({"node CPU": 0.9}, noise_pct=0.5))
+    assert bottleneck.cause == "cpu_bound"
+    assert "rejects that" in bottleneck.text and "the limit is node CPU" in bottleneck.text
+
+
+def test_where_nothing_helps_no_cause_is_left() -> None:
+    bottleneck = judged("iops_cap", tried_out({}, noise_pct=0.5))
+    assert bottleneck.cause == "unattributed"
+
+
+def test_a_cause_is_found_where_counters_told_none() -> None:
+    bottleneck = judged("unattributed", tried_out({"disk latency": -0.8}, noise_pct=0.5))
+    assert bottleneck.cause == "latency_bound"
+
+
+def test_a_cause_that_is_no_limit_stays_and_what_was_tried_is_told() -> None:
+    bottleneck = judged("machine_bound", tried_out({"IOPS": 0.2}, noise_pct=0.5))
+    assert bottleneck.cause == "machine_bound" and "IOPS +25 % gave" in bottleneck.text
+
+
+def test_noise_neither_confirms_nor_rejects() -> None:
+    bottleneck = judged("iops_cap", tried_out({"IOPS": 0.3}, noise_pct=30.0))
+    assert bottleneck.cause == "iops_cap" and "too noisy" in bottleneck.text
+
+
+def test_a_steady_drift_favours_none() -> None:
+    (iops, *others) = proof.elasticities([tried_out({"IOPS": 1.0}, drift_pct=30.0)])
+    assert abs(iops.value - 1.0) < 0.05
+    assert all(abs(other.value) < 0.05 for other in others)
+
+
+def test_intervals_hold_what_is_true_of_several_runs() -> None:
+    runs = [tried_out({"IOPS": 0.7}, noise_pct=3.0) for _ in range(3)]
+    one, several = (proof.elasticities(of)[0] for of in (runs[:1], runs))
+    assert one.low < 0.7 < one.high
+    assert several.high - several.low < one.high - one.low
+
+
+def test_where_the_number_of_transactions_is_given_their_time_counts() -> None:
+    """At an arrival rate throughput follows no limit; how long each takes does."""
+    bottleneck = judged("latency_bound", tried_out({"disk latency": -0.8}, arrival_rate=50))
+    assert "−25 % gave speed of transactions +2" in bottleneck.text
+    assert "confirms this." in bottleneck.text
+
+
+def test_a_run_without_changes_is_as_it_was() -> None:
+    plain = Bottleneck("premium", "insert", "node-1", "iops_cap", "Its counters say so.", {})
+    assert proof.proven(plain, [RUN]) is plain

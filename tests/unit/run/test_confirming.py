@@ -1,0 +1,90 @@
+"""The order and the times in which limits are changed behind a window, on a made-up clock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from orchestrator.run.confirming import Changes
+from orchestrator.run.window import Follower
+from tests.fakes import FakeClock
+from tests.plans import a_plan
+
+BEGIN_S, LASTS_S = 2_000.0, 10.0
+
+
+@dataclass
+class Waiting(threading.Event):
+    """A stop that comes at a moment of the made-up clock, or never; waiting moves that clock."""
+
+    clock: FakeClock
+    at_s: float = float("inf")
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.clock.sleep(min(timeout or 0.0, max(0.0, self.at_s - self.clock.now())))
+        return self.clock.now() >= self.at_s
+
+
+@dataclass
+class Levers:
+    clock: FakeClock
+    takes_s: float = 0.0
+    set: list[tuple[float, str, float]] = field(default_factory=list)
+
+    def of(self, name: str) -> Callable[[float], None]:
+        def lever(times: float) -> None:
+            self.set.append((self.clock.now() - BEGIN_S, name, times))
+            self.clock.sleep(self.takes_s)
+
+        return lever
+
+
+def changed(stop_after_s: float = float("inf"), takes_s: float = 0.0) -> tuple[Changes, Levers]:
+    """What was changed for 80 s from `BEGIN_S` on, if the load does not end before."""
+    clock = FakeClock()
+    levers = Levers(clock, takes_s)
+    (workload,) = a_plan().workloads[:1]
+    changes = Changes(
+        {name: levers.of(name) for name in ("IOPS", "node CPU")},
+        replace(workload, confirm_s=8 * LASTS_S),
+        lambda: levers.set.append((clock.now() - BEGIN_S, "window over", 1.0)),
+        Follower(clock, Waiting(clock, BEGIN_S + stop_after_s)),
+    )
+    changes.follow(BEGIN_S)
+    return changes, levers
+
+
+def test_each_limit_goes_up_and_down_twice_in_an_order_that_is_turned_round() -> None:
+    changes, levers = changed()
+    once = [("IOPS", 1.25), ("IOPS", 0.75), ("node CPU", 1.25), ("node CPU", 0.75)]
+    assert [(one["limit"], one["times"]) for one in changes.kept] == [*once, *reversed(once)]
+    assert levers.set[0] == (0.0, "window over", 1.0)
+    changing = [(after_s, times) for after_s, _, times in levers.set[1:] if times != 1.0]
+    assert changing == [(10.0 * number, times) for number, (_, times) in enumerate(changing)]
+
+
+def test_only_the_time_in_which_a_change_held_counts() -> None:
+    changes, levers = changed()
+    back = [after_s for after_s, _, times in levers.set[1:] if times == 1.0]
+    for one, back_s in zip(changes.kept, back, strict=True):
+        assert one["end_s"] - one["start_s"] == pytest.approx(7.0)
+        assert one["end_s"] - BEGIN_S == pytest.approx(back_s)
+
+
+@pytest.mark.parametrize("stop_after_s", [0.0, 4.0, 23.0, 78.0])
+def test_a_load_that_ends_before_leaves_all_limits_as_declared(stop_after_s: float) -> None:
+    changes, levers = changed(stop_after_s)
+    last = {name: times for _, name, times in levers.set}
+    assert set(last.values()) <= {1.0}
+    assert len(changes.kept) == int(stop_after_s // LASTS_S)
+
+
+def test_a_change_that_came_late_is_not_noted() -> None:
+    changes, _ = changed(takes_s=3.0)
+    assert changes.kept == []
