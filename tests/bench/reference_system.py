@@ -13,6 +13,7 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
 
 QUANTUM_S, PORTION_S, FLUSH_S = 0.0005, 0.001, 0.1
@@ -50,6 +51,7 @@ class Outcome:
     latencies_s: list[float] = field(default_factory=list)
     reads: int = 0
     writes: int = 0
+    write_s: float = 0.0  # all of them together
     syncs: int = 0
     sync_s: float = 0.0
     cpu_s: float = 0.0
@@ -140,8 +142,11 @@ class _World:
         while self._dirty >= 1:
             self._dirty -= 1
             self.outcome.writes += 1
-            self.io(lambda: None)
+            self.io(partial(self._written, self.now))
         self.after(FLUSH_S, self._flush)
+
+    def _written(self, asked_s: float) -> None:
+        self.outcome.write_s += self.now - asked_s
 
     # ------------------------------------------------------------------ a transaction
 

@@ -248,7 +248,9 @@ def test_load_ends_with_its_program_and_its_database_can_be_cleaned_away(
     file = profile(postgresql, tmp_path)
     before = postgresql.databases()
     program = Program.start(*arguments(file, tmp_path), PG_PASSWORD=postgresql.password, **cache)
-    await_true(lambda: postgresql.ask(f"SELECT 1 {SESSIONS} AND application_name = 'tierbench'"))
+    await_true(
+        lambda: postgresql.ask(f"SELECT 1 {SESSIONS} AND application_name LIKE 'tierbench%'")
+    )
     await_true(lambda: running_clients() == 1)
     program.process.kill()
     await_true(lambda: running_clients() == 0)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from orchestrator.analysis.prediction.demands import disk_of, log_normal, model
-from orchestrator.analysis.prediction.prediction import Predictor, probe
-from orchestrator.analysis.prediction.simulation import (
-    SimulatedDisk,
-    System,
-    TransactionDemand,
-    simulate,
-)
+from orchestrator.analysis.prediction.prediction import Predictor, quiet_run
+from orchestrator.analysis.prediction.simulation import SimulatedDisk, Stage, System, simulate
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.errors import UsageError
 from orchestrator.model import Record
 from orchestrator.planning import latency_quantiles
@@ -26,19 +24,19 @@ from tests.campaign_tables import Shape
 from tests.campaigns import SHAPES, build_campaign, build_run, build_tier
 from tests.tiers import changed
 
-READS = (TransactionDemand("all", commits=False),)
-COMMITS = (TransactionDemand("all"),)
-
 
 def disk(iops: int | None = None, latency_s: float = 0.002, **limits: Any) -> SimulatedDisk:
     table = log_normal(latency_s, latency_s)
     return SimulatedDisk(Limits(iops, **limits), table, table)
 
 
-def system(**changes: Any) -> System:
-    """Sixteen sessions of reads only on two cores."""
-    plain = System(READS, 16, 16, node_s=0.001, client_s=1e-4, node_cpus=2.0, client_cpus=4.0)
-    return replace(plain, **changes)
+def system(reads: float = 0.0, writes: float = 0.0, **changes: Any) -> System:
+    """Sixteen sessions on two cores, which do not commit."""
+    plain = System(16, node_s=0.001, client_s=1e-4, node_cpus=2.0, client_cpus=4.0, commits=False)
+    return replace(plain, stages=(Stage(reads=reads, writes=writes),), **changes)
+
+
+COMMITS = {"commits": True, "node_s": 1e-5, "client_s": 1e-5}
 
 
 @pytest.mark.parametrize(
@@ -48,22 +46,24 @@ def system(**changes: Any) -> System:
         (system(node_cpus=0.5), disk(), 500, "cpu_bound"),
         (system(node_s=1e-4, client_s=0.004), disk(), 1000, "client_bound"),
         (system(nodes=3), disk(), 6000, "cpu_bound"),
-        (system(reads=10.0), disk(1100), 110, "iops_cap"),
-        (system(reads=5.0, writes=5.0), disk(1100), 110, "iops_cap"),
-        (system(reads=10.0, disks=3, nodes=3), disk(1100), 330, "iops_cap"),
-        (system(reads=2.0, read_bytes=1e6), disk(bytes_per_s=10**8), 50, "bandwidth_cap"),
+        # Node, client and the disk's own program share a core.
+        (system(other_s=9e-4, machine_cpus=1.0), disk(), 500, "machine_bound"),
+        (system(10.0), disk(1100), 110, "iops_cap"),
+        (system(5.0, 5.0), disk(1100), 110, "iops_cap"),
+        (system(5.0, 5.0, batch=50.0), disk(1100), 110, "iops_cap"),
+        (system(10.0, sessions=96, disks=3, nodes=3), disk(1100), 330, "iops_cap"),
+        (system(2.0, read_bytes=1e6), disk(bytes_per_s=10**8), 50, "bandwidth_cap"),
         # 10 reads of 2 ms, 1.1 ms of CPU, one after the other
-        (system(reads=10.0, sessions=1, connections=1), disk(), 1 / 0.0211, "latency_bound"),
+        (system(10.0, sessions=1), disk(), 1 / 0.0211, "latency_bound"),
         (system(delay_s=0.1, node_s=0.0), disk(), 16 / 0.1001, "latency_bound"),
+        # It waits for others half as long as it takes without.
+        (system(delay_s=0.1, node_s=0.0, waiting=0.5), disk(), 16 / 0.15015, "latency_bound"),
+        # It waits for the latency of three writes, which others have asked for.
+        (system(held_writes=3.0, sessions=1), disk(), 1 / 0.0071, "latency_bound"),
         # All sixteen share a sync of 2 ms, and miss the one that goes on: 16 in two of them.
-        (system(types=COMMITS, node_s=1e-5, client_s=1e-5), disk(), 4000, "latency_bound"),
-        (system(rate_per_s=100.0, reads=1.0), disk(), 100, "load_bound"),
-        (
-            system(types=(TransactionDemand("all", think_s=1.0),), sessions=100),
-            disk(),
-            100,
-            "load_bound",
-        ),
+        (system(**COMMITS), disk(), 4000, "latency_bound"),
+        (system(**COMMITS, sync_s=0.002), disk(), 2000, "latency_bound"),
+        (system(1.0, rate_per_s=100.0), disk(), 100, "load_bound"),
     ],
 )
 def test_what_can_be_counted_by_hand(
@@ -74,19 +74,45 @@ def test_what_can_be_counted_by_hand(
     assert simulated.limit == limit
 
 
+def test_a_batch_of_writes_delays_the_reads_behind_it() -> None:
+    """Of fifty I/Os that come at once at 1,100 a second the last waits for 45 ms."""
+    one, many = (
+        simulate(system(1.0, 1.0, sessions=1, batch=batch), disk(1100)) for batch in (1.0, 50.0)
+    )
+    p99_s = [float(np.percentile(each.latencies_s, 99)) for each in (one, many)]
+    assert p99_s[1] > p99_s[0] + 0.015
+
+
+def test_arrivals_that_find_no_session_wait_and_count_from_when_they_were_due() -> None:
+    asked = system(delay_s=0.1, node_s=0.0, sessions=4, rate_per_s=50.0)
+    simulated = simulate(asked, disk())
+    assert simulated.throughput_per_s == pytest.approx(4 / 0.1001, rel=0.06)
+    assert simulated.latencies_s.mean() > 1.0
+
+
+def test_a_slower_tier_gets_less_far_in_warming_the_cache() -> None:
+    """Of 60 s, of which 6 s warm up: 20 reads for each of the first 1,000 transactions, then one.
+    At 1,100 IOPS 18 s go by with them, 12 s of which are measured."""
+    warming = replace(system(node_s=1e-5), stages=(Stage(1000.0, 20.0, 0.0), Stage(reads=1.0)))
+    slow = simulate(warming, disk(1100))
+    assert slow.throughput_per_s == pytest.approx((12 * 55 + 42 * 1100) / 54, rel=0.06)
+    fast = simulate(warming, disk(110_000))
+    assert fast.throughput_per_s == pytest.approx(16 / 0.0021, rel=0.1), "it is warm at once"
+
+
 def test_larger_ios_count_as_several() -> None:
-    asked = system(reads=2.0, read_bytes=65_536.0)
+    asked = system(2.0, read_bytes=65_536.0)
     whole, parts = (simulate(asked, disk(400, io_unit_bytes=unit)) for unit in (65_536, 16_384))
-    assert whole.throughput_per_s == pytest.approx(4 * parts.throughput_per_s, rel=0.05)
+    assert whole.throughput_per_s == pytest.approx(4 * parts.throughput_per_s, rel=0.06)
 
 
 def test_burst_credit_lasts_as_long_as_in_the_run() -> None:
-    """Full, it holds 30 s at 3,500 IOPS of the 60 s: 2,000 IOPS in the mean; 10 s fill up."""
+    """Full, it holds 30 s at 3,500 IOPS of the 60 s, of which 6 s warm up."""
     burst = Burst(3500, None, 30.0, 100.0)
-    asked = system(reads=10.0, duration_s=60.0)
+    asked = system(10.0)
     full = simulate(asked, disk(500, burst=burst))
-    mean_s = (24 * 350 + 30 * 50) / 54  # without the first tenth
-    assert full.throughput_per_s == pytest.approx(mean_s, rel=0.06)
+    mean_s = (29 * 350 + 25 * 50) / 54  # at 3,500 the credit of 3,000 × 30 lasts 35 s, less 6 s
+    assert full.throughput_per_s == pytest.approx(mean_s, rel=0.2)
     empty = simulate(asked, disk(500, burst=replace(burst, start_pct=0.0)))
     assert empty.throughput_per_s == pytest.approx(50, rel=0.06)
     long = simulate(asked, disk(500, burst=replace(burst, duration_s=600.0)))
@@ -96,27 +122,19 @@ def test_burst_credit_lasts_as_long_as_in_the_run() -> None:
 
 def test_a_commit_waits_for_a_majority() -> None:
     """Of three logs the middle one counts: slower than one alone, faster than the slowest."""
-    asked = system(types=COMMITS, node_s=1e-5, sessions=1, connections=1, nodes=3, disks=3)
+    asked = system(commits=True, node_s=1e-5, sessions=1, nodes=3, disks=3)
     wide = SimulatedDisk(Limits(), log_normal(0.002, 0.002), log_normal(0.001, 0.02))
-    one, three = (simulate(replace(asked, copies=n), wide) for n in (1, 3))
+    alone, three = (simulate(replace(asked, copies=n), wide).latencies_s for n in (1, 3))
     median_s = latency_quantiles.quantile_s(wide.write, 0.5)
-    assert (three.value("latency_p50_s") or 0) == pytest.approx(median_s, rel=0.2)
-    assert (three.value("latency_p99_s") or 9) < (one.value("latency_p99_s") or 0)
+    assert np.median(three) == pytest.approx(median_s, rel=0.2)
+    assert np.percentile(three, 99) < np.percentile(alone, 99)
 
 
 def test_equal_seeds_give_equal_answers_and_others_do_not() -> None:
-    asked = system(reads=3.0, node_s=2e-4)
-    one, again, other = (simulate.__wrapped__(asked, disk(), seed) for seed in (1, 1, 2))
-    assert np.array_equal(one.latencies_s["all"], again.latencies_s["all"])
-    assert one.throughput_per_s != other.throughput_per_s
-
-
-def test_a_p99_without_ten_beyond_it_is_none_and_delivery_is_in_no_percentile() -> None:
-    types = (TransactionDemand("new_order", 0.5), TransactionDemand("delivery", 0.5, weight=20.0))
-    simulated = simulate(system(types=types, reads=2.0), disk())
-    assert simulated.value("latency_p99_s", "new_order") == simulated.value("latency_p99_s")
-    few = simulate.__wrapped__(system(), disk(), 1, 2000)
-    assert few.value("latency_p99_s") is None and few.value("latency_avg_s")
+    asked = system(3.0, node_s=2e-4)
+    first, again, other = (simulate.__wrapped__(asked, disk(), seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.latencies_s, again.latencies_s)
+    assert first.throughput_per_s != other.throughput_per_s
 
 
 # ------------------------------------------------------------------ from a run
@@ -144,15 +162,41 @@ def test_demands_are_counters_by_transactions() -> None:
     asked, own = model(run, None, None)
     rate = next(m.value for m in run.record.measurements if m.metric == "throughput_per_s")
     assert asked.node_s * rate == pytest.approx(0.66 * 8, rel=0.02)
-    assert asked.reads * rate == pytest.approx(1600, rel=0.02)
-    assert (asked.writes + 0.5) * rate == pytest.approx(1000, rel=0.02)
-    assert asked.log_bytes == 4096
-    assert asked.log_writes == pytest.approx(0.0008 / 0.0005, rel=0.01)
+    last = asked.stages[-1]
+    assert (len(asked.stages), last.until) == (54, math.inf)
+    assert last.reads * rate == pytest.approx(1600, rel=0.05)
+    assert (last.writes + 0.5) * rate == pytest.approx(1000, rel=0.05)
+    assert (asked.log_bytes, asked.sessions, asked.commits) == (4096, 24, True)
+    assert asked.sync_s == pytest.approx(0.0003, rel=0.01), "0.8 ms, of which 0.5 ms are a write"
+    assert asked.waiting == 0
     assert own.limits.iops == 10_000
-    assert {kind.name: kind.commits for kind in asked.types}["stock_level"] is False
     measured_s = next(m.value for m in run.record.measurements if m.metric == "latency_avg_s")
-    again = simulate(asked, own).value("latency_avg_s")
-    assert again == pytest.approx(measured_s, rel=0.05), "the delay makes up for what is left"
+    again_s = simulate(asked, own).latencies_s.mean()
+    assert again_s == pytest.approx(measured_s, rel=0.05), "the delay makes up for what is left"
+
+
+def seeing(run: RunData, **sessions: float) -> RunData:
+    """With sessions that were seen once a second, by what they waited for."""
+
+    def parts() -> Iterator[pd.DataFrame]:
+        for table in run.sampled.parts():
+            ticks = table[["time_s", "phase"]].drop_duplicates().assign(node="node-1", unit="")
+            seen = [ticks.assign(metric=f"sessions_{n}", value=v) for n, v in sessions.items()]
+            yield pd.concat([table.astype({"node": str, "metric": str, "unit": str}), *seen])
+
+    return replace(run, sampled=Samples(parts))
+
+
+def test_sessions_that_were_seen_say_what_is_no_delay() -> None:
+    """A quarter of the time in I/O, of which 2.4 reads of 0.5 ms are less; a tenth in locks."""
+    run = run_of(campaign(), "ultra")
+    plain, _ = model(run, None, None)
+    took_s = next(m.value for m in run.record.measurements if m.metric == "latency_avg_s")
+    asked, _ = model(seeing(run, running=13.0, reading=5.0, locked=2.0), None, None)
+    reads = asked.stages[-1].reads
+    assert asked.waiting == pytest.approx(0.1 / 0.9)
+    assert asked.held_writes == pytest.approx((took_s / 4 - reads * 5e-4) / 5e-4, rel=0.1)
+    assert asked.delay_s < plain.delay_s - took_s / 4
 
 
 def test_a_run_at_its_cap_is_refused_and_says_which_would_do() -> None:
@@ -174,13 +218,13 @@ def quiet(results: Results, tier: str) -> Results:
 def test_a_quiet_run_beside_it_gives_the_delay_of_a_run_at_its_cap() -> None:
     results = quiet(campaign(), "premium")
     run = run_of(results, "premium")
-    beside = probe(results, run)
+    beside = quiet_run(results, run)
     assert beside is not None and beside.record.workload.threads == 1
     asked, _ = model(run, beside, None)
     # 25 ms, without 12 ms of CPU, some for the client, 2.25 reads and a sync of 2 ms each
     assert 0.003 < asked.delay_s < 0.009
     assert asked.sessions == 24, "the load stays that of the run"
-    assert probe(campaign(), run) is None
+    assert quiet_run(campaign(), run) is None
 
 
 def test_a_full_cpu_leaves_no_delay_to_be_told() -> None:

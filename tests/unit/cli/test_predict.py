@@ -1,4 +1,4 @@
-"""`tierbench predict`: which run is meant, which tiers, and what is printed of them."""
+"""`tierbench predict` and `advise`: which run is meant, which tiers, and what is printed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def predict(*words: str | Path) -> int:
-    return exit_code(["predict", *map(str, words)], CampaignApp())
+def predict(*words: str | Path, command: str = "predict") -> int:
+    return exit_code([command, *map(str, words)], CampaignApp())
 
 
 def test_tiers_by_their_rows_with_keys_as_in_a_profile(
@@ -99,3 +99,48 @@ def test_most_points_can_be_bought() -> None:
         except UsageError:
             refused.append(point)
     assert len(refused) < len(points(250 * 2**30)) / 5, refused
+
+
+CHEAP, SIMILAR, DEAR = (
+    "azure/P10",
+    "azure/premium-v2:size=250GiB,iops=10000,throughput=250MB/s",
+    "azure/ultra:size=250GiB,iops=10000,throughput=250MB/s",
+)
+
+
+def advise(slo: str, *words: str | Path) -> int:
+    tiers = (word for tier in (DEAR, CHEAP, SIMILAR) for word in ("--tier", tier))
+    return predict(RUN, *tiers, "--slo", slo, *words, command="advise")
+
+
+def test_advice_is_the_cheapest_that_is_likely_enough_and_what_is_less_likely_below(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The run made 465 transactions a second; P10 has 500 IOPS, and each reads twice."""
+    assert advise("throughput > 250", "--json", "--results", results) == EXIT_DONE
+    told = json.loads(capfd.readouterr().out)
+    assert told["measure"] == [SIMILAR]
+    assert told["chances"][CHEAP] < 0.1 < 0.9 < told["chances"][SIMILAR]
+    assert advise("throughput > 450", "--json", "--results", results) == EXIT_DONE
+    even = json.loads(capfd.readouterr().out)
+    assert 0.1 < even["chances"][SIMILAR] < 0.9
+    assert even["measure"][-1] == SIMILAR, "no more is known of the dearer"
+
+
+def test_advice_ends_with_the_commands_that_measure_it(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert advise("average < 90 ms, throughput > 250", "--results", results) == EXIT_DONE
+    out = capfd.readouterr().out.splitlines()
+    keys = "size=250GiB iops=10000 throughput=250MB/s"
+    assert out[-2] == f"tierbench init advised-1 --tier azure/premium-v2 {keys}"
+    asked = "--profiles advised-1 --workloads tpcc --slo 'average < 90 ms, throughput > 250'"
+    assert out[-1] == f"tierbench compare {asked}"
+    assert CHEAP not in "".join(out), "of which there is no chance"
+
+
+def test_nothing_is_advised_where_no_tier_has_a_chance(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert advise("throughput > 500000", "--results", results) == EXIT_DONE
+    assert "no tier" in capfd.readouterr().out

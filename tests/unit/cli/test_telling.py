@@ -39,7 +39,7 @@ LISTINGS = {
     ),
 }
 OTHERS = {"run", "resume", "rehearse", "import-study", "check", "calibrate", "compare-results"}
-OTHERS |= {"predict"}  # test_predict.py
+OTHERS |= {"predict", "advise"}  # test_predict.py
 
 
 @pytest.fixture(scope="module")

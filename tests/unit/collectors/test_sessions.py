@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.collectors.sessions import KINDS, SessionWaits, session_waits
+from orchestrator.collectors.sessions import KINDS, STATEMENT, SessionWaits, session_waits
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import Collector
 from orchestrator.run.telemetry import Readings, read_once
 from orchestrator.system.sql import Address
+from tests import ROOT
 from tests.fakes import FakeClock
 
 ENDPOINT = Endpoint("10.1.2.11", 5432, 5432, "bench", "secret", "bench")
@@ -90,3 +92,10 @@ def test_only_postgresql_tells_what_sessions_wait_for() -> None:
     for other in (replace(CLUSTER, database="yugabytedb"), replace(CLUSTER, endpoints=())):
         with session_waits(other) as waits:
             assert waits == ()
+
+
+def test_sessions_of_the_load_are_not_taken_for_the_programs_own() -> None:
+    own = re.findall(r"application_name <> '([^']+)'", STATEMENT)
+    library = (ROOT / "workloads" / "lib" / "pq.lua").read_text()
+    named = re.findall(r'add\("application_name", p.application_name or "([^"]+)"\)', library)
+    assert own and named and not set(own) & set(named)
