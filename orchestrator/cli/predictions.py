@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -17,12 +17,13 @@ from typer import Argument, Option
 
 from orchestrator import tier_catalog
 from orchestrator.analysis.prediction.prediction import FIGURES, Prediction, Predictor, named
-from orchestrator.analysis.results import Key, Results
+from orchestrator.analysis.results import Results
 from orchestrator.cli import RESULTS, console
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.errors import UsageError
 from orchestrator.metrics import METRICS
+from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import parse
 from orchestrator.report.sections import method
@@ -47,9 +48,8 @@ def predict(
     app: App, run: RunArgument, tier: TiersOption = None, results: asked.ResultsOption = RESULTS
 ) -> None:
     """Predicts from a run what other tiers would do; without --tier all of the catalog."""
-    _, predictor = _predictor(app, run, results)
-    predictions = list(_predictions(predictor, tier or (), app.root, FIGURES))
-    app.out.show(predictions, _table(predictions, FIGURES))
+    predictions = list(_predictions(_predictor(app, run, results)[1], tier or (), app.root))
+    app.out.show(predictions, _table(predictions, [named(*key) for key in FIGURES]))
 
 
 @asked.takes(in_json=True)
@@ -61,25 +61,25 @@ def advise(
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
-    campaign, predictor = _predictor(app, run, results)
-    objectives = parse(slo, "--slo")
-    keys = [(objective.metric, objective.scope) for objective in objectives]
-    every = _predictions(predictor, tier or (), app.root, keys)
-    priced = sorted((p for p in every if p.currency), key=lambda p: p.monthly_cost or 0.0)
-    chances = {p.tier: p.chance(objectives) for p in priced}
-    firsts = (next((t for t in chances if chances[t] >= least), "") for least in CHANCES)
-    chosen = list(dict.fromkeys(filter(None, firsts)))
-    possible = [p for p in priced if chances[p.tier] >= CHANCES[-1]][:SHOWN]
+    (campaign, predictor), clauses = _predictor(app, run, results), parse(slo, "--slo")
+    every = _predictions(predictor, tier or (), app.root, clauses)
+    possible = [p for p in every if p.currency and (p.chance or 0.0) >= CHANCES[-1]]
+    possible.sort(key=lambda p: p.monthly_cost or 0.0)
+    cheapest = [[p.tier for p in possible if (p.chance or 0.0) >= least] for least in CHANCES]
+    chosen = list(dict.fromkeys(tiers[0] for tiers in cheapest if tiers))
     commands = list(_commands(campaign, predictor.measured.record.workload.name, chosen, slo))
-    told = {"measure": chosen, "chances": chances, "commands": commands}
-    app.out.show(told, _table(possible, keys, chances), *(commands or [NONE]))
+    shown = _table(possible[:SHOWN], [named(c.metric, c.scope) for c in clauses])
+    told = {"measure": chosen, "tiers": possible, "commands": commands}
+    app.out.show(told, shown, *(commands or [NONE]))
 
 
 def _commands(campaign: Results, workload: str, tiers: Sequence[str], slo: str) -> Iterator[str]:
     """Those that measure these tiers as the run was."""
     for number, tier in enumerate(tiers, start=1):
         row, _, keys = tier.partition(":")
-        yield shlex.join(["tierbench", "init", f"advised-{number}", "--tier", row, *_keys(keys)])
+        yield shlex.join(
+            ["tierbench", "init", f"advised-{number}", "--tier", row, *keys.split(",")]
+        )
     names = ",".join(f"advised-{number}" for number in range(1, len(tiers) + 1))
     given = shlex.split(method.command(campaign))[1:]
     kept = [word for before, word in pairwise(given) if not {before, word} & OTHERS]
@@ -98,24 +98,21 @@ def _predictor(app: App, run: str, results: Path) -> tuple[Results, Predictor]:
     return loaded, Predictor(loaded, of_name[0])
 
 
-def _keys(text: str) -> list[str]:
-    return [key for key in text.split(",") if key]
-
-
 def _predictions(
-    predictor: Predictor, tiers: Sequence[str], root: Path, keys: Sequence[Key]
+    predictor: Predictor, tiers: Sequence[str], root: Path, clauses: Sequence[Objective] = ()
 ) -> Iterator[Prediction]:
     cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
     needed = cluster.node.disk_bytes if cluster.node else _GIB
     for text in tiers or _points(catalog, needed):
         row, _, changes = text.partition(":")
         with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
-            tier, _ = project_files.tier(root, row, _keys(changes), profiles.ANY_SCALE)
+            keys = [key for key in changes.split(",") if key]
+            tier, _ = project_files.tier(root, row, keys, profiles.ANY_SCALE)
             if (vm := cluster.vm or "").partition("/")[0] == row.partition("/")[0]:
                 chosen = replace(tier_catalog.own(tier), type=tier.origin.catalog_type)
                 on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
                 tier = tier_catalog.bound(tier, on_vm)
-            yield predictor.predict(replace(tier, name=text), keys)
+            yield predictor.predict(replace(tier, name=text), clauses)
 
 
 def _points(catalog: tier_catalog.Catalog, needed: int) -> Iterator[str]:
@@ -136,20 +133,18 @@ def _points(catalog: tier_catalog.Catalog, needed: int) -> Iterator[str]:
             yield f"{row.name}:size={gib}GiB{keys}"
 
 
-def _table(
-    predictions: Sequence[Prediction], keys: Sequence[Key], chances: Mapping[str, float] = {}
-) -> Table:
-    titles = [f"{METRICS[metric].title}" + f" {scope}" * (scope != "all") for metric, scope in keys]
-    columns = ("tier", *titles, "limit", "a month", *(["chance"] if chances else ()))
-    table = console.table(columns, ("tier",))
+def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
+    titles = [name.replace((metric := name.split()[-1]), METRICS[metric].title) for name in names]
+    table = console.table(("tier", *titles, "limit", "a month", "chance"), ("tier",))
     for p in predictions:
-        cells = []
-        for metric, scope in keys:
-            figure, unit = p.figures.get(named(metric, scope)), METRICS[metric].unit
-            values = (figure.value, figure.low, figure.high) if figure else ()
-            told = [format_quantity(value, unit) for value in values]
-            cells.append("{} ({} to {})".format(*told) if told else "–")
-        cells += [p.limit, "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"]
-        cells += [f"{100 * chances[p.tier]:.0f} %"] if chances else []
-        table.add_row(p.tier + " (upwards)" * p.upwards, *cells)
+        cells = ["–"] * len(names)
+        for place, name in enumerate(names):
+            if figure := p.figures.get(name):
+                values = (figure.value, figure.low, figure.high)
+                unit = METRICS[name.split()[-1]].unit
+                told = [format_quantity(value, unit) for value in values]
+                cells[place] = "{} ({} to {})".format(*told)
+        cost = "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"
+        chance = "–" if p.chance is None else f"{100 * p.chance:.0f} %"
+        table.add_row(p.tier + " (upwards)" * p.upwards, *cells, p.limit, cost, chance)
     return table

@@ -38,16 +38,18 @@ class Estimate:
     low: float
     high: float
 
-    def below(self, limit: float) -> float:
-        """The chance that it is, by the normal distribution of its logarithm."""
+    def chance(self, objective: Objective) -> float:
+        """That the clause is met, by the normal distribution of the logarithm."""
         sd = math.log(self.high / self.low) / 2 / T90
-        return NormalDist(math.log(self.value), sd).cdf(math.log(limit))
+        below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
+        return below if METRICS[objective.metric].direction == "lower" else 1 - below
 
 
 @dataclass(frozen=True)
 class Prediction:
     """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
-    `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes."""
+    `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes.
+    `chance`: that an SLO is met, of which the least likely clause counts."""
 
     tier: str
     upwards: bool
@@ -55,16 +57,7 @@ class Prediction:
     figures: Mapping[str, Estimate]
     monthly_cost: float | None
     currency: str
-
-    def chance(self, objectives: Sequence[Objective]) -> float:
-        """That the least likely clause is met; 0 where a figure cannot be told."""
-        chances = []
-        for objective in objectives:
-            estimate = self.figures.get(named(objective.metric, objective.scope))
-            below = estimate.below(objective.limit) if estimate else 0.0
-            lower = METRICS[objective.metric].direction == "lower" or not estimate
-            chances.append(below if lower else 1 - below)
-        return min(chances)
+    chance: float | None = None
 
 
 class Predictor:
@@ -79,16 +72,19 @@ class Predictor:
         self._at_cap = at_cap(self.measured)
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
 
-    def predict(self, tier: Tier, keys: Sequence[Key] = FIGURES) -> Prediction:
+    def predict(self, tier: Tier, slo: Sequence[Objective] = ()) -> Prediction:
         """UsageError if nothing says how long an I/O of the tier takes."""
         there = [simulate(self._system, disk_of(tier), seed) for seed in SEEDS]
         slower = _figure(there, "latency_avg_s") / _figure(self._here, "latency_avg_s")
-        estimates = ((named(*key), self._estimate(there, key, slower < FASTER)) for key in keys)
-        figures = {name: estimate for name, estimate in estimates if estimate}
-        price = tier.price
+        keys = [(objective.metric, objective.scope) for objective in slo] or FIGURES
+        every = {named(*key): self._estimate(there, key, slower < FASTER) for key in keys}
+        figures = {name: estimate for name, estimate in every.items() if estimate}
+        of_clauses = zip(every.values(), slo, strict=False)
+        chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
+        chance, price = min(chances, default=None), tier.price
         cost = round(price.monthly * self._system.nodes, 2) if price else None
-        currency = price.currency if price else ""
-        return Prediction(tier.name, slower < FASTER, there[0].limit, figures, cost, currency)
+        told = (there[0].limit, figures, cost, price.currency if price else "", chance)
+        return Prediction(tier.name, slower < FASTER, *told)
 
     def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
         """What was measured, times what the simulation of the tier is to that of the measured one:
@@ -125,12 +121,12 @@ def _figure(simulated: Sequence[Simulated], metric: str) -> float:
 
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:
     """The quietest run of the same tier, script and data with fewer sessions, at no cap."""
-    own, tier = run.record.workload, run.record.profile.name
-    loads = ((other, other.record.workload) for other in campaign.done)
-    quiet = {
-        load.threads: other
-        for other, load in loads
-        if other.record.profile.name == tier and load.threads < own.threads
-        if (load.script, load.dataset) == (own.script, own.dataset) and not at_cap(other)
-    }
-    return quiet[min(quiet)] if quiet else None
+    tier, own = run.record.profile.name, run.record.workload
+    every = [other for other in campaign.done if other.record.profile.name == tier]
+    loads = ((other.record.workload, other) for other in every if not at_cap(other))
+    quiet = [
+        (load.threads, other.record.run.number, other)
+        for load, other in loads
+        if load.threads < own.threads and (load.script, load.dataset) == (own.script, own.dataset)
+    ]
+    return min(quiet)[-1] if quiet else None

@@ -109,24 +109,21 @@ class Simulated:
 
 class _Bucket:
     """Lets `rate` units a second through, in order of asking: I/Os, bytes, or CPU time of several
-    cores (Seidmann's servers). It saves up what is not used for `depth_s`, at first `saved_s`."""
+    cores (Seidmann's servers). It saves up what is not used for `depth_s`, at first `saved_s`.
+    `used`: all units that were asked for."""
 
     def __init__(
         self, cause: BottleneckCause, rate: float, depth_s: float = 0.0, saved_s: float = 0.0
     ) -> None:
-        self.cause, self._rate, self._depth_s, self._saved_s = cause, rate, depth_s, saved_s
-        self._due_s, self._used = -saved_s, 0.0
+        self.cause, self.rate, self._depth_s, self.saved_s = cause, rate, depth_s, saved_s
+        self._due_s, self.used = -saved_s, 0.0
 
     def admit(self, now: float, units: float) -> float:
         """When units asked for now get through (generic cell rate algorithm)."""
         due_s = max(self._due_s, now - self._depth_s)
-        self._due_s = due_s + units / self._rate
-        self._used += units
+        self._due_s = due_s + units / self.rate
+        self.used += units
         return max(now, due_s)
-
-    def use(self, seconds: float) -> float:
-        """Share of what it could let through in that time."""
-        return self._used / self._rate / (seconds + self._saved_s)
 
 
 class _Device:
@@ -167,20 +164,18 @@ def _events_per_s(system: System, disk: SimulatedDisk) -> float:
 
 
 @lru_cache(maxsize=256)  # many tiers have the same disk
-def simulate(system: System, disk: SimulatedDisk, seed: int = 1, events: int = EVENTS) -> Simulated:
+def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
     """The system with its data on such disks. Equal seeds draw the same on all tiers. ValueError if
     no transaction ended."""
-    return _Simulation(system, disk, np.random.default_rng(seed), events).result()
+    return _Simulation(system, disk, np.random.default_rng(seed)).result()
 
 
 class _Simulation:
     """Each process yields when it goes on; or None, and another wakes it. The time of the run is
     shortened to so many events: a transaction then stands for several that warm the cache."""
 
-    def __init__(
-        self, system: System, disk: SimulatedDisk, rng: np.random.Generator, events: int
-    ) -> None:
-        self._system, self._end_s = system, events / _events_per_s(system, disk)
+    def __init__(self, system: System, disk: SimulatedDisk, rng: np.random.Generator) -> None:
+        self._system, self._end_s = system, EVENTS / _events_per_s(system, disk)
         self._lapse = (system.warmup_s + system.measure_s) / self._end_s
         self._disks = [_Device(disk, rng, self._lapse) for _ in range(system.disks)]
         quota_s = QUOTA_S if system.machine_cpus < math.inf else 0.0
@@ -214,7 +209,7 @@ class _Simulation:
         per_s = len(self._ended) / (end_s - begin_s)
         of_disks = (bucket for disk in self._disks for bucket in disk.buckets)
         buckets = (*self._nodes, self._client, self._machine, *of_disks)
-        used = {bucket.cause: bucket.use(end_s) for bucket in buckets}
+        used = {b.cause: b.used / b.rate / (end_s + b.saved_s) for b in buckets}
         used["load_bound"] = per_s / (system.rate_per_s or math.inf)
         limit = max(used, key=lambda cause: used[cause])
         limit = limit if used[limit] >= FULL else "latency_bound"

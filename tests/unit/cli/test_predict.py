@@ -120,10 +120,12 @@ def test_advice_is_the_cheapest_that_is_likely_enough_and_what_is_less_likely_be
     assert advise("throughput > 250", "--json", "--results", results) == EXIT_DONE
     told = json.loads(capfd.readouterr().out)
     assert told["measure"] == [SIMILAR]
-    assert told["chances"][CHEAP] < 0.1 < 0.9 < told["chances"][SIMILAR]
+    chances = {tier["tier"]: tier["chance"] for tier in told["tiers"]}
+    assert list(chances) == [SIMILAR, DEAR], "by price, without what has no chance"
+    assert chances[SIMILAR] > 0.9
     assert advise("throughput > 450", "--json", "--results", results) == EXIT_DONE
     even = json.loads(capfd.readouterr().out)
-    assert 0.1 < even["chances"][SIMILAR] < 0.9
+    assert 0.1 < even["tiers"][0]["chance"] < 0.9
     assert even["measure"][-1] == SIMILAR, "no more is known of the dearer"
 
 
