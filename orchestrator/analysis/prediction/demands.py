@@ -165,7 +165,7 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
     for number in range(1, len(rows)):
         done, reads, writes, *_ = rows[number] - rows[number - 1]
         until = math.inf if number == len(rows) - 1 else float(rows[number][0])
-        yield Stage(until, reads / max(done, 1.0), max(0.0, writes / max(done, 1.0) - syncs))
+        yield until, reads / max(done, 1.0), max(0.0, writes / max(done, 1.0) - syncs)
 
 
 def disk_of(tier: Tier, gate: Gate | None = None) -> SimulatedDisk:

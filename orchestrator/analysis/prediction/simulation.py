@@ -29,16 +29,9 @@ QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
 FULL = 0.9  # a resource that is used more limits
 _DRAWS = 2**14
 _Process = Generator[float | None, None, None]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Reads and writes of data in the mean, of transactions of which `until` have been done since
-    the load began: with them the cache warms up."""
-
-    until: float = math.inf
-    reads: float = 0.0
-    writes: float = 0.0
+# (transactions, reads, writes): what each of them asks for in the mean, of data, until so many have
+# been done since the load began. With them the cache warms up.
+Stage = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ class System:
     rate_per_s: float | None = None
     other_s: float = 0.0
     machine_cpus: float = math.inf
-    stages: tuple[Stage, ...] = (Stage(),)
+    stages: tuple[Stage, ...] = ((math.inf, 0.0, 0.0),)
     read_bytes: float = 8192.0
     write_bytes: float = 8192.0
     batch: float = 1.0
@@ -87,15 +80,14 @@ class SimulatedDisk:
     def rates(self) -> Iterator[tuple[BottleneckCause, float, float, float]]:
         """Of IOPS and of bytes: the cap, base and peak, and for how long base fills the credit."""
         limits, burst = self.limits, self.limits.burst
-        caps: tuple[tuple[BottleneckCause, float | None, float | None], ...] = (
+        rates: tuple[tuple[BottleneckCause, float | None, float | None], ...] = (
             ("iops_cap", limits.total_iops, burst.iops if burst else None),
             ("bandwidth_cap", limits.bytes_per_s, burst.bytes_per_s if burst else None),
         )
-        for cap, limit, peak in caps:
-            base, credit_s = limit or math.inf, 0.0
-            if burst and peak and peak > base:
-                credit_s = (peak / base - 1) * burst.duration_s * burst.start_pct / 100
-            yield cap, base, (peak or base) if credit_s else base, credit_s
+        for cap, limit, peak in rates:
+            base, lasts_s = limit or math.inf, burst.duration_s * burst.start_pct if burst else 0.0
+            credit_s = max(0.0, ((peak or 0.0) / base - 1) * lasts_s / 100)
+            yield cap, base, (peak if credit_s else None) or base, credit_s
 
 
 @dataclass(frozen=True)
@@ -153,14 +145,14 @@ def _forever(values: np.ndarray) -> Iterator[float]:
 
 def _events_per_s(system: System, disk: SimulatedDisk) -> float:
     """About: by what a transaction takes alone, CPU of the nodes, and the disk's caps."""
-    last = system.stages[-1]
-    alone_s = system.node_s + system.client_s + system.delay_s + last.reads * mean_s(disk.read)
-    size = last.reads * system.read_bytes + last.writes * system.write_bytes + system.log_bytes
+    _, reads, writes = system.stages[-1]
+    alone_s = system.node_s + system.client_s + system.delay_s + reads * mean_s(disk.read)
+    size = reads * system.read_bytes + writes * system.write_bytes + system.log_bytes
     most = [system.rate_per_s or system.sessions / (alone_s + system.commits * mean_s(disk.write))]
     most += [system.nodes * system.node_cpus / (system.node_s or 1e-9)]
-    for (_, _, peak, _), need in zip(disk.rates(), (last.reads + last.writes, size), strict=True):
+    for (_, _, peak, _), need in zip(disk.rates(), (reads + writes, size), strict=True):
         most.append(system.disks * peak / (need or 1e-9))
-    return min(most) * (2 * SLICES + 3 + last.reads)
+    return min(most) * (2 * SLICES + 3 + reads)
 
 
 @lru_cache(maxsize=256)  # many tiers have the same disk
@@ -232,20 +224,20 @@ class _Simulation:
     def _transaction(self) -> _Process:
         system, begin_s, node = self._system, self._now, next(self._places)
         self._begun += 1
-        while self._begun * self._lapse > self._stages[-1].until:
+        while self._begun * self._lapse > self._stages[-1][0]:
             self._stages.pop()
-        stage, disk = self._stages[-1], self._disks[node % system.disks]
+        (_, reads, writes), disk = self._stages[-1], self._disks[node % system.disks]
         self._machine.admit(self._now, system.other_s)
         for _ in range(SLICES):
             for cpu, each_s in (self._client, system.client_s), (self._nodes[node], system.node_s):
                 need_s = each_s * next(self._pieces)
                 starts_s = max(at.admit(self._now, need_s) for at in (cpu, self._machine))
                 yield starts_s + need_s
-            self._to_read -= stage.reads / SLICES
+            self._to_read -= reads / SLICES
             while self._to_read < 0:  # a Poisson process
                 self._to_read += next(self._pauses)
                 yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
-        self._to_write += stage.writes
+        self._to_write += writes
         if self._to_write >= system.batch:
             for _ in range(int(self._to_write)):
                 disk.admit(self._now, system.write_bytes)

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.analysis.prediction.demands import disk_of, log_normal, model
 from orchestrator.analysis.prediction.prediction import Predictor, quiet_run
-from orchestrator.analysis.prediction.simulation import SimulatedDisk, Stage, System, simulate
+from orchestrator.analysis.prediction.simulation import SimulatedDisk, System, simulate
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.errors import UsageError
@@ -33,7 +33,7 @@ def disk(iops: int | None = None, latency_s: float = 0.002, **limits: Any) -> Si
 def system(reads: float = 0.0, writes: float = 0.0, **changes: Any) -> System:
     """Sixteen sessions on two cores, which do not commit."""
     plain = System(16, node_s=0.001, client_s=1e-4, node_cpus=2.0, client_cpus=4.0, commits=False)
-    return replace(plain, stages=(Stage(reads=reads, writes=writes),), **changes)
+    return replace(plain, stages=((math.inf, reads, writes),), **changes)
 
 
 COMMITS = {"commits": True, "node_s": 1e-5, "client_s": 1e-5}
@@ -93,7 +93,7 @@ def test_arrivals_that_find_no_session_wait_and_count_from_when_they_were_due() 
 def test_a_slower_tier_gets_less_far_in_warming_the_cache() -> None:
     """Of 60 s, of which 6 s warm up: 20 reads for each of the first 1,000 transactions, then one.
     At 1,100 IOPS 18 s go by with them, 12 s of which are measured."""
-    warming = replace(system(node_s=1e-5), stages=(Stage(1000.0, 20.0, 0.0), Stage(reads=1.0)))
+    warming = replace(system(node_s=1e-5), stages=((1000.0, 20.0, 0.0), (math.inf, 1.0, 0.0)))
     slow = simulate(warming, disk(1100))
     assert slow.throughput_per_s == pytest.approx((12 * 55 + 42 * 1100) / 54, rel=0.06)
     fast = simulate(warming, disk(110_000))
@@ -162,10 +162,10 @@ def test_demands_are_counters_by_transactions() -> None:
     asked, own = model(run, None, None)
     rate = next(m.value for m in run.record.measurements if m.metric == "throughput_per_s")
     assert asked.node_s * rate == pytest.approx(0.66 * 8, rel=0.02)
-    last = asked.stages[-1]
-    assert (len(asked.stages), last.until) == (54, math.inf)
-    assert last.reads * rate == pytest.approx(1600, rel=0.05)
-    assert (last.writes + 0.5) * rate == pytest.approx(1000, rel=0.05)
+    until, reads, writes = asked.stages[-1]
+    assert (len(asked.stages), until) == (54, math.inf)
+    assert reads * rate == pytest.approx(1600, rel=0.05)
+    assert (writes + 0.5) * rate == pytest.approx(1000, rel=0.05)
     assert (asked.log_bytes, asked.sessions, asked.commits) == (4096, 24, True)
     assert asked.sync_s == pytest.approx(0.0003, rel=0.01), "0.8 ms, of which 0.5 ms are a write"
     assert asked.waiting == 0
@@ -193,7 +193,7 @@ def test_sessions_that_were_seen_say_what_is_no_delay() -> None:
     plain, _ = model(run, None, None)
     took_s = next(m.value for m in run.record.measurements if m.metric == "latency_avg_s")
     asked, _ = model(seeing(run, running=13.0, reading=5.0, locked=2.0), None, None)
-    reads = asked.stages[-1].reads
+    _, reads, _ = asked.stages[-1]
     assert asked.waiting == pytest.approx(0.1 / 0.9)
     assert asked.held_writes == pytest.approx((took_s / 4 - reads * 5e-4) / 5e-4, rel=0.1)
     assert asked.delay_s < plain.delay_s - took_s / 4
