@@ -38,6 +38,7 @@ STEPS = (1, 4, 16)  # times the least IOPS, or the size needed, with which types
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 _GIB = 2**30
+LEAST_BYTES = 12 * _GIB  # nodes' disks at the scale laptop, at which `init` reads what it writes
 NONE = "no tier is predicted to meet that with a chance of 10 % or more"
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {"--profile", "--profiles", "-p", "--workload", "--workloads", "-w", "--slo", "--sweep"}
@@ -102,7 +103,7 @@ def _predictions(
     predictor: Predictor, tiers: Sequence[str], root: Path, clauses: Sequence[Objective] = ()
 ) -> Iterator[Prediction]:
     cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
-    needed = cluster.node.disk_bytes if cluster.node else _GIB
+    needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
     for text in tiers or _points(catalog, needed):
         row, _, changes = text.partition(":")
         with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency

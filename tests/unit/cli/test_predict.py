@@ -12,7 +12,7 @@ from orchestrator.cli import predictions
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
-from orchestrator.planning import project_files
+from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.system import store
 from tests import ROOT
@@ -77,6 +77,23 @@ def test_what_cannot_be_predicted_is_refused(
 @cache
 def points(needed: int) -> list[str]:
     return list(predictions._points(project_files.catalog(ROOT), needed))
+
+
+def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None:
+    """A size of its own, as `advise` prints it, and a row of a fixed one."""
+    clusters, catalog = project_files.clusters(ROOT), project_files.catalog(ROOT)
+    every = points(predictions.LEAST_BYTES)
+    sized = next(point for point in every if point.startswith("azure/premium-v2:size="))
+    fixed = next(point for point in every if point.startswith("azure/P"))
+    for point in (sized, fixed):
+        row, _, keys = point.partition(":")
+        tier = f"{{type: {row}, {_yaml(keys)}}}" if keys else row
+        text = f"question: Enough?\ncluster: azure-d8s-v5\ntier: {tier}\n"
+        assert profiles.read_profile("advised", text, clusters, "laptop", catalog).name == "advised"
+
+
+def _yaml(keys: str) -> str:
+    return ", ".join(key.replace("=", ": ", 1) for key in keys.split(","))
 
 
 def test_the_catalog_is_predicted_at_sizes_that_hold_the_data() -> None:
