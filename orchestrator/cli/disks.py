@@ -8,16 +8,20 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from orchestrator import errors, units
+from orchestrator import errors
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
-from orchestrator.cli.options import LimitsArgument, OnlyShowOption, YesOption, takes
+from orchestrator.cli.options import LimitsArgument, OnlyShowOption, YesOption, read_by, takes
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files, host
 from orchestrator.tier import Emulated
+from orchestrator.units import format_bytes, parse_bytes
 
 DiskArgument = Annotated[
     str, Argument(help="Its name, as in `disk list`, or path.", autocompletion=completion.disks)
+]
+SizeOption = Annotated[
+    str | None, Option(callback=read_by(parse_bytes), help="Bytes it holds; 20GiB unless given.")
 ]
 _SIZE_BYTES = 20 * 2**30
 
@@ -39,7 +43,7 @@ def up(
     changes: Annotated[
         list[str] | None, Argument(help="Keys of a profile's tier, such as burst=full.")
     ] = None,
-    size: Annotated[str | None, Option(help="Bytes that it holds; 20GiB unless given.")] = None,
+    size: SizeOption = None,
     name: Annotated[str, Option(help="Its name; the last part of --at unless given.")] = "",
     data: Annotated[
         Path | None, Option(help="The file of its data, made if it is missing; `down` keeps it.")
@@ -78,7 +82,7 @@ def up(
         app.progress.step(f"putting up {wanted.name}: {limits.title}", 5)
         measured = standing_disks.put_up(wanted, limits, gate, world)
     app.progress.done()
-    app.out.print(f"{limits.title}, {units.format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
+    app.out.print(f"{limits.title}, {format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
     app.out.print(f"`tierbench disk down {wanted.name}` takes it down")
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
@@ -209,15 +213,10 @@ def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], ap
 
 
 def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
-    if size is None:
-        return None
-    try:
-        size_bytes = units.parse_bytes(size)
-    except ValueError as error:
-        raise UsageError(f"--size: {error}") from error
-    if bought_bytes is not None and size_bytes > bought_bytes:
+    size_bytes = parse_bytes(size) if size else None
+    if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
         raise UsageError(
-            f"--size: {title} has {units.format_bytes(bought_bytes)}",
+            f"--size: {title} has {format_bytes(bought_bytes)}",
             advice="give less, or take a larger disk: its limits may be others",
         )
     return size_bytes

@@ -42,7 +42,7 @@ def _margin(value: float | None) -> float | None:
     return value
 
 
-def _read_by(reader: Callable[[str], Any], *words: str) -> Callable[[str | None], str | None]:
+def read_by(reader: Callable[[str], Any], *words: str) -> Callable[[str | None], str | None]:
     """A callback of typer: refuses what `reader` refuses and is none of `words`."""
 
     def read(value: str | None) -> str | None:
@@ -123,9 +123,7 @@ class Measuring:
     max_cost: Annotated[str | None, Option(help='Refuse what costs more, such as "5 USD".')] = None
     cache_max: Annotated[
         str | None,
-        Option(
-            callback=_read_by(parse_bytes), help="Most bytes of kept data sets, such as 200GiB."
-        ),
+        Option(callback=read_by(parse_bytes), help="Most bytes of kept data sets, such as 200GiB."),
     ] = None
     on_end: Annotated[str | None, Option(metavar="COMMAND", help="Run at the end.")] = None
 
@@ -147,7 +145,7 @@ class Options(Measuring):
         str | None,
         Option(
             metavar="auto|CPUS,MEMORY,DISK",
-            callback=_read_by(_of_sizes("node_size"), "auto"),
+            callback=read_by(_of_sizes("node_size"), "auto"),
             help="Of each node, such as 4,16GiB,200GiB; auto: what the machines have.",
         ),
     ] = None
@@ -155,12 +153,12 @@ class Options(Measuring):
         str | None,
         Option(
             metavar="Nx|BYTES",
-            callback=_read_by(_of_sizes("data_size")),
+            callback=read_by(_of_sizes("data_size")),
             help="Size of the data sets: 4x of the nodes' memory, or 100GiB.",
         ),
     ] = None
     time: Annotated[
-        str | None, Option(callback=_read_by(parse_seconds), help="Plans what ends in it, as 4h.")
+        str | None, Option(callback=read_by(parse_seconds), help="Plans what ends in it, as 4h.")
     ] = None
     clients: Annotated[int | None, Option(min=1, help="Load clients, not the profile's.")] = None
     repetitions: RepeatsOption = 1
@@ -211,7 +209,7 @@ class Compared(Options):
         str | None,
         Option(
             metavar="NAME=N,…",
-            callback=_read_by(weights_in),
+            callback=read_by(weights_in),
             help="Of workloads in the answer for all together, such as tpcc=3,insert=1.",
         ),
     ] = None

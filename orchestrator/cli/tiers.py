@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from orchestrator import units
 from orchestrator.cli import completion, console
 from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
-from orchestrator.cli.options import LimitsArgument, takes
+from orchestrator.cli.options import LimitsArgument, read_by, takes
 from orchestrator.errors import UsageError
 from orchestrator.units import format_bytes, format_bytes_per_s, format_number, gathered
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
 ResultsOption = Annotated[Path | None, Option(help="Where results are kept.")]
+_rate = partial(Option, callback=read_by(units.parse_bytes_per_s))
+_time = partial(Option, callback=read_by(units.parse_seconds))
 
 
 class _ListingByDefault(TyperGroup):
@@ -46,8 +49,8 @@ def show(
     text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
     provider: Annotated[str | None, completion.among("azure, aws, gcp", "whose rows.")] = None,
     min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
-    min_throughput: Annotated[str | None, Option(help="At least, such as 200MB/s.")] = None,
-    max_latency: Annotated[str | None, Option(help="Documented, at most, such as 1ms.")] = None,
+    min_throughput: Annotated[str | None, _rate(help="At least, such as 200MB/s.")] = None,
+    max_latency: Annotated[str | None, _time(help="Documented, at most, such as 1ms.")] = None,
     burst: Annotated[bool | None, Option(help="Only tiers with (or without) burst.")] = None,
     machines: Annotated[bool, Option("--vms", help="Virtual machines, not disks.")] = False,
 ) -> None:
@@ -62,8 +65,8 @@ def show(
         sizes = tier_catalog.vms(rows, provider, min_iops, text)
         app.out.show(sizes, vm_table(sizes))
         return
-    least = _quantity(units.parse_bytes_per_s, min_throughput)
-    most = _quantity(units.parse_seconds, max_latency)
+    least = units.parse_bytes_per_s(min_throughput) if min_throughput else None
+    most = units.parse_seconds(max_latency) if max_latency else None
     chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
     app.out.show(list(map(_facts, chosen)), tier_table(chosen))
 
@@ -120,14 +123,6 @@ def set_limits(
         store.keep_limit_change(folder, change)
 
     return emulated.change_all(disks, limits, keep, world)
-
-
-def _quantity(parse: Callable[[object], float], text: str | None) -> Any:
-    """Parses an option; None if it was not given. UsageError with the parser's own text."""
-    try:
-        return None if text is None else parse(text)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 _UNKNOWN, _ANY = "–", "any"
