@@ -270,12 +270,12 @@ def facts(
         execution = server_facts.execution(session, flags)
     known = replace(known, execution=execution, settings=settings or None)
     if flags:
-        durability = server_facts.picked(flags, server_facts.DURABILITY)
+        durability = server_facts.picked(flags, server_facts.names_of("durability"))
         durable = server_facts.durable(flags)
         known = replace(known, durability=durability, durable=durable)
         if any(each.get(flavours.POOLER_FLAG) == "true" for each in flags.values()):
             known = replace(known, pooler=f"its tablet servers run with `{flavours.POOLER_FLAG}`")
-        more["flags"] = server_facts.picked(flags, server_facts.EXPLANATORY)
+        more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
     if declared.masters:
         placement = server_facts.placement(watched)
         known = replace(known, data_bytes=placement.pop("data_bytes"))
