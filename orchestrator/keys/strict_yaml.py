@@ -97,7 +97,7 @@ def filled(content: Any, values: Mapping[str, Any]) -> Any:
     """Content of a shipped file with the values that its texts `$name` stand for. Where that is
     None, or none is given, its key is left out, and so is what has nothing else in it."""
     if isinstance(content, str) and content.startswith("$"):
-        return values.get(content[1:])
+        return deepcopy(values.get(content[1:]))  # a value may stand twice
     if isinstance(content, Mapping):
         pairs = ((key, filled(part, values)) for key, part in content.items())
         return {key: part for key, part in pairs if part is not None} or None

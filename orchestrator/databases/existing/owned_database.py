@@ -25,7 +25,7 @@ from orchestrator.errors import UNREADABLE, RunError, UsageError
 from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.powers import World
 from orchestrator.system import files, host, sql
-from orchestrator.system.sql import Connect, Session
+from orchestrator.system.sql import Connect, Session, query
 from orchestrator.units import format_seconds
 
 _MARK = "tierbench made this: "
@@ -33,31 +33,8 @@ _DDL_S = 600.0
 _COMMAND_S = 6 * 3600.0
 # A backend notices that its client is gone only when it next reads from it.
 _IN_USE = "is being accessed by other users"
-# One that was only being made has nothing in it; a name that was taken since then may have.
-OBJECTS = (
-    "SELECT 1 FROM pg_namespace WHERE nspname NOT IN ('public', 'information_schema') "
-    "AND left(nspname, 3) <> 'pg_' "
-    + "".join(
-        f"UNION ALL SELECT 1 FROM {catalog} WHERE {column} = "
-        "(SELECT oid FROM pg_namespace WHERE nspname = 'public') "
-        for catalog, column in (
-            ("pg_class", "relnamespace"),
-            ("pg_proc", "pronamespace"),
-            ("pg_type", "typnamespace"),
-        )
-    )
-    + "LIMIT 1"
-)
 
 Confirm = Callable[[str, bool], bool]
-
-
-def mark_of(database: str) -> str:
-    """The statement that reads the comment on a database."""
-    return (
-        "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
-        f"WHERE datname = '{database}'"
-    )
 
 
 class Terminal:
@@ -117,9 +94,8 @@ class OwnDatabase:
 
     def require_creatable(self) -> None:
         """UsageError if our user cannot create a database."""
-        asked = "SELECT rolcreatedb OR rolsuper AS may FROM pg_roles WHERE rolname = current_user"
         with self._session_outside() as session:
-            rows = session.rows(asked)
+            rows = session.rows(query(__package__, "may_create"))
         if rows and not rows[0]["may"]:
             user = self.declared.user
             raise UsageError(
@@ -133,7 +109,7 @@ class OwnDatabase:
             return self._seen(session)
 
     def _seen(self, session: Session) -> tuple[bool, Owner | None]:
-        rows = session.rows(mark_of(self.name))
+        rows = session.rows(query(__package__, "mark", database=self.name))
         return bool(rows), owner_of(str(rows[0]["mark"] or "")) if rows else None
 
     def is_ours(self, owner: Owner | None) -> bool:
@@ -144,7 +120,7 @@ class OwnDatabase:
             return False
         if owner is None:
             with self.session(60.0) as session:
-                return not session.rows(OBJECTS)
+                return not session.rows(query(__package__, "objects"))
         return owner in remembered
 
     def make(self) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from orchestrator.errors import LoadError, RunError, TierbenchError
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
@@ -30,22 +31,13 @@ PUT_WITHIN_S = 30.0
 LEASE_VARIABLE = "TIERBENCH_LEASE_S"
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
 _HEARTBEAT = "/tmp/heartbeat"  # in the client
-# For any POSIX shell: images of users have one too.
-_LIVE = f"""still=0
-while [ "$still" -lt "$LEASE_S" ]; do
-  sleep 1
-  now=
-  [ -f {_HEARTBEAT} ] && read -r now < {_HEARTBEAT}
-  if [ "$now" = "$last" ]; then still=$((still + 1)); else still=0 last=$now; fi
-done
-echo "no sign of tierbench for $LEASE_S s: the client ends" """
-_HEAR = ("sh", "-c", f"while read -r number; do echo $number > {_HEARTBEAT}; done")
-_PUT = (
-    *("sh", "-c"),
-    'read -r line && echo "$line" > "$0.new" && mv "$0.new" "$0" && echo written',
-)
 _WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
 _ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/client.key"
+
+
+def _shell(script: str, *arguments: str) -> tuple[str, ...]:
+    """A command that runs this script of scripts.yaml."""
+    return ("sh", "-c", shipped(__package__, "scripts.yaml")[script], *arguments)
 
 
 class InClient(LoadGenerator, Protocol):
@@ -77,7 +69,7 @@ def client_container(
         name=f"{world.scope}-{name}",
         image=image,
         entrypoint=("sh",),
-        command=("-c", _LIVE),
+        command=_shell("live", _HEARTBEAT)[1:],
         role="client",
         environment={"LEASE_S": str(lease_s())},
         network=network,
@@ -109,7 +101,8 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
         numbers = count(1)
         while not stop.is_set():
             try:  # until one cannot be sent: an engine that is restarted cuts the connection
-                with world.platform.container(client).conversation(_HEAR) as heard:
+                hear = _shell("hear", _HEARTBEAT)
+                with world.platform.container(client).conversation(hear) as heard:
                     while not stop.is_set():
                         heard.send(str(next(numbers)))
                         trouble.clear()
@@ -154,7 +147,7 @@ def put(client: Node, file: str, line: str, world: World) -> None:
     cannot be written. What `Container.put` copies could be read while half of it is there."""
     container = client.container or ""
     try:
-        with world.platform.container(container).conversation((*_PUT, file)) as talk:
+        with world.platform.container(container).conversation(_shell("put", file)) as talk:
             talk.send(line)
             talk.receive(PUT_WITHIN_S)
     except RunError as error:
@@ -201,7 +194,6 @@ def run_in_client(
 # ------------------------------------------------------------------ its clock
 
 QUESTIONS = 10
-_ANSWER = ("sh", "-c", "while read -r _; do date +%s.%N; done")
 _TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter there
 _ANSWERS_WITHIN_S = 10.0
 
@@ -210,9 +202,9 @@ def compare_clocks(client: Node, world: World) -> ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
     with (
         suppress(TierbenchError),
-        world.platform.container(client.container or "").conversation(_ANSWER) as conversation,
+        world.platform.container(client.container or "").conversation(_shell("tell")) as talk,
     ):
-        offsets = list(_asked(conversation, world.clock))
+        offsets = list(_asked(talk, world.clock))
         return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None
 
