@@ -285,7 +285,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         with (
             window.clock_watched(world.clock, here.run, draft.doubts),
             window.watched(tier, disks.volumes, window_s, world) as (watching, served),
-            confirming.changing(here, disks, cluster.nodes, watching, window_over) as (
+            confirming.changing(here, disks, (*cluster.nodes, *clients), watching, window_over) as (
                 load,
                 telling,
             ),

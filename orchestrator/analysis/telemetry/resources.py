@@ -43,6 +43,7 @@ VALUES = {
     "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
     "client_cores": ("", "cores that the load generator used"),
     "client_core_pct": ("%", "busiest core of the load generator's machine, median second"),
+    "client_throttled_pct": ("%", "share of periods in which a load client used up its CPU quota"),
     "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
     "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
     "host_cpu_pct": ("%", "CPU of the whole machine"),
@@ -131,7 +132,7 @@ _OF_DISK = {
     "disk_waited": (counters.READ_SECONDS, counters.WRITE_SECONDS),  # seconds a second, of all I/Os
 }
 # of its container,
-_OF_CONTAINER = {"periods": ("cpu_periods_total",), "throttled": ("cpu_throttled_periods_total",)}
+_OF_CONTAINER = {"periods": (counters.PERIODS,), "throttled": (counters.THROTTLED_PERIODS,)}
 # of the disk of its log,
 _OF_WAL_DISK = {
     "wal_disk_iops": (counters.WAL_READS, counters.WAL_WRITES),

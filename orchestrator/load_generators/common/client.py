@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from orchestrator.errors import LoadError, RunError, TierbenchError
 from orchestrator.keys.strict_yaml import shipped
@@ -51,6 +51,14 @@ class InClient(LoadGenerator, Protocol):
     ) -> AbstractContextManager[Node]:
         image, files = self.client_image(world)
         return client_container(image, network, world, tls, name, files)
+
+
+@runtime_checkable
+class LimitsSessions(Protocol):
+    """A load generator whose threads can be held back while they run, unless they have a pace."""
+
+    def limit_sessions(self, number: int, clients: Sequence[Node], world: World) -> None:
+        """So many threads of all `clients` go on, until it is told again."""
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,10 @@ class Sysbench(Splits, InClient):
             why = f": {complaint(done.err or done.out)}"
             raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
         return phases
+
+    def limit_sessions(self, number: int, clients: Sequence[Node], world: World) -> None:
+        for client in clients:
+            put(client, command_lines.SESSIONS_FILE, str(number), world)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""

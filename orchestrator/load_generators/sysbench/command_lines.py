@@ -38,7 +38,10 @@ SET_HERE: Mapping[str, str] = {
     **SET_FOR_ALL,
     "seed": SET_FOR_ALL["rand_seed"],
     **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
-    **dict.fromkeys(("out", "record", "report_interval", "ends_file"), "the figures depend on it"),
+    **dict.fromkeys(
+        ("out", "record", "report_interval", "ends_file", "sessions_file"),
+        "the figures depend on it",
+    ),
     **dict.fromkeys(("begins_file", "first_thread", "part"), "`clients` of the cluster sets it"),
     **dict.fromkeys((*_OF_RUN, *_OF_LOADER), "it belongs under `dataset`"),
 }
@@ -84,7 +87,7 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
         yield "statements_per_transaction", what
 
 
-BEGINS_FILE = "/tmp/tierbench-begins"  # in the client
+BEGINS_FILE, SESSIONS_FILE = "/tmp/tierbench-begins", "/tmp/tierbench-sessions"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
 
 
@@ -122,6 +125,7 @@ def run_command(workload: Workload, cluster: Cluster, share: Share | None = None
         "--report-interval=1",
         "--out=/out",
         *([f"--ends-file={ENDS_FILE}"] if workload.warmup_most_s else []),
+        *([f"--sessions-file={SESSIONS_FILE}"] if workload.confirm_s else []),
         *part,
         "run",
     ]

@@ -143,7 +143,7 @@ def test_control_group_version_2(tmp_path: Path, path: str, below: str) -> None:
 
 
 def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
-    here = tree(tmp_path, {"proc/stat": "cpu  100 0 50 900 3 1 2 7 0 0\ncpu0 1\n"})
+    here = tree(tmp_path, {"proc/stat": "cpu  100 60 50 900 3 1 2 7 0 0\ncpu0 1 0 0 0 0 0 0 0\n"})
     assert values(MachineCollector(on(here)).read([HOST, DATABASE], 1.0)) == {
         "cpu_busy_seconds_total": pytest.approx(1.53),
         "cpu_steal_seconds_total": pytest.approx(0.07),
@@ -157,7 +157,7 @@ def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
 
 def test_the_busiest_core_is_that_since_the_last_reading(tmp_path: Path) -> None:
     """A thread that moves keeps one core busy in each second, and each for half of the time."""
-    line = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 {} 0 0 {} 0 0 0 0 0 0\ncpu1 {} 0 0 {} 5 0 0 0 0 0\n"
+    line = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 {} 40 0 {} 0 0 0 0 0 0\ncpu1 {} 0 0 {} 5 0 0 0 0 0\n"
     here = tree(tmp_path, {"proc/stat": line.format(100, 100, 100, 100)})
     collector = MachineCollector(on(here))
     assert "busiest_core_pct" not in values(collector.read([HOST], 1.0))
