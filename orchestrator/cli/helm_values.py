@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from rich.console import Console
-from typer import Argument, Option
+from typer import Argument
 
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
@@ -14,9 +14,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.tier import ClassWanted
 
-ProfileArgument = Annotated[
-    str, Argument(help="A profile's name, or a YAML file.", autocompletion=completion.profiles)
-]
+ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
 
 
 @takes()
@@ -25,10 +23,7 @@ def values(
     profile: ProfileArgument,
     scale: ScaleOption = "laptop",
     nodes: NodesOption = None,
-    storage_class: Annotated[
-        str | None,
-        Option("--storage-class", help="A class that exists, instead of one made from the row."),
-    ] = None,
+    storage_class: str | None = None,
 ) -> None:
     """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
     from orchestrator.cli import plans

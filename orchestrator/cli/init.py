@@ -30,30 +30,14 @@ CLUSTERS = {"azure": "azure-d8s-v5", "aws": "aws-r5b-2xlarge", "gcp": "gcp-n2-st
 class Wanted:
     """Which disk, on which machines."""
 
-    tier: Annotated[
-        str | None, Option(help="A row, such as azure/P15.", autocompletion=completion.rows)
-    ] = None
-    path: Annotated[
-        str | None, Option(help="Where a real disk is mounted; {node}: one for each node.")
-    ] = None
-    storage_class: Annotated[
-        str | None, Option("--storage-class", help="A class of a Kubernetes cluster.")
-    ] = None
-    existing: Annotated[
-        str | None, Option(metavar="HOST,...", help="Hosts of a cluster that others run.")
-    ] = None
-    machines: Annotated[
-        str, Option(metavar="ENGINE,...", help="Docker engines, such as ssh://me@vm1, for nodes.")
-    ] = ""
-    client_machine: Annotated[
-        str | None, Option("--client-machine", metavar="ENGINE", help="That of the load.")
-    ] = None
-    cluster: Annotated[
-        str | None, Option(help="A file of profiles/clusters; default: by the provider.")
-    ] = None
-    vm: Annotated[str | None, Option(help="Virtual machines, such as azure/Standard_D16s_v5.")] = (
-        None
-    )
+    tier: Annotated[str | None, Option(autocompletion=completion.rows)] = None
+    path: str | None = None
+    storage_class: str | None = None
+    existing: Annotated[str | None, Option(metavar="HOST,...")] = None
+    machines: Annotated[str, Option(metavar="ENGINE,...")] = ""
+    client_machine: Annotated[str | None, Option("--client-machine", metavar="ENGINE")] = None
+    cluster: str | None = None
+    vm: str | None = None
 
     @property
     def hosts(self) -> str:
@@ -66,11 +50,9 @@ class Wanted:
 def init(
     app: App,
     options: Wanted,
-    name: Annotated[str | None, Argument(help="Name of the new profile.")] = None,
-    changes: Annotated[
-        list[str] | None, Argument(metavar="[KEY=VALUE]...", help="More keys of its tier.")
-    ] = None,
-    workload: Annotated[str | None, Option(help="Name of a new workload.")] = None,
+    name: Annotated[str | None, Argument()] = None,
+    changes: Annotated[list[str] | None, Argument(metavar="[KEY=VALUE]...")] = None,
+    workload: str | None = None,
 ) -> None:
     """Writes a first profile, or workload, with comments that explain its keys."""
     own, compared, texts = app.own or app.root, True, dict[Path, str]()

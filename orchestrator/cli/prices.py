@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Option
 
 from orchestrator import units
 from orchestrator.cli.app import App
@@ -32,9 +31,9 @@ prices.callback()(lambda: None)  # without one its only command would be the gro
 def update(
     app: App,
     provider: Annotated[str, among("azure, aws", "whose prices.")] = "azure",
-    region: Annotated[str, Option(help="Its own name; default: the catalog's region.")] = "",
-    currency: Annotated[str, Option(help="Three letters, such as USD.")] = "USD",
-    file: Annotated[Path | None, Option(help="The file; default: in profiles/prices.")] = None,
+    region: str = "",
+    currency: str = "USD",
+    file: Path | None = None,
 ) -> None:
     """Asks a provider for its list prices and writes a list that profiles then use.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +16,7 @@ from orchestrator import units
 from orchestrator.cli import completion, console
 from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
-from orchestrator.cli.options import LimitsArgument, read_by, takes
+from orchestrator.cli.options import read_by, takes
 from orchestrator.errors import UsageError
 from orchestrator.units import format_bytes, format_bytes_per_s, format_number, gathered
 
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog import TierRow, VmRow
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
-ResultsOption = Annotated[Path | None, Option(help="Where results are kept.")]
-_rate = partial(Option, callback=read_by(units.parse_bytes_per_s))
-_time = partial(Option, callback=read_by(units.parse_seconds))
+RateOption = Annotated[str | None, Option(callback=read_by(units.parse_bytes_per_s))]
+TimeOption = Annotated[str | None, Option(callback=read_by(units.parse_seconds))]
 
 
 class _ListingByDefault(TyperGroup):
@@ -46,13 +44,13 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 @takes(in_json=True)
 def show(
     app: App,
-    text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
+    text: Annotated[str, Argument()] = "",
     provider: Annotated[str | None, completion.among("azure, aws, gcp", "whose rows.")] = None,
-    min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
-    min_throughput: Annotated[str | None, _rate(help="At least, such as 200MB/s.")] = None,
-    max_latency: Annotated[str | None, _time(help="Documented, at most, such as 1ms.")] = None,
-    burst: Annotated[bool | None, Option(help="Only tiers with (or without) burst.")] = None,
-    machines: Annotated[bool, Option("--vms", help="Virtual machines, not disks.")] = False,
+    min_iops: int | None = None,
+    min_throughput: RateOption = None,
+    max_latency: TimeOption = None,
+    burst: bool | None = None,
+    machines: Annotated[bool, Option("--vms")] = False,
 ) -> None:
     """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
     from orchestrator import tier_catalog
@@ -75,11 +73,9 @@ def show(
 @takes()
 def change(
     app: App,
-    run: Annotated[
-        str, Argument(help="A run's folder, or latest.", autocompletion=completion.runs)
-    ],
-    limits: LimitsArgument,
-    results: ResultsOption = None,
+    run: Annotated[str, Argument(autocompletion=completion.runs)],
+    limits: list[str],
+    results: Path | None = None,
 ) -> None:
     """Changes limits of the emulated disks of the run that is going on, and records it."""
     changes = limits_in(limits)
