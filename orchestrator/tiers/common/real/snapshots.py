@@ -14,6 +14,7 @@ from typing import Any
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
 from orchestrator.tier import Snapshots, Tier
@@ -25,18 +26,6 @@ COPIES = ("copy", "elsewhere")  # ways that this program keeps a copy itself
 _SAVED = ".saved"  # a file in the cache: the profile's own command has made a snapshot
 _COPY_S = 6 * 3600.0
 _OUTPUT = 2_000  # characters of a command's output that the record keeps
-
-# What is below the name of a snapshot is whole: it gets its name when it is on the disk. First
-# argument: how; then pairs of a source and a target, which are saved all at once.
-_SAVE = """
-how=$1; shift; pids=(); failed=0
-save() {
-  if [ "$how" = move ]; then sync -f "$1" && mv -- "$1" "$2"; return; fi
-  cp -a --reflink=never -- "$1" "$2.partial" && sync -f "$2.partial" && mv -- "$2.partial" "$2"
-}
-while (($#)); do save "$1" "$2" & pids+=($!); shift 2; done
-for pid in "${pids[@]}"; do wait "$pid" || failed=1; done; exit $failed
-"""
 
 
 def chosen(tier: Tier) -> Snapshots:
@@ -117,7 +106,8 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
         removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
-    _copied(("bash", "-c", _SAVE, "snapshots", how), pairs, world)
+    script = shipped(__package__, "scripts.yaml")["save"]
+    _copied(("bash", "-c", script, "snapshots", how), pairs, world)
 
 
 def note_of(directory: Path) -> Path:
