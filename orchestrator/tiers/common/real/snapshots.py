@@ -17,6 +17,7 @@ from orchestrator.kernel import mounts
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
+from orchestrator.system.shell import run_of_profile
 from orchestrator.tier import Snapshots, Tier
 from orchestrator.tiers.common.real import node_places, removal
 
@@ -24,7 +25,6 @@ FOLDER = removal.SNAPSHOTS
 MARK = marked.MARK
 COPIES = ("copy", "elsewhere")  # ways that this program keeps a copy itself
 _SAVED = ".saved"  # a file in the cache: the profile's own command has made a snapshot
-_COPY_S = 6 * 3600.0
 _OUTPUT = 2_000  # characters of a command's output that the record keeps
 
 
@@ -161,26 +161,15 @@ def by_command(
     taken: Sequence[Path],
     world: World,
 ) -> dict[str, Any]:
-    """Runs the profile's `save` or `restore` for one disk in a shell here; returns what it said.
-    RunError if it fails. Values are in its environment alone, so that none is read as a command."""
+    """Runs the profile's `save` or `restore` for one disk; returns what it said. RunError if it
+    fails."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
-    names = [path.name for path, at in directories.items() if at == disk]
-    world.progress.step(f"`{verb}` of the profile, for {disk}")
-    done = world.shell.run(
-        ("bash", "-c", command),
-        timeout_s=_COPY_S,
-        env={
-            "TIERBENCH_PATH": str(disk),
-            "TIERBENCH_DATA": str(disk / node_places.FOLDER),
-            "TIERBENCH_NODES": " ".join(names),
-            "TIERBENCH_SNAPSHOT": taken[0].parent.name,
-        },
-    )
-    if done.exit_code != 0:
-        raise RunError(
-            f"the profile's `{verb}` command ended with {done.exit_code} for {disk}",
-            advice="try it by hand with the variables that docs/TIERS.md names",
-            evidence=done.tail(),
-        )
+    env = {
+        "TIERBENCH_PATH": str(disk),
+        "TIERBENCH_DATA": str(disk / node_places.FOLDER),
+        "TIERBENCH_NODES": " ".join(path.name for path, at in directories.items() if at == disk),
+        "TIERBENCH_SNAPSHOT": taken[0].parent.name,
+    }
+    done = run_of_profile(verb, command, str(disk), env, "docs/TIERS.md", world)
     return {"took_s": done.duration_s, "output": done.tail()[-_OUTPUT:]}
