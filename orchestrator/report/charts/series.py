@@ -19,7 +19,7 @@ POINTS_PER_LINE, LEAST_PER_LINE = 150, 50
 POINTS = 6000  # of all lines of a chart, as long as each has the least
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
-_SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s"]
+_SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s", "limit"]
 _RATES = ["line", "tier", "run", "seconds", "node", "phase"]
 MEAN, BUSIEST = "mean of nodes", "busiest node"
 
@@ -75,6 +75,28 @@ class Runs:
         lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
         return _thinned(rates.assign(line=lines, run=rates["tier"]), ["tier", "run", "node"])
 
+    def of_limits(self, bin_s: int) -> pd.DataFrame:
+        """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
+        which something was at its limit in most of a tier's runs, on the node that is judged."""
+        named = {
+            b.profile: b.node for b in self.index.verdict.bottlenecks if b.workload == self.workload
+        }
+        table = self._by_second.reindex(columns=[*_RATES, "limit"]).dropna(subset=["limit"])
+        table = table[table["node"].astype(str) == table["tier"].map(named)]
+        table["begin"] = np.floor(table["seconds"] / bin_s) * bin_s
+        most = table.groupby(["tier", "begin"], sort=False)["limit"].agg(_most_often).reset_index()
+        most = most[most["limit"] != ""]
+        changed = most[["tier", "limit"]].ne(most[["tier", "limit"]].shift()).any(axis=1)
+        changed |= most["begin"].diff() != bin_s
+        stretches = most.groupby(changed.cumsum(), sort=False)
+        edges = stretches.agg(
+            tier=("tier", "first"),
+            limit=("limit", "first"),
+            begin=("begin", "min"),
+            end=("begin", "max"),
+        )
+        return edges.assign(end=edges["end"] + bin_s)
+
     @cached_property
     def nodes(self) -> pd.Series:
         """Database nodes of each run, by its line."""
@@ -116,6 +138,10 @@ class Runs:
         """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""
         table = self._by_second.reindex(columns=[*_RATES, metric])
         return table.rename(columns={metric: "value"}).dropna(subset=["value"])
+
+
+def _most_often(names: pd.Series) -> str:
+    return str(names.mode().iloc[0])
 
 
 def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
