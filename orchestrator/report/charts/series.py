@@ -78,24 +78,17 @@ class Runs:
     def of_limits(self, bin_s: int) -> pd.DataFrame:
         """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
         which something was at its limit in most of a tier's runs, on the node that is judged."""
-        named = {
-            b.profile: b.node for b in self.index.verdict.bottlenecks if b.workload == self.workload
-        }
+        every = self.index.verdict.bottlenecks
+        judged = {limit.profile: limit.node for limit in every if limit.workload == self.workload}
         table = self._by_second.reindex(columns=[*_RATES, "limit"]).dropna(subset=["limit"])
-        table = table[table["node"].astype(str) == table["tier"].map(named)]
-        table["begin"] = np.floor(table["seconds"] / bin_s) * bin_s
-        most = table.groupby(["tier", "begin"], sort=False)["limit"].agg(_most_often).reset_index()
-        most = most[most["limit"] != ""]
-        changed = most[["tier", "limit"]].ne(most[["tier", "limit"]].shift()).any(axis=1)
-        changed |= most["begin"].diff() != bin_s
-        stretches = most.groupby(changed.cumsum(), sort=False)
-        edges = stretches.agg(
-            tier=("tier", "first"),
-            limit=("limit", "first"),
-            begin=("begin", "min"),
-            end=("begin", "max"),
-        )
-        return edges.assign(end=edges["end"] + bin_s)
+        table = table[table["node"].astype(str) == table["tier"].map(judged)]
+        bins = table.assign(begin=np.floor(table["seconds"] / bin_s) * bin_s)
+        limits = bins.groupby(["tier", "begin"], sort=False)["limit"]
+        most = limits.agg(lambda names: names.mode().iloc[0]).reset_index()
+        same = most[["tier", "limit"]].ne(most[["tier", "limit"]].shift()).any(axis=1).cumsum()
+        each = {"tier": "first", "limit": "first", "begin": "min", "end": "max"}
+        stretches = most.assign(end=most["begin"] + bin_s).groupby(same).agg(each)
+        return stretches[stretches["limit"] != ""]
 
     @cached_property
     def nodes(self) -> pd.Series:
@@ -138,10 +131,6 @@ class Runs:
         """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""
         table = self._by_second.reindex(columns=[*_RATES, metric])
         return table.rename(columns={metric: "value"}).dropna(subset=["value"])
-
-
-def _most_often(names: pd.Series) -> str:
-    return str(names.mode().iloc[0])
 
 
 def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:

@@ -32,6 +32,7 @@ _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
 _HEIGHT, _BAND = 150, 6  # pixels of lines, and of each tier's band below them
 _LIMITS = {"IOPS cap": "#882255", "bandwidth cap": "#DDCC77", "node CPU": "#332288"}  # its colour
+_NO_STRIP = pd.DataFrame({"limit": []})
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Caps = Mapping[float, str]  # declared limit → its label
 
@@ -57,9 +58,7 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
     points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
     remark = max((chart.remark for chart in drawn), key=len)  # that of the caps holds the other
     caption = said("over_time.lines", points=points, remark=remark).rstrip()
-    bands = _bands(strip)
-    caption += f" {said('over_time.bands')}" if bands else ""
-    block = Charts(drawn, index.tiers_with_figures, caption, bands=bands)
+    block = Charts(drawn, index.tiers_with_figures, caption, bands=_bands(strip))
     return Part(workload, (block, *_node_charts(index, runs)))
 
 
@@ -126,7 +125,7 @@ def over_time(
     tiers: Sequence[str],
     limits: _Caps,
     remark: str = "",
-    strip: pd.DataFrame | None = None,
+    strip: pd.DataFrame = _NO_STRIP,
 ) -> Chart:
     """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told.
     strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier."""
@@ -134,7 +133,7 @@ def over_time(
     few = len(series.table) < _FEW_POINTS
     told = {"subtitle": f"{MEAN}; dotted: {BUSIEST}"} if both else {}
     drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
-    bands = _bands(strip) if strip is not None else {}
+    bands = _bands(strip)
     banded = drawn if bands else []
     spec = charts.drawing(
         "over_time",
@@ -158,9 +157,7 @@ def over_time(
         }
     zoom = [charts.drawing("zoom")]
     reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
-    tables = _tables(series, measure, limits)
-    if strip is not None:
-        tables["strip"] = strip.to_dict("records")
+    tables = _tables(series, measure, limits) | {"strip": strip.to_dict("records")}
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
 
 

@@ -138,7 +138,7 @@ def test_a_band_for_each_tier_shows_what_was_at_its_limit_when() -> None:
     (part,) = over_time.section(index).parts
     (block, *_) = part.blocks
     assert isinstance(block, Charts) and list(block.bands) == ["IOPS cap", "node CPU"]
-    assert "Below: what was at its limit" in block.caption
+    assert "what was at its limit" in block.caption
 
 
 def test_tiers_keep_their_colours_and_differ() -> None:
