@@ -16,7 +16,7 @@ from typing import Any
 from orchestrator.analysis.telemetry.loads import has_pace
 from orchestrator.load_generators.common.client import LimitsSessions
 from orchestrator.model import Node, Workload
-from orchestrator.parts import Disks, Levers, LiftsLimits, LoadGenerator
+from orchestrator.parts import Disks, LiftsLimits, LoadGenerator
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import World
 from orchestrator.run import window
@@ -70,51 +70,42 @@ class Lever:
 
 def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, Lever]:
     mechanism, world = here.mechanism, here.world
-    of_tier: Levers = {}
+    levers: dict[str, Lever | None] = {}
     if isinstance(mechanism, LiftsLimits):
         of_tier = mechanism.levers(here.profile.tier, disks, world)
-    levers = {name: Lever(lever) for name, lever in of_tier.items()}
-    watched = {node.name: node for node in here.draft.nodes}
-    placed = [watched.get(node.name, node) for node in nodes]
-    clients = [node for node in placed if node.role == "client"]
-    for name, lever in (
-        ("node CPU", cpus_of_nodes([node for node in placed if node.role == "database"], world)),
-        ("client CPU", cpus_of_clients(clients, here.draft.nodes, world)),
-        ("sessions", sessions(here.generator, here.workload, clients, world)),
-    ):
-        if lever is not None:
-            levers[name] = lever
-    return levers
+        levers = {name: Lever(lever) for name, lever in of_tier.items()}
+    watched = [node for node in here.draft.nodes if node.name in {own.name for own in nodes}]
+    clients = [node for node in watched if node.role == "client"]
+    levers["node CPU"] = cpus_of_nodes([node for node in nodes if node.role == "database"], world)
+    levers["client CPU"] = cpus_of_clients(clients, here.draft.nodes, world)
+    levers["sessions"] = sessions(here.generator, here.workload, clients, world)
+    return {name: lever for name, lever in levers.items() if lever}
+
+
+_Limited = tuple[LiftsItsLimits, float | None, float]  # its own limit of processors, and the most
 
 
 def cpus_of_nodes(nodes: Sequence[Node], world: World) -> Lever | None:
-    limited = [(own, node.cpus) for node, own in _containers(nodes, world) if node.cpus]
-
-    def lever(times: float) -> None:
-        for container, cpus in limited:
-            container.limit_cpus(times * cpus)
-
-    return Lever(lever) if limited else None
+    return _cpus([(own, node.cpus, node.cpus) for node, own in _live(nodes, world) if node.cpus])
 
 
 def cpus_of_clients(clients: Sequence[Node], watched: Sequence[Node], world: World) -> Lever | None:
     """Of the processors that their containers may use; without a limit, of those of their machines,
     which the clients on one share."""
-    cores = {host.machine: host.cpus for host in watched if host.role == "host"}
+    cores = {host.machine: host.cpus or 0.0 for host in watched if host.role == "host"}
     machines = [client.machine for client in clients]
-    limits: list[tuple[LiftsItsLimits, float | None, float]] = []
-    for client, container in _containers(clients, world):
-        all_cpus, own_cpus = cores.get(client.machine), container.find_cpus()
-        most = own_cpus or (all_cpus and all_cpus / machines.count(client.machine))
-        if most:
-            limits.append((container, own_cpus, most))
+    shares = {name: cores.get(name, 0.0) / machines.count(name) for name in machines}
+    each = [(client, own, own.find_cpus()) for client, own in _live(clients, world)]
+    return _cpus([(own, cpus, cpus or shares[client.machine]) for client, own, cpus in each])
 
+
+def _cpus(limited: Sequence[_Limited]) -> Lever | None:
     def lever(times: float) -> None:
-        for container, own_cpus, most in limits:
-            container.limit_cpus(own_cpus if times == 1 else times * most)
+        for container, cpus, most in limited:
+            container.limit_cpus(cpus if times == 1 else times * most)
 
-    levels = CHANGES if all(own_cpus for _, own_cpus, _ in limits) else LESS
-    return Lever(lever, levels) if limits else None
+    known = limited and all(most for _, _, most in limited)
+    return Lever(lever, CHANGES if all(cpus for _, cpus, _ in limited) else LESS) if known else None
 
 
 def sessions(
@@ -131,7 +122,7 @@ def sessions(
     return Lever(lever, (LESS[0], max(1, round(LESS[1] * threads)) / threads))
 
 
-def _containers(nodes: Sequence[Node], world: World) -> list[tuple[Node, LiftsItsLimits]]:
+def _live(nodes: Sequence[Node], world: World) -> list[tuple[Node, LiftsItsLimits]]:
     """Those of `nodes` whose limits can be changed."""
     every = [(node, world.platform.container(node.container or node.name)) for node in nodes]
     return [(node, own) for node, own in every if isinstance(own, LiftsItsLimits)]

@@ -98,7 +98,7 @@ EMPTY = {"iops": 400, "burst": {"iops": 1_600, "duration": "600s", "start": "emp
 LIMITS: Mapping[str, Limit] = {
     "IOPS cap": Limit(["iops_cap"], reads(BIG, 16), {"iops": 500}, lever="IOPS"),
     "bytes cap": Limit(
-        ["bandwidth_cap"], reads(BIG, 16), {"throughput": "4MB/s"}, lever="bandwidth"
+        ["bandwidth_cap"], reads(BIG, 16), {"throughput": "8MB/s"}, lever="bandwidth"
     ),
     "high latency": Limit(
         ["latency_bound"],
@@ -151,7 +151,7 @@ LIMITS: Mapping[str, Limit] = {
         lever="sessions",
     ),
     "two within 5 %": Limit(
-        ["unattributed"], reads(BIG, 16), {"iops": 500, "throughput": "4096kB/s"}
+        ["unattributed"], reads(BIG, 16), {"iops": 1_000, "throughput": "8192kB/s"}
     ),
     "busy node before a slower disk": Limit(
         ["cpu_bound"], reads(BIG, 16), cpus=0.15, lever="node CPU"

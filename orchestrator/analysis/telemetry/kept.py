@@ -24,7 +24,8 @@ class Telemetry:
     """growth: of all counters in the measured window; None without window or samples.
     against_caps: sampled database node → its disk against the caps of its tier (`disk_demand`).
     by_second: of database nodes in warm-up and window; time_s (begin of a step), node, phase, cpus
-    (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s; NaN where it was not sampled.
+    (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled; limit:
+    what was at its limit (`seconds.at_limits`), "" for nothing.
     of_seconds: node → what single seconds show of it (`seconds`).
     empty: whether nothing was sampled at all.
     """
@@ -46,27 +47,34 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
     for table in samples.by_nodes():
         rates = counters.rates(table)
         own = rates[rates["node"].isin(list(database))]
-        tables.append(_by_second(own))
+        present = database.keys() & set(table["node"].unique())
+        limits = {name: seconds.at_limits(record, own, database[name]) for name in present}
+        tables.append(_by_second(own, limits))
         if growth is not None and window is not None:
             growth.add(rates)
             of_seconds |= seconds.of_nodes(record, table, rates, window)
-            for name in database.keys() & set(table["node"].unique()):
+            for name in present:
                 of_disks[name] = dict(against_caps(record, own, database[name], window))
     if not tables:
         return NOTHING
     return Telemetry(growth, of_disks, counters.joined(tables), of_seconds, empty=False)
 
 
-def _by_second(rates: pd.DataFrame) -> pd.DataFrame:
+def _by_second(rates: pd.DataFrame, limits: Mapping[str, Mapping[float, str]] = {}) -> pd.DataFrame:
     counted = [metric for of in _BY_SECOND.values() for metric in of]
     own = rates[rates["metric"].isin(counted) & rates["phase"].isin(["warm-up", "measure"])]
-    own = own.assign(time_s=own["time_s"] - own["step_s"])
+    used = own[own["metric"] == counters.CPU_SECONDS]
+    pairs = zip(used["node"], used["time_s"], strict=True)
+    at_limit = [limits.get(str(node), {}).get(time_s, "") for node, time_s in pairs]
+    begun = own.assign(time_s=own["time_s"] - own["step_s"])
     places = ["node", "time_s", "phase"]
-    sums = {
-        name: own[own["metric"].isin(of)].groupby(places, observed=True)["value"].sum()
+    columns = {
+        name: begun[begun["metric"].isin(of)].groupby(places, observed=True)["value"].sum()
         for name, of in _BY_SECOND.items()
     }
-    return pd.DataFrame(sums).reset_index()
+    named = begun.loc[used.index].assign(limit=pd.Series(at_limit, used.index, dtype=str))
+    columns["limit"] = named.groupby(places, observed=True)["limit"].first()
+    return pd.DataFrame(columns).reset_index()
 
 
 NOTHING = Telemetry(None, {}, _by_second(counters.rates(counters.joined([]))), {}, empty=True)

@@ -25,12 +25,12 @@ from orchestrator.errors import UNREADABLE, RunError, UsageError
 from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.powers import World
 from orchestrator.system import files, host, sql
+from orchestrator.system.shell import run_of_profile
 from orchestrator.system.sql import Connect, Session, query
 from orchestrator.units import format_seconds
 
 _MARK = "tierbench made this: "
 _DDL_S = 600.0
-_COMMAND_S = 6 * 3600.0
 # A backend notices that its client is gone only when it next reads from it.
 _IN_USE = "is being accessed by other users"
 
@@ -195,15 +195,8 @@ class OwnDatabase:
         self._run("restore", self.declared.restore or "", snapshot)
 
     def _run(self, verb: str, command: str, snapshot: Path) -> None:
-        self.world.progress.step(f"`{verb}` of the profile, for the database {self.name}")
-        env = self._environment(snapshot)
-        done = self.world.shell.run(("bash", "-c", command), timeout_s=_COMMAND_S, env=env)
-        if done.exit_code != 0:
-            raise RunError(
-                f"the profile's `{verb}` command ended with {done.exit_code}",
-                advice="try it by hand with the variables that docs/YUGABYTEDB.md names",
-                evidence=done.tail(),
-            )
+        env, target = self._environment(snapshot), f"the database {self.name}"
+        run_of_profile(verb, command, target, env, "docs/YUGABYTEDB.md", self.world)
 
     def _environment(self, snapshot: Path) -> dict[str, str]:
         """What libpq's programs read, of the first host and our database, and the snapshot's
@@ -239,12 +232,12 @@ _FOLDER = "existing"
 
 @dataclass(frozen=True)
 class Owner:
-    """The campaign that made a database: where, when, with which cache ("" of older releases)."""
+    """The campaign that made a database: where, when, with which cache."""
 
     host: str
     campaign: str
     started_s: float
-    cache: str = ""
+    cache: str
 
     def is_from(self, cache: Path) -> bool:
         """Whether it worked on this host with this cache: several hosts may share one."""

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from orchestrator.errors import RunError
 from orchestrator.kernel import block_devices
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
@@ -209,9 +210,6 @@ MOST_IOS = 20
 MOST_BYTES = 1_024_000
 _LOOK_S = 0.2
 _DROP_S = 300.0
-_DROP = "sync && echo 3 > /proc/sys/vm/drop_caches"  # Documentation/admin-guide/sysctl/vm.rst
-# dd's `nocache` is posix_fadvise(DONTNEED); with `count=0` it is for the whole file.
-_DROP_FILES = 'find "$@" -type f -exec dd if={} iflag=nocache count=0 status=none \\;'
 
 
 def after_copying(
@@ -243,11 +241,12 @@ def after_copying(
 
 def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine", "of the files"]:
     """Only root may drop all caches of the machine; else those of the files that were copied."""
-    here = is_here(world)  # else the shell is another machine's
-    if here and world.shell.run(("sh", "-c", _DROP), timeout_s=_DROP_S).exit_code == 0:
+    scripts, here = shipped(__package__, "scripts.yaml"), is_here(world)
+    drop = ("sh", "-c", scripts["drop"])  # elsewhere the shell would be another machine's
+    if here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]
-    program = ("bash", "-c", _DROP_FILES, "quiet", *arguments)
+    program = ("bash", "-c", scripts["drop_files"], "quiet", *arguments)
     done = removal.in_container(program, directories, world)
     if done.exit_code != 0:
         raise RunError("the page cache could not be emptied", evidence=done.out)
