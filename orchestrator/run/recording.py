@@ -14,22 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from orchestrator import model
 from orchestrator.collectors.common import local
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
 from orchestrator.facts import IdentityFacts
 from orchestrator.kernel import containers, mounts
-from orchestrator.model import (
-    Doubt,
-    Node,
-    Outcome,
-    Phase,
-    PhaseName,
-    Plan,
-    Profile,
-    Record,
-    Run,
-    Workload,
-)
+from orchestrator.model import Doubt, Node, Phase, Plan, Profile, Record, Run, Workload
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import ToldOf
@@ -48,7 +38,7 @@ class Draft:
     exception raised, even if the run was done and only taking it down failed. `spent`: seconds on
     each part that estimates reckon apart."""
 
-    outcome: Outcome = "interrupted"
+    outcome: model.Outcome = "interrupted"
     failure: str | None = "stopped before the run ended"
     trouble: Exception | None = None
     phases: list[Phase] = field(default_factory=list)
@@ -105,7 +95,7 @@ class RunContext:
     def generator(self) -> LoadGenerator:
         return self.parts.load_generators[self.workload.generator]
 
-    def begin_phase(self, name: PhaseName) -> None:
+    def begin_phase(self, name: model.PhaseName) -> None:
         """The phase `name` begins now, and the one before ends; one that goes on stays one."""
         now_s = self.world.clock.now()
         self.extend_phase(now_s)
