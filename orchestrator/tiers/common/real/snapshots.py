@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.kernel import mounts
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common import marked
@@ -134,14 +134,9 @@ def restore(pairs: Pairs, world: World) -> dict[str, Any]:
 def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
     roots = [removal.root_of(path.parent) for pair in pairs for path in pair]
     arguments = [f"{removal.HOST}{path}" for pair in pairs for path in pair]
-    done = removal.in_container((*program, *arguments), roots, world)
-    if done.exit_code != 0:
-        raise RunError(
-            f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}",
-            advice="is there room? `tierbench clean` removes all snapshots",
-            evidence=done.out,
-        )
-    return done
+    failure = f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}"
+    advice = "is there room? `tierbench clean` removes all snapshots"
+    return removal.in_container((*program, *arguments), roots, world, failure, advice)
 
 
 def discard(taken: Iterable[Path], world: World) -> None:
