@@ -14,10 +14,9 @@ from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.kernel import mounts
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
-from orchestrator.system.shell import run_of_profile
+from orchestrator.system.shell import run_of_profile, script
 from orchestrator.tier import Snapshots, Tier
 from orchestrator.tiers.common.real import node_places, removal
 
@@ -106,8 +105,7 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
         removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
-    script = shipped(__package__, "scripts.yaml")["save"]
-    _copied(("bash", "-c", script, "snapshots", how), pairs, world)
+    _copied(script(__package__, "save", "snapshots", how, shell="bash"), pairs, world)
 
 
 def note_of(directory: Path) -> Path:
