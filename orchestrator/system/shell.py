@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.powers import Completed, Shell, World
 
 _DEADLINE_S, _POLITE_S = 20.0, 5.0
@@ -96,6 +97,11 @@ class Beside:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def script(package: str, name: str, *arguments: str, shell: str = "sh") -> tuple[str, ...]:
+    """The command that runs a script of the package's scripts.yaml; the first argument is $0."""
+    return (shell, "-c", shipped(package, "scripts.yaml")[name], *arguments)
 
 
 def run_of_profile(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -171,8 +171,8 @@ def real_limits(folder: Path, names: Sequence[str], again: bool) -> None:
     for name in names:
         place = folder / name.replace(" ", "-").replace("%", "pct")
         for _ in range(TRIES):
-            if again or not (place / "results" / "latest").exists():
-                known_limits.measure(LIMITS[name], place, _calibrated(LIMITS[name], folder))
+            if again or not _is_measured(place):
+                known_limits.measure(LIMITS[name], place, _iops(LIMITS[name], place / "first"))
             again = False
             limit = _judged(place)
             print(row(name, LIMITS[name], limit), flush=True)
@@ -181,11 +181,17 @@ def real_limits(folder: Path, names: Sequence[str], again: bool) -> None:
             again = True
 
 
-def _calibrated(limit: Limit, folder: Path) -> int | None:
-    if limit.calibrated is None:
+def _iops(limit: Limit, place: Path) -> int | None:
+    """The cap of which the limit's IOPS shall be a given share, by a run on a fast disk there."""
+    if limit.of_cap is None:
         return None
-    first, share = limit.calibrated
-    return round(_judged(folder / first.replace(" ", "-")).evidence["disk_iops"] / share)
+    if not _is_measured(place):
+        known_limits.measure(replace(limit, lever=""), place)
+    return round(_judged(place).evidence["disk_iops"] / limit.of_cap)
+
+
+def _is_measured(place: Path) -> bool:
+    return (place / "results" / "latest").exists()
 
 
 def _judged(place: Path) -> Bottleneck:

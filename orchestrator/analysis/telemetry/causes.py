@@ -71,6 +71,9 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         return Cause("in_cache", cached) if cached else Cause("few_sessions", few)
     if name == "cpu_bound" and full < FREE_PCT and not any(in_turn):
         return None  # nor would more sessions help
+    one_core = values.get("client_cores", 0.0) >= inside_causes.ONE_CORE[0]
+    if name == "network_bound" and one_core and "client_core_pct" not in values:
+        return None  # or a core of the load generator's, which others keep busy too
     titles = words.titles("of limits")
     cpu_and_cap = {name, second} <= {"cpu_bound", "iops_cap", "bandwidth_cap"}
     taking_turns = cpu_and_cap and less >= TURN_PCT and in_turn[0] and any(in_turn[1:])

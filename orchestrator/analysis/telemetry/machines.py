@@ -11,6 +11,8 @@ from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.model import NODE_EXPORTER, Node
 from orchestrator.units import gathered
 
+OTHERS_CORES = 0.5  # from there on they may be what keeps a core busy
+
 
 class Machines:
     """`cpus`: cores of the only machine, where its node does not say them. `of_seconds`: what
@@ -32,7 +34,9 @@ class Machines:
         own = _host_of(self._nodes, node)
         clients = [client for client in self._nodes if client.role == "client"]
         others = {_name(host): host for host in (_host_of(self._nodes, c) for c in clients)}
-        values = dict(self._of(own)) | self._shown(own)
+        values = dict(self._of(own))
+        if (core_pct := self._core_pct(own, [node])) is not None:
+            values["busiest_core_pct"] = core_pct
         apart = [dict(self._of(host)) for name, host in others.items() if name != _name(own)]
         for name, of_client in (
             ("client_cpu_pct", "client_cpu_pct"),
@@ -43,15 +47,23 @@ class Machines:
             known = [elsewhere[of_client] for elsewhere in apart if of_client in elsewhere]
             if known:
                 values[name] = max(*known, values.get(name, 0.0))
-        cores = [self._shown(host).get("busiest_core_pct") for host in others.values()]
+        cores = [self._core_pct(host, clients) for host in others.values()]
         if known := [core for core in cores if core is not None]:
             values["client_core_pct"] = max(known)
         return values
 
-    def _shown(self, host: Node | None) -> dict[str, float]:
-        """Of a machine. How long its CPU was busy is not the node's own."""
-        shown = self._of_seconds.get(_name(host), {})
-        return {name: value for name, value in shown.items() if name != "time_at_cpu_pct"}
+    def _core_pct(self, host: Node | None, users: Sequence[Node]) -> float | None:
+        """A machine's busiest core; None unless it is that of `users`, because what else was busy
+        there could not fill it."""
+        every = (
+            self._growth.per_s(node.name, counters.CPU_SECONDS)
+            for node in users
+            if _host_of(self._nodes, node) == host
+        )
+        busy = self._growth.per_s(_name(host), counters.HOST_CPU_SECONDS)
+        if busy is None or busy - sum(used or 0.0 for used in every) > OTHERS_CORES:
+            return None
+        return self._of_seconds.get(_name(host), {}).get("busiest_core_pct")
 
     def busiest(self) -> dict[str, float]:
         """Of each value the highest of all machines."""

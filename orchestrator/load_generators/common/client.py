@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from orchestrator.errors import LoadError, RunError, TierbenchError
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.platforms.common.machines import ClockOffset, as_node
 from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
 from orchestrator.system import at_once, sql
+from orchestrator.system.shell import script
 
 LOAD_TIMEOUT_S = 24 * 3600.0
 PUT_WITHIN_S = 30.0
@@ -33,11 +33,6 @@ LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
 _HEARTBEAT = "/tmp/heartbeat"  # in the client
 _WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
 _ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/client.key"
-
-
-def _shell(script: str, *arguments: str) -> tuple[str, ...]:
-    """A command that runs this script of scripts.yaml."""
-    return ("sh", "-c", shipped(__package__, "scripts.yaml")[script], *arguments)
 
 
 class InClient(LoadGenerator, Protocol):
@@ -77,7 +72,7 @@ def client_container(
         name=f"{world.scope}-{name}",
         image=image,
         entrypoint=("sh",),
-        command=_shell("live", _HEARTBEAT)[1:],
+        command=script(__package__, "live", _HEARTBEAT)[1:],
         role="client",
         environment={"LEASE_S": str(lease_s())},
         network=network,
@@ -109,7 +104,7 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
         numbers = count(1)
         while not stop.is_set():
             try:  # until one cannot be sent: an engine that is restarted cuts the connection
-                hear = _shell("hear", _HEARTBEAT)
+                hear = script(__package__, "hear", _HEARTBEAT)
                 with world.platform.container(client).conversation(hear) as heard:
                     while not stop.is_set():
                         heard.send(str(next(numbers)))
@@ -155,7 +150,9 @@ def put(client: Node, file: str, line: str, world: World) -> None:
     cannot be written. What `Container.put` copies could be read while half of it is there."""
     container = client.container or ""
     try:
-        with world.platform.container(container).conversation(_shell("put", file)) as talk:
+        with world.platform.container(container).conversation(
+            script(__package__, "put", file)
+        ) as talk:
             talk.send(line)
             talk.receive(PUT_WITHIN_S)
     except RunError as error:
@@ -208,10 +205,8 @@ _ANSWERS_WITHIN_S = 10.0
 
 def compare_clocks(client: Node, world: World) -> ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
-    with (
-        suppress(TierbenchError),
-        world.platform.container(client.container or "").conversation(_shell("tell")) as talk,
-    ):
+    container, tell = world.platform.container(client.container or ""), script(__package__, "tell")
+    with suppress(TierbenchError), container.conversation(tell) as talk:
         offsets = list(_asked(talk, world.clock))
         return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None

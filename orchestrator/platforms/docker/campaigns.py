@@ -17,12 +17,12 @@ from docker.errors import APIError, DockerException
 
 from orchestrator.errors import RunError
 from orchestrator.guards import GuardBeats
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until, wait_while
+from orchestrator.system.shell import script
 
 NAME = "tierbench-campaign"
 _HOST, _PROCESS = "tierbench.host", "tierbench.process"
@@ -254,8 +254,8 @@ class SignsOfLife:
 
     def _reach(self, container: str) -> None:
         api: Any = self._engine.client.api
-        script = shipped(__package__, "scripts.yaml")["sign"]
-        argv = ["sh", "-c", script, "/tmp/tierbench-rent", str(self._step_s), str(_STEPS)]
+        place, step_s = "/tmp/tierbench-rent", str(self._step_s)
+        argv = list(script(__package__, "sign", place, step_s, str(_STEPS)))
         with contextlib.suppress(DockerException, OSError):
             command = api.exec_create(container, argv, stdout=False, stderr=False)
             api.exec_start(command["Id"], detach=True)

@@ -117,6 +117,29 @@ def test_data_in_memory_and_few_sessions() -> None:
     assert max(gains[thing] for thing in ("iops", "bandwidth", "latency")) < 1
 
 
+def test_a_core_that_others_may_fill_is_not_the_load_generator_s() -> None:
+    """One thread of it may be the limit, or what else is busy there: nothing is named."""
+    _, run = simulated(LIMITS["one core of the client"][0])
+    samples = sampled_in(run)
+    away = (samples["node"] == "away") & (samples["metric"] == "cpu_busy_seconds_total")
+    samples.loc[away, "value"] += samples["time_s"][away] - samples["time_s"].min()
+    limit = named(replace(run, sampled=held(samples)))
+    assert "client_core_pct" not in limit.evidence
+    assert limit.cause == "unattributed", limit.text
+
+
+def test_a_session_that_waits_for_cpu_may_call_itself_idle() -> None:
+    """So it was seen of a node at its quota: what had been sent to it had not been read yet."""
+    seen = {"sessions": 8.0, "seen_idle_pct": 94.0, "seen_running_pct": 6.0}
+    client = {"client_cores": 0.3, "client_cpu_pct": 15.0, "host_cpu_pct": 70.0}
+    node = {"disk_iops": 3.0, "node_cores": 1.0, "cpu_pct": 99.9, "throttled_pct": 98.0}
+    full = causes.judge(seen | client | node, build_tier("ultra"), "node-1")
+    assert full.name == "cpu_bound", full.text
+    free = node | {"node_cores": 0.3, "cpu_pct": 30.0, "throttled_pct": 0.0}
+    network = causes.judge(seen | client | free, build_tier("ultra"), "node-1")
+    assert network.name == "network_bound", network.text
+
+
 def test_a_served_rate() -> None:
     system = replace(SLOW, rate_per_s=100.0)
     throughput_per_s, run = simulated(system)

@@ -10,9 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from orchestrator.errors import RunError
 from orchestrator.kernel import block_devices
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
@@ -20,6 +18,7 @@ from orchestrator.platforms.common.machines import is_here, kernels, on
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once, files
 from orchestrator.system.clock import wait_until
+from orchestrator.system.shell import script
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import node_places, real_disk, removal, snapshots
 from orchestrator.tiers.common.real.node_places import MachineShare, shares
@@ -241,15 +240,12 @@ def after_copying(
 
 def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine", "of the files"]:
     """Only root may drop all caches of the machine; else those of the files that were copied."""
-    scripts, here = shipped(__package__, "scripts.yaml"), is_here(world)
-    drop = ("sh", "-c", scripts["drop"])  # elsewhere the shell would be another machine's
+    drop, here = script(__package__, "drop"), is_here(world)  # else the shell is another machine's
     if here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]
-    program = ("bash", "-c", scripts["drop_files"], "quiet", *arguments)
-    done = removal.in_container(program, directories, world)
-    if done.exit_code != 0:
-        raise RunError("the page cache could not be emptied", evidence=done.out)
+    program = script(__package__, "drop_files", "quiet", *arguments, shell="bash")
+    removal.in_container(program, directories, world, "the page cache could not be emptied")
     return "of the files"
 
 

@@ -12,12 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.kernel import mounts
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
-from orchestrator.system.shell import run_of_profile
+from orchestrator.system.shell import run_of_profile, script
 from orchestrator.tier import Snapshots, Tier
 from orchestrator.tiers.common.real import node_places, removal
 
@@ -106,8 +105,7 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
         removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
-    script = shipped(__package__, "scripts.yaml")["save"]
-    _copied(("bash", "-c", script, "snapshots", how), pairs, world)
+    _copied(script(__package__, "save", "snapshots", how, shell="bash"), pairs, world)
 
 
 def note_of(directory: Path) -> Path:
@@ -134,14 +132,9 @@ def restore(pairs: Pairs, world: World) -> dict[str, Any]:
 def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
     roots = [removal.root_of(path.parent) for pair in pairs for path in pair]
     arguments = [f"{removal.HOST}{path}" for pair in pairs for path in pair]
-    done = removal.in_container((*program, *arguments), roots, world)
-    if done.exit_code != 0:
-        raise RunError(
-            f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}",
-            advice="is there room? `tierbench clean` removes all snapshots",
-            evidence=done.out,
-        )
-    return done
+    failure = f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}"
+    advice = "is there room? `tierbench clean` removes all snapshots"
+    return removal.in_container((*program, *arguments), roots, world, failure, advice)
 
 
 def discard(taken: Iterable[Path], world: World) -> None:
