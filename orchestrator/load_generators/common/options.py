@@ -115,7 +115,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _NUMBERS = ("arrival_rate", "rand_pareto_h", "warmup", "measure")  # all others are whole
 _ABOVE_0 = (
     *("tables", "table_size", "warehouses", "slice_rows", "max_attempts", "threads"),
-    *("range_size", "delta", "random_points", "number_of_ranges"),
+    *("range_size", "delta", "random_points", "number_of_ranges", "batch"),
 )
 
 
