@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtKind, LoadPoint, NoteKind
+from orchestrator.facts import DoubtKind, LoadPoint, NoteKind, PhaseName
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
-PhaseName = Literal["load", "prepare", "warm-up", "measure", "confirm", "check", "read", "teardown"]
 
 # ------------------------------------------------------------------ what a person declares
 
@@ -105,10 +104,11 @@ class Objective:
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
-    `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: if the warm-up goes on
-    until throughput is steady, how long at most; `warmup_s` is then the least. `writes`: whether
-    it changes data. `point`: its load, where one was set. `confirm_s`: for how long limits are
-    changed behind the window, to see what that does."""
+    `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: how long a warm-up until
+    throughput is steady lasts at most, `warmup_s` at least. `writes`: whether it changes data.
+    `point`: its load, where one was set. `confirm_s`: for how long limits are changed behind the
+    window. `warm`: whether caches are filled before; `settle`: whether it goes on, behind the
+    window, until the disks are quiet."""
 
     name: str
     title: str
@@ -128,6 +128,8 @@ class Workload:
     warmup_most_s: float | None = None
     writes: bool = True
     confirm_s: float = 0.0
+    warm: bool = True
+    settle: bool = False
 
     @property
     def thinks(self) -> bool:

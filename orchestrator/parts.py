@@ -181,7 +181,7 @@ class Database(Protocol):
         return
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
-        """Resets counters and forces a checkpoint, just before a run's warm-up."""
+        """Resets counters and quiets the disks: before a warm-up, and behind a window to settle."""
         return
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:

@@ -22,6 +22,7 @@ from orchestrator.units import counted, format_change, format_quantity
 COMPARED = (
     ("throughput_per_s", "all"),
     ("nopm", "all"),
+    ("payload_bytes_per_s", "all"),
     ("latency_avg_s", "all"),
     ("latency_p99_s", "all"),
     ("latency_avg_s", "new_order"),

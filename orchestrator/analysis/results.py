@@ -1,5 +1,6 @@
 """A loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -179,6 +180,12 @@ def measured_window(record: Record) -> tuple[float, float] | None:
     """Start and end (Unix seconds) of the measured window, if the run came that far."""
     phase = record.phase("measure")
     return (phase.start_s, phase.end_s) if phase and phase.duration_s > 0 else None
+
+
+def measured_s(record: Record) -> float:
+    """How long was measured of one load: as planned, or until its work was done."""
+    start_s, end_s = measured_window(record) or (0.0, math.inf)
+    return min(end_s - start_s, record.workload.measure_s)
 
 
 def measuring_pct(campaign: Results) -> float | None:

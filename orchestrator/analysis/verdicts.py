@@ -18,10 +18,10 @@ from orchestrator.analysis.decisions import decision, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
 from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
-from orchestrator.model import Run
+from orchestrator.model import Measurement, Run
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
@@ -66,13 +66,16 @@ def cells(campaign: Results) -> tuple[CellSummary, ...]:
     order = {name: index for index, name in enumerate(METRICS)}
     summaries: list[CellSummary] = []
     for cell in results.cells(campaign):
-        runs = [  # telemetry is computed anew from the samples
-            results.sound((*run.record.measurements, *resources.telemetry_of(run, cpus)))
-            for run in cell.finished
-        ]
+        runs = [results.sound(_figures(run, cpus)) for run in cell.finished]
         metrics = _cell(runs, cell.profile.name, cell.workload.name)
         summaries += sorted(metrics, key=lambda summary: order.get(summary.metric, len(order)))
     return tuple(summaries)
+
+
+def _figures(run: RunData, cpus: float | None) -> tuple[Measurement, ...]:
+    """Those of its record, and telemetry, computed anew from the samples."""
+    sampled = resources.telemetry_of(run, cpus)
+    return (*run.record.measurements, *sampled, *conservation.figures(run))
 
 
 def _cell(runs: Sequence[Measured], profile: str, workload: str) -> Iterator[CellSummary]:

@@ -308,4 +308,6 @@ class WorkloadYaml(Strict):
     options: Mapping[str, Parameter] = {}
     slo: Text | None = None
     writes: bool = True
+    warm: bool = True
+    settle: bool = False
     scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]

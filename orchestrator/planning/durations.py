@@ -193,6 +193,7 @@ def data_bytes(workload: Workload) -> int | None:
     """Of all rows once, with their indexes; None where its parameters do not tell."""
     given = workload.dataset.parameters
     tables, rows, warehouses = (given.get(key) for key in ("tables", "table_size", "warehouses"))
+    rows = given.get("rows", rows)
     if isinstance(warehouses, int):
         return warehouses * WAREHOUSE_BYTES
     if isinstance(tables, int) and isinstance(rows, int):

@@ -153,9 +153,10 @@ def carry_out(here: RunContext) -> None:
             if not is_loaded:
                 _load(here, cluster, clients[0])
             here.begin_phase("prepare")
-            world.progress.step("warming the cache")
-            with here.spending("warm"):
-                here.database.warm(cluster, world)
+            if here.workload.warm:
+                world.progress.step("warming the cache")
+                with here.spending("warm"):
+                    here.database.warm(cluster, world)
             here.database.begin_measuring(cluster, world)
             _measure(here, disks, cluster, clients)
             recording.done(here)
@@ -292,6 +293,10 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         ):
             warmup, measure = several.run(generator, load, cluster, clients, here.raw, telling)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
+        if workload.settle:
+            world.progress.step("waiting until the disks are quiet")
+            here.database.begin_measuring(cluster, world)
+            here.begin_phase("check")
         draft.facts["disks"] = served
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
         credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)

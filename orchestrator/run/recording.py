@@ -14,12 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from orchestrator import model
 from orchestrator.collectors.common import local
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
-from orchestrator.facts import IdentityFacts
+from orchestrator.facts import IdentityFacts, PhaseName
 from orchestrator.kernel import containers, mounts
-from orchestrator.model import Doubt, Node, Phase, Plan, Profile, Record, Run, Workload
+from orchestrator.model import Doubt, Node, Outcome, Phase, Plan, Profile, Record, Run, Workload
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import ToldOf
@@ -38,7 +37,7 @@ class Draft:
     exception raised, even if the run was done and only taking it down failed. `spent`: seconds on
     each part that estimates reckon apart."""
 
-    outcome: model.Outcome = "interrupted"
+    outcome: Outcome = "interrupted"
     failure: str | None = "stopped before the run ended"
     trouble: Exception | None = None
     phases: list[Phase] = field(default_factory=list)
@@ -95,7 +94,7 @@ class RunContext:
     def generator(self) -> LoadGenerator:
         return self.parts.load_generators[self.workload.generator]
 
-    def begin_phase(self, name: model.PhaseName) -> None:
+    def begin_phase(self, name: PhaseName) -> None:
         """The phase `name` begins now, and the one before ends; one that goes on stays one."""
         now_s = self.world.clock.now()
         self.extend_phase(now_s)
@@ -109,14 +108,15 @@ class RunContext:
 
     def windows(self, warmup: Phase, measure: Phase, confirm_s: float = 0.0) -> Phase:
         """Puts what the load generator says of its two phases in the place of the "warm-up" that
-        began when it was started; since they ended the run has been in the phase "check". The
-        last `confirm_s` of the second are not measured; returns what is."""
+        began when it was started; since they ended the run has been in the phase "check", or
+        "settle". The last `confirm_s` of the second are not measured; returns what is."""
         self.draft.phases.pop()
         self.extend_phase(warmup.start_s)
         end_s = measure.end_s
         measure = replace(measure, end_s=end_s - confirm_s)
         after = [Phase("confirm", measure.end_s, end_s)] if confirm_s else []
-        self.draft.phases += [warmup, measure, *after, Phase("check", end_s, end_s)]
+        now: PhaseName = "settle" if self.workload.settle else "check"
+        self.draft.phases += [warmup, measure, *after, Phase(now, end_s, end_s)]
         return measure
 
     @contextmanager

@@ -238,6 +238,7 @@ local function closed(self)
    while not over(self) and ffi.C.sb_more_events(id) do
       if admitted(self) then
          local kind = draw()
+         if not kind then break end
          ffi.C.sb_event_start(id)
          execute(self, kind, nil)
          ffi.C.sb_event_stop(id)
@@ -268,12 +269,13 @@ local function scheduled(self, schedule)
 end
 
 -- workload: conn; batches: whether statements travel together; draw() -> kind, and draws the
--- transaction's input; execute(kind) -> outcome, one attempt with that input; new_schedule():
--- if the workload has its own.
+-- transaction's input; nil when, in a closed loop, none is left; execute(kind) -> outcome, one
+-- attempt with that input; new_schedule(): if the workload has its own; plain_sql: whether it sends
+-- its statements by conn:exec and COPY, which libpq's pipeline mode excludes.
 function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
    local rollback = workload.conn:prepare("ROLLBACK")
-   workload.conn:start_pipeline(workload.batches)
+   if not workload.plain_sql then workload.conn:start_pipeline(workload.batches) end
    return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback,
            failures = 0, max_attempts = opt.max_attempts,
            recorder = recorder.open(opt.out, thread_id, types, opt.record)}

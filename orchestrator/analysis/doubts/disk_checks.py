@@ -1,11 +1,13 @@
 """Doubts about the disks of a finished run. Pure."""
 
 from collections.abc import Iterator, Mapping
+from statistics import median
 from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Reasons, named, reason
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import conservation
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
 from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE, overheads
 from orchestrator.analysis.telemetry.resources import Values
@@ -25,6 +27,8 @@ OVERHEAD_IOS = 1_000
 # kernel writes them back. Load may differ between warm-up and window.
 LOG_OVER_WRITTEN = 2.0
 WRITTEN_BACK_S = 60.0
+ALIKE_FROM = 3  # nodes of which one can be told from the others
+MISSING_SHARE = 0.6
 LEAST_LOG_BYTES = 16 * 2**20
 
 
@@ -129,6 +133,28 @@ def host_cache(run: RunData, _: Values) -> Reasons:
     for path in measured:
         if group(measured, path).get("host_cache") == "shows":
             yield reason("host cache", path=path)
+
+
+def replica_missing(run: RunData, _: Values) -> Reasons:
+    """Where each node has a copy of all rows and a disk of its own."""
+    nodes = [node for node in run.record.nodes if node.role == "database"]
+    of_disks = conservation.written(run)
+    copies = run.record.profile.cluster.replication_factor
+    if not len(nodes) == len(of_disks) == copies >= ALIKE_FROM:
+        return
+    usual = median(of_disks.values())
+    for node, written in of_disks.items():
+        if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
+            amounts = {"written": format_bytes(written), "usual": format_bytes(usual)}
+            yield reason("replica missing", node=node, copies=copies, **amounts)
+
+
+def in_memory(run: RunData, _: Values) -> Reasons:
+    given, written = conservation.payload(run).get("written"), conservation.written(run)
+    copies = run.record.profile.cluster.replication_factor
+    if given and written and sum(written.values()) < (1 - APART_PCT / 100) * copies * given:
+        amounts = {"written": format_bytes(sum(written.values())), "given": format_bytes(given)}
+        yield reason("data in memory", copies=copies, **amounts)
 
 
 def cloud(run: RunData, _: Values) -> Reasons:

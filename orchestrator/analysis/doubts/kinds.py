@@ -87,6 +87,8 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "disk not quiet": Kind("none", disk_checks.not_quiet),
     "copied volume": Kind("none", disk_checks.copied_volume),
     "disks not counted": Kind("limits", disk_checks.not_counted),
+    "replica missing": Kind("limits", disk_checks.replica_missing),
+    "data in memory": Kind("limits", disk_checks.in_memory),
     # By the validity rule; then of the campaign, by `CAMPAIGN_CHECKS`, or noted during a run.
     **dict.fromkeys(validity.EXCLUDING, Kind("excludes")),
     **dict.fromkeys(_CAMPAIGN_LIMITS, Kind("limits")),

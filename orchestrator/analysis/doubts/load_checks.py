@@ -121,7 +121,7 @@ def few_checkpoints(run: RunData, values: Values) -> Reasons:
     writes, every = values.get("disk_write_iops"), values.get("disk_iops")
     if not writes or not every or writes < WRITING_SHARE * every:
         return
-    window = format_seconds(run.record.workload.measure_s)
+    window = format_seconds(results.measured_s(run.record))
     times, span = results.database(run.record).checkpoints_s, results.measured_window(run.record)
     checkpoints = None  # completed in the window, if the database says when
     if times is not None and span is not None:

@@ -6,13 +6,13 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Reasons, reason
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import loads
+from orchestrator.analysis.telemetry import conservation, loads
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import OTHERS
 from orchestrator.model import Record
 from orchestrator.tier import NoDisk, OthersDisks, Unlimited
-from orchestrator.units import format_bytes, format_change, format_number, format_seconds
+from orchestrator.units import format_bytes, format_change, format_number, format_seconds, listed
 
 SHORT_S = 30.0
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
@@ -20,11 +20,14 @@ OTHERS_WORK_PCT = 5.0  # by so much two tiers may differ and be the same
 FAILURES_PCT = 1.0
 RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
+LOST_S = 2.5  # between two samples, where each second has one
 GATE_AGE_S = 24 * 3600.0
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
 
 
 def unsteady(run: RunData, _: Values) -> Reasons:
+    if results.generator(run.record).ends_with_work:
+        return  # a piece of work has no steady state
     rows = run.intervals[run.intervals["phase"] == "measure"]
     drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
     if drift is not None and not drift.steady:
@@ -41,9 +44,9 @@ def given_up(run: RunData, _: Values) -> Reasons:
 
 
 def short(run: RunData, _: Values) -> Reasons:
-    load = run.record.workload
-    if load.measure_s < SHORT_S:
-        measured = format_seconds(load.measure_s)
+    load, measured_s = run.record.workload, results.measured_s(run.record)
+    if measured_s < SHORT_S:
+        measured = format_seconds(measured_s)
         yield reason("short window", measured=measured, scale=load.scale)
 
 
@@ -75,6 +78,11 @@ def no_telemetry(run: RunData, values: Values) -> Reasons:
     absent = [name for name in ("cpu_pct", "disk_iops", "host_cpu_pct") if name not in values]
     if absent and "published" not in run.record.facts:
         yield reason("telemetry gaps", absent=", ".join(absent))
+    seconds = run.telemetry.by_second
+    of_nodes = seconds[seconds["phase"] == "measure"].groupby("node", observed=True)["time_s"]
+    longest_s = {str(node): float(times_s.diff().max()) for node, times_s in of_nodes}
+    if lost := [f"{format_seconds(s)} of {node}" for node, s in longest_s.items() if s > LOST_S]:
+        yield reason("telemetry gaps (seconds)", lost=listed(lost))
 
 
 def failures(run: RunData, _: Values) -> Reasons:
@@ -134,15 +142,10 @@ def burst_credit(run: RunData, _: Values) -> Reasons:
 
 
 def little(run: RunData, _: Values) -> Reasons:
-    record = run.record
-    rate = results.value_of(record, "throughput_per_s")
-    latency_s = results.value_of(record, "latency_avg_s")
-    if rate is None or latency_s is None or loads.paced(record):
+    record, in_flight = run.record, conservation.in_flight(run)
+    if in_flight is None:
         return
-    if "cells" in record.workload.options:
-        return  # each cell of a matrix has its own load
-    failed = (results.value_of(record, "failures") or 0.0) / record.workload.measure_s
-    in_flight, threads = (rate + failed) * latency_s, record.workload.threads
+    threads = record.workload.threads
     off_pct = 100 * (in_flight / threads - 1)
     if abs(off_pct) > LITTLE_PCT + _edges_pct(record):
         off = format_change(off_pct)
@@ -153,7 +156,7 @@ def _edges_pct(record: Record) -> float:
     """How far the ends of a window put Little's law off. At each end every thread is somewhere in a
     transaction, at most the longest; of independent threads such errors add up by their squares."""
     longest_s = results.value_of(record, "latency_max_s") or 0.0
-    return 100 * longest_s * math.sqrt(2 / record.workload.threads) / record.workload.measure_s
+    return 100 * longest_s * math.sqrt(2 / record.workload.threads) / results.measured_s(record)
 
 
 def ceiling(run: RunData, _: Values) -> Reasons:

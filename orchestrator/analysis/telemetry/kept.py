@@ -1,7 +1,7 @@
 """What is kept of a run's samples: all that judging and charts ask for, from one reading. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -10,6 +10,7 @@ from orchestrator.analysis.telemetry.counters import Growth, Samples
 from orchestrator.analysis.telemetry.disk_demand import against_caps
 from orchestrator.model import Record
 
+_COUNTED = ("warm-up", "measure", "settle")
 # Column of `by_second` → the counters of a database node whose growth it is.
 _BY_SECOND = {
     "cpus": (counters.CPU_SECONDS,),
@@ -27,6 +28,7 @@ class Telemetry:
     (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled; limit:
     what was at its limit (`seconds.at_limits`), "" for nothing.
     of_seconds: node → what single seconds show of it (`seconds`).
+    moved: phase (of `_COUNTED`) → node and counter → how much it grew in it.
     empty: whether nothing was sampled at all.
     """
 
@@ -35,6 +37,7 @@ class Telemetry:
     by_second: pd.DataFrame
     of_seconds: Mapping[str, Mapping[str, float]]
     empty: bool
+    moved: Mapping[str, Mapping[tuple[str, str], float]] = field(default_factory=dict)
 
 
 def read(record: Record, samples: Samples, window: tuple[float, float] | None) -> Telemetry:
@@ -43,6 +46,7 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
     of_disks: dict[str, dict[str, float]] = {}
     of_seconds: dict[str, dict[str, float]] = {}
     database = {node.name: node for node in record.nodes if node.role == "database"}
+    moved: dict[str, dict[tuple[str, str], float]] = {name: {} for name in _COUNTED}
     tables = []
     for table in samples.by_nodes():
         rates = counters.rates(table)
@@ -50,6 +54,8 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
         present = database.keys() & set(table["node"].unique())
         limits = {name: seconds.at_limits(record, own, database[name]) for name in present}
         tables.append(_by_second(own, limits))
+        for phase in (phase for phase in record.phases if phase.name in moved):
+            moved[phase.name] |= counters.moved(rates, phase.start_s, phase.end_s)
         if growth is not None and window is not None:
             growth.add(rates)
             of_seconds |= seconds.of_nodes(record, table, rates, window)
@@ -57,7 +63,8 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
                 of_disks[name] = dict(against_caps(record, own, database[name], window))
     if not tables:
         return NOTHING
-    return Telemetry(growth, of_disks, counters.joined(tables), of_seconds, empty=False)
+    by_second = counters.joined(tables)
+    return Telemetry(growth, of_disks, by_second, of_seconds, empty=False, moved=moved)
 
 
 def _by_second(rates: pd.DataFrame, limits: Mapping[str, Mapping[float, str]] = {}) -> pd.DataFrame:

@@ -22,15 +22,20 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "sysbench/point_select.lua": _TABLES,
     "sysbench/insert.lua": _TABLES,
     "tpcc/tpcc.lua": (*_LOOP, "batches", "think", "weights"),
+    "bulk/copy.lua": ("arrival_rate", "isolation", "max_attempts", "batch"),
+    "bulk/index.lua": ("isolation", "max_attempts"),
+    "bulk/scan.lua": ("isolation", "max_attempts", "batch"),
 }
+ENDS_WITH_WORK = ("bulk/index.lua", "bulk/scan.lua")  # before `measure` is over
 # Parameters of a data set that the run gets too, and those of the loader alone.
-_OF_RUN = ("tables", "table_size", "warehouses")
+_OF_RUN = ("tables", "table_size", "rows", "warehouses")
 _LAYOUT = ("tablets", "sharding", "sequence_cache")  # of sysbench's tables, where they are sharded
 _OF_LOADER = ("create_secondary", "foreign_keys", "analyze", "slice_rows", *_LAYOUT)
 # Script's folder → parameters of its load.lua.
 _PARAMETERS = {
     "sysbench": ("tables", "table_size", "create_secondary", "analyze", "slice_rows", *_LAYOUT),
     "tpcc": ("warehouses", "foreign_keys", "analyze", "slice_rows", "tablets"),
+    "bulk": ("tables", "rows", "tablets", "analyze"),
 }
 
 SET_HERE: Mapping[str, str] = {
@@ -82,6 +87,8 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     if loader is not None:
         unknown = "the loader has no such parameter; it has"
         yield from options.misfits("dataset", workload.dataset.parameters, loader, unknown)
+    if script in ENDS_WITH_WORK and workload.warmup_s:
+        yield f"scales.{workload.scale}.warmup", "is 0s: the work is done once"
     if workload.statements_per_transaction and "skip_trx" not in (known or ("skip_trx",)):
         what = f"the transactions of {script} have no given number of statements"
         yield "statements_per_transaction", what

@@ -16,6 +16,7 @@ from orchestrator.errors import LoadError, NodeError
 from orchestrator.model import ClusterSpec, Volume
 from tests.fake_parts import DOWN, FakeDatabase
 from tests.fakes import Log
+from tests.plans import a_plan
 from tests.unit.run.conftest import Failing, Make
 
 CHECKS = ["sweep", "check premium", "check database", "check point-select"]
@@ -46,6 +47,18 @@ def test_a_run_in_order(make: Make) -> None:
     assert record.outcome == "done"
     assert [phase.name for phase in record.phases][2:4] == ["warm-up", "measure"]
     assert record.measurements[0].value == 42.0
+
+
+def test_cold_caches_are_not_warmed_and_debts_are_waited_for(make: Make) -> None:
+    plan = a_plan(repetitions=1)
+    loads = tuple(replace(load, warm=False, settle=True) for load in plan.workloads)
+    campaign = make()
+    (record,) = campaign.execute(plan=replace(plan, workloads=loads))
+    settled = [*IN_FORCE[:2], "begin measuring", *IN_FORCE[2:]]  # under the tier's limits
+    measured = ["begin measuring", *settled, *LIFTED, "verify"]
+    assert campaign.log.words == CHECKS + LOADING + GATE + UP + measured + READ + DOWN
+    names = [phase.name for phase in record.phases]
+    assert names[2:6] == ["warm-up", "measure", "settle", "check"]
 
 
 def test_a_data_set_is_loaded_once_and_the_gate_taken_once(make: Make) -> None:
