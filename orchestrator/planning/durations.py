@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.model import ClusterSpec, Dataset, Plan, Profile, Workload
 from orchestrator.planning import machines, node_disks
+from orchestrator.planning.factors import is_cold
 from orchestrator.planning.plan import EXISTING, as_used, run_s
 from orchestrator.tier import Cgroup, Emulated, RealDisks, Tier
 from orchestrator.units import format_number, listed
@@ -146,7 +147,8 @@ def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
     for profile, load, least, most in _cells(plan):
         where = find(profile, load)
         shared = where is None and isinstance(profile.tier.disk, (Emulated, Cgroup))
-        name = where[0] if where else f"shared {load.dataset}" if shared else None
+        copies = f"{profile.cluster.nodes} {profile.cluster.replication_factor}"
+        name = where[0] if where else f"shared {load.dataset} {copies}" if shared else None
         apart = f"{name or profile.name} {load.dataset}"
         kept = int(bool(where and where[1]))
         before = known.get(apart) or Load(profile.name, load.name, load.dataset, 0, 0, kept)
@@ -226,7 +228,7 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
         around += pace.each.times(least, most)
         sources[pace.source] = None
         if load.database is None:
-            caches += _caches(profile, load).times(least, most)
+            caches += Span() if is_cold(load) else _caches(profile, load).times(least, most)
             checks += _checking(profile, load).times(least, most)
     yield TimedStep("warm-up and measuring", windows, "the scale's times")
     yield TimedStep("starting and stopping", around, listed(list(sources)))

@@ -27,7 +27,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Doubt, Node, Plan, Run
 from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
-from orchestrator.planning import disk_matrix, durations
+from orchestrator.planning import disk_matrix, durations, factors
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import World
@@ -153,9 +153,10 @@ def carry_out(here: RunContext) -> None:
             if not is_loaded:
                 _load(here, cluster, clients[0])
             here.begin_phase("prepare")
-            world.progress.step("warming the cache")
-            with here.spending("warm"):
-                here.database.warm(cluster, world)
+            if not factors.is_cold(here.workload):
+                world.progress.step("warming the cache")
+                with here.spending("warm"):
+                    here.database.warm(cluster, world)
             here.database.begin_measuring(cluster, world)
             _measure(here, disks, cluster, clients)
             recording.done(here)

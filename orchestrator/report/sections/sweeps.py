@@ -1,6 +1,7 @@
 """Load sweeps: the loads of each tier as tables and charts, its knee, its capacity at the SLO."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from orchestrator import units
@@ -96,20 +97,42 @@ _AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
 
 def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
     """Throughput and latency against load, each if there are figures of it."""
-    tails = index.has_p99(
-        (tier, workload)
-        for tier in index.tiers
-        for workload in sweep.workloads
-        if not index.overloaded(tier, workload)
+    wide = sweep.values[-1] >= _WIDE * sweep.values[0]
+    return tuple(
+        charts_against(
+            index,
+            sweep.workload,
+            dict(zip(sweep.workloads, sweep.values, strict=True)),
+            "threads" if sweep.axis == "threads" else "transactions/s asked for",
+            across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        )
     )
-    drawn = (_chart(index, sweep, shown) for shown in (_THROUGHPUT, _P99 if tails else _AVERAGE))
-    return tuple(chart for chart in drawn if chart is not None)
 
 
-def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[str, Any]]:
+def charts_against(
+    index: ReportIndex,
+    name: str,
+    loads: Mapping[str, float | str],
+    what: str,
+    across: Mapping[str, Any],
+    up: Mapping[str, Any] = MappingProxyType({"zero": True}),
+) -> Iterator[Chart]:
+    """Throughput and latency of the workload `name` against what differs between its `loads`
+    (workload → value). `across`, `up`: the scales of both axes."""
+    tails = index.has_p99(
+        (tier, load) for tier in index.tiers for load in loads if not index.overloaded(tier, load)
+    )
+    for shown in (_THROUGHPUT, _P99 if tails else _AVERAGE):
+        if points := list(_points(index, loads, shown)):
+            yield _chart(index, name, loads, what, shown, points, {"across": across, "up": up})
+
+
+def _points(
+    index: ReportIndex, loads: Mapping[str, float | str], shown: Measure
+) -> Iterator[dict[str, Any]]:
     """One per tier and load, with the ends of its interval. Latency under overload is left out."""
     for tier in index.tiers:
-        for value, workload in zip(sweep.values, sweep.workloads, strict=True):
+        for workload, value in loads.items():
             cell = index.cell(tier, workload, shown.metric)
             latency = shown.metric.startswith("latency")
             if cell is not None and not (latency and index.overloaded(tier, workload)):
@@ -117,26 +140,31 @@ def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[s
                 yield {"tier": tier, "load": value, "value": mean, "low": low, "high": high}
 
 
-def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
-    points = list(_points(index, sweep, shown))
-    if not points:
-        return None
-    of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
+def _chart(
+    index: ReportIndex,
+    name: str,
+    loads: Mapping[str, float | str],
+    load: str,
+    shown: Measure,
+    points: Sequence[Mapping[str, Any]],
+    scales: Mapping[str, Any],
+) -> Chart:
+    of_new_order = index.latency_scope(next(iter(loads))) != "all"
     whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
-    what = f"{shown.title} of {whose}{sweep.workload}"
-    load = "threads" if sweep.axis == "threads" else "transactions/s asked for"
-    wide = sweep.values[-1] >= _WIDE * sweep.values[0]
+    what = f"{shown.title} of {whose}{name}"
+    words = any(isinstance(value, str) for value in loads.values())
     spec = charts.drawing(
         "load",
         index.tiers,
         title=what,
         unit=shown.unit,
         load=load,
-        loads=list(sweep.values),
-        across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        loads=list(loads.values()),
+        of="ordinal" if words else "quantitative",
+        **scales,
         mean=f"mean, {shown.unit}",
         low=f"interval from, {shown.unit}",
         high=f"to, {shown.unit}",
     )
     told = f"{what} against {load}, {shown.unit}"
-    return charts.figure(f"{sweep.workload}-load-{shown.file}", told, spec, {"points": points})
+    return charts.figure(f"{name}-load-{shown.file}", told, spec, {"points": points})
