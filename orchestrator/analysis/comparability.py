@@ -25,7 +25,12 @@ _COMPARED = ("version", "image", "stand_in", "durable", "durability", "execution
 _NOT_THE_DISK = frozenset(
     {"name", "title", "catalog_type", "snapshots", "price", "source", "as_of", "notes", "vm_caps"}
 )
-_QUORUM = "running database's durability.synchronous_standby_names"  # follows from the copies
+_DATA = "data before the run "
+_OF_CLUSTER = (  # which follow from its keys
+    "data before the run",
+    "running database's durability.synchronous_standby_names",
+    *("CPUs of the machines, as seen,", "memory of the machines, as seen,"),
+)
 _HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
 
 
@@ -60,6 +65,8 @@ def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
     """Why runs of several tiers must not be compared, or those at two values of a `factor`; or an
     empty text."""
     allowed = _allowed(factor) if factor else ()
+    if factor and len({str(run.record.workload.dataset) for run in runs}) > 1:
+        allowed = (*allowed, _DATA)
     if unlike := [phrase for phrase in among(runs) if not phrase.startswith(allowed)]:
         return f"the runs differ in more than the {factor or 'tier'}: {'; '.join(unlike)}"
     records = [run.record for run in runs]
@@ -71,15 +78,12 @@ def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
 def _allowed(factor: str) -> tuple[str, ...]:
     """How differences begin that are the factor itself, or follow from it."""
     names = ["workload's name", "workload's varied"]
-    if key := factors.OF_CLUSTER.get(factor):
-        names += [key.title, "data before the run", _QUORUM]
-        names += [f"{of} of the machines, as seen," for of in ("CPUs", "memory")]
+    if factor in factors.OF_CLUSTER:
+        names += [factors.OF_CLUSTER[factor][0], *_OF_CLUSTER]
     elif factor == factors.CACHE:
         names += ["workload's warmup_s", "workload's warmup_most_s"]
-    else:
-        keys = ("table_size", "warehouses") if factor == factors.DATA else (factor,)
-        names += [f"{of} {key}" for key in keys for of in ("data set's", "workload option")]
-        names += [f"workload's {factor}", "data before the run"]
+    for key in ("table_size", "warehouses") if factor == factors.DATA else (factor,):
+        names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
     return tuple(f"{name} " for name in names)
 
 
@@ -87,8 +91,8 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
     first, second = left.profile.cluster, right.profile.cluster
     yield from _unlike("database", first.database, second.database)
     yield from _unlike("asked-for version", first.version, second.version)
-    for name, key in factors.OF_CLUSTER.items():
-        yield from _unlike(key.title, getattr(first, name), getattr(second, name))
+    for name, (title, _) in factors.OF_CLUSTER.items():
+        yield from _unlike(title, getattr(first, name), getattr(second, name))
     if first.node and second.node:
         yield from _unlike("CPUs per node", first.node.cpus, second.node.cpus)
         memory_bytes = [node.memory_bytes for node in (first.node, second.node)]

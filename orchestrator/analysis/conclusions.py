@@ -256,7 +256,6 @@ class FactorOnTier:
     tier: str
     steps: tuple[Delta, ...]  # each value, as `contender`, against the first
     per_node: Mapping[str, float]  # mean throughput
-    efficiency_pct: Mapping[str, float]  # that per node, of the first value's
     laws: tuple[Law, ...]
     causes: Mapping[str, BottleneckCause]
 

@@ -5,7 +5,7 @@ read and bind → choose databases → window → order → price: each step tak
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from orchestrator.analysis.statistics import looks
 from orchestrator.cli import reading, sizing
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Compared, Request, weights_in
+from orchestrator.cli.reading import PlanDraft
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
@@ -45,22 +46,6 @@ _AS_ASKED = (
 Connected = Callable[[], Platform]  # UnavailableError if it does not answer
 
 
-@dataclass(frozen=True)
-class PlanDraft:
-    """A plan in the making: what the steps so far have decided."""
-
-    request: Request
-    profiles: tuple[Profile, ...]
-    workloads: tuple[Workload, ...]
-    platform: str
-    unpriced: tuple[Profile, ...]  # as their files have them, without --prices
-    of_files: tuple[Workload, ...]  # as their files have them, without --set
-    notes: tuple[Note, ...] = ()
-    # Of workloads that are repeated another number of times than all others.
-    repetitions: Mapping[str, int] = field(default_factory=dict)
-    latency_at_pct: float | None = None  # as in `Plan`
-
-
 def make_plan(app: App, request: Request, failure: str = "") -> Plan:
     """Files and options → a plan. UsageError with every mistake; nothing is started. `failure`: why
     the database that `auto` preferred did not start; then it takes the other."""
@@ -80,12 +65,9 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
 
 def _read(app: App, request: Request) -> PlanDraft:
     """Profiles and workloads from their files, with what the options say in their place."""
-    files = reading.read(app, request)
-    plan.check_owners(files.profiles, files.workloads, request.database)
-    platform = _platform(app, files.profiles, request)
-    return PlanDraft(
-        request, files.profiles, files.workloads, platform, files.unpriced, files.of_files
-    )
+    draft = reading.read(app, request)
+    plan.check_owners(draft.profiles, draft.workloads, request.database)
+    return replace(draft, platform=_platform(app, draft.profiles, request))
 
 
 def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:

@@ -1,7 +1,7 @@
 """Files and options → profiles and workloads, at each value of a factor (`--vary`)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -9,50 +9,49 @@ from orchestrator.cli.app import App
 from orchestrator.cli.options import Request
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
-from orchestrator.keys.strict_yaml import raise_all, refused
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import factors, overrides, sizes, slo
 from orchestrator.planning.durations import data_bytes
+from orchestrator.planning.factors import VARY
 from orchestrator.planning.project_files import read as read_files
 
 SLO = "--slo"
 
 
 @dataclass(frozen=True)
-class FilesRead:
-    """What was asked for by name. `unpriced`: the profiles without --prices; `of_files`: the
-    workloads without --set, and once, whatever is varied."""
+class PlanDraft:
+    """A plan in the making: what the steps so far have decided."""
 
+    request: Request
     profiles: tuple[Profile, ...]
     workloads: tuple[Workload, ...]
-    unpriced: tuple[Profile, ...]
-    of_files: tuple[Workload, ...]
+    unpriced: tuple[Profile, ...]  # as their files have them, without --prices
+    of_files: tuple[Workload, ...]  # as their files have them, without --set, whatever is varied
+    platform: str = ""
+    notes: tuple[Note, ...] = ()
+    # Of workloads that are repeated another number of times than all others.
+    repetitions: Mapping[str, int] = field(default_factory=dict)
+    latency_at_pct: float | None = None  # as in `Plan`
 
 
 def checked(request: Request) -> Request:
-    """With the nodes that the most of --vary needs. UsageError if that does not go with another
-    option."""
-    values = factors.parse(request.vary)
-    if not values:
+    """With the nodes that the most of --vary needs. UsageError if another option forbids it."""
+    if not (values := factors.parse(request.vary)):
         return request
     factor = values[0].factor
-    others = {
-        "--sweep": request.sweep,
-        "--latency-at": request.latency_at,
-        "--until": request.until,
-        "--windows many": request.windows == "many",
-        f"--{factor}": getattr(request, factor, None),
-    }
-    if given := [option for option, is_given in others.items() if is_given]:
-        what = f"{factors.VARY} does not go with {', '.join(given)}: one thing is varied at a time"
+    given: dict[str, object] = {"--sweep": request.sweep, "--latency-at": request.latency_at}
+    given |= {"--until": request.until, f"--{factor}": getattr(request, factor, None)}
+    given |= {"--windows many": True} if request.windows == "many" else {}
+    if others := [option for option, is_given in given.items() if is_given is not None]:
+        what = f"{VARY} does not go with {', '.join(others)}: one thing is varied at a time"
         raise UsageError(what, advice="make a campaign of each, or leave one out")
-    if factor == factors.NODES:
-        return replace(request, nodes=int(values[-1].number or 0))
-    return request
+    most = int(values[-1].number or 0)
+    return replace(request, nodes=most) if factor == factors.NODES else request
 
 
-def read(app: App, request: Request) -> FilesRead:
+def read(app: App, request: Request) -> PlanDraft:
     """All files that the request names. UsageError with every mistake."""
     if not request.profiles or not request.workloads:
         raise UsageError(
@@ -61,58 +60,56 @@ def read(app: App, request: Request) -> FilesRead:
         )
     values, texts = factors.parse(request.vary), dict[Path, str]()
     if not values:
-        return _once(app, request, texts)
-    try:
-        each = {value: _once(app, request, texts, value) for value in values}
-    except UsageError as error:
-        if not error.mistakes:
-            raise
-        of_values = tuple(f"--set {value.factor}={value.value}" for value in values)
-        blamed = (
-            replace(m, where=m.where.replace("--set", factors.VARY, m.where.startswith(of_values)))
-            for m in error.mistakes
+        return _at(app, request, texts)
+    each = [(value, _at(app, request, texts, value)) for value in values]
+    last, files = each[-1]
+    loads = [
+        factors.at(of.workloads[place], value)
+        for place in range(len(files.workloads))
+        for value, of in each
+    ]
+    profiles = files.profiles
+    if last.factor == factors.STRIPED:
+        profiles = tuple(
+            replace(own, tier_of={value.value: of.profiles[place].tier for value, of in each})
+            for place, own in enumerate(profiles)
         )
-        raise refused(dict.fromkeys(blamed), error.advice) from error
-    files = each[values[-1]]
-    if values[0].factor == factors.STRIPED:
-        tiers = factors.with_tiers({value.value: of.profiles for value, of in each.items()})
-        files = replace(files, profiles=tiers)
-    places = range(len(files.workloads))
-    loads = (factors.at(of.workloads[at], value) for at in places for value, of in each.items())
-    return replace(files, workloads=tuple(loads))
+    return replace(files, profiles=profiles, workloads=tuple(loads))
 
 
-def _once(
+def _at(
     app: App, request: Request, texts: dict[Path, str], value: Varied | None = None
-) -> FilesRead:
-    texts_set, tier_changes = [*(request.overrides or ())], dict[str, object]()
-    if value is not None and factors.is_key(value):
-        texts_set.append(f"{value.factor}={value.value}")
-    if value is not None and value.factor == factors.STRIPED:
-        tier_changes[value.factor] = int(value.value)
+) -> PlanDraft:
+    """At one value. UsageError with every mistake."""
+    set_, changes = [*(request.overrides or ())], dict[str, object]()
     if request.enforcement:
-        tier_changes["enforcement"] = request.enforcement
-    named = [Path(name).stem for name in request.workloads]
-    given = overrides.read(texts_set, named, request.scale, keys)
+        changes["enforcement"] = request.enforcement
+    if value and factors.is_key(value):
+        set_.append(f"{value.factor}={value.value}")
+    elif value and value.factor == factors.STRIPED:
+        changes[value.factor] = int(value.value)
+    names = request.profiles, request.workloads
     read = partial(
-        read_files,
-        app.root,
-        request.profiles,
-        request.workloads,
-        request.scale,
-        app.disk_kinds(),
-        tier_changes=tier_changes,
-        texts=texts,
+        read_files, app.root, *names, request.scale, app.disk_kinds(), tier_changes=changes
     )
-    with given.blamed():
-        priced, workloads = read(price_list=request.price_list, given=given)
-        workloads = tuple(bind(workload, request.generator) for workload in workloads)
-    unpriced, of_files = read()
+    named = [Path(name).stem for name in request.workloads]
+    try:
+        given = overrides.read(set_, named, request.scale, keys)
+        with given.blamed():
+            priced, workloads = read(price_list=request.price_list, given=given, texts=texts)
+            workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    except UsageError as error:
+        own = f"--set {value.factor}=" if value else ""
+        as_given = (m.where.replace(own, own.replace("--set", VARY)) for m in error.mistakes)
+        pairs = zip(error.mistakes, as_given, strict=True)
+        error.mistakes = tuple(replace(mistake, where=where) for mistake, where in pairs)
+        raise
+    unpriced, of_files = read(texts=texts)
     if (clients := request.clients) is not None:
         priced = tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(confirmed(warmed(w, request.warmup), request.confirm) for w in workloads)
-    return FilesRead(priced, workloads, unpriced, of_files)
+    return PlanDraft(request, priced, workloads, unpriced, of_files)
 
 
 def fitted(
@@ -120,28 +117,26 @@ def fitted(
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...], tuple[Note, ...]]:
     """Profiles and workloads on their nodes, with data of the sizes asked for. UsageError where a
     factor cannot be varied."""
-    values = [load.varied for load in workloads if load.varied]
-    profiles, loads, notes = tuple(profiles), list(workloads), list[Note]()
-    if data:
-        profiles, sized, own = sizes.with_data(profiles, workloads, data)
-        loads, notes = list(sized), list(own)
-    if not values:
-        return profiles, tuple(loads), tuple(notes)
+    own = tuple(profiles), tuple(workloads), tuple[Note, ...]()
+    profiles, workloads, notes = sizes.with_data(profiles, workloads, data) if data else own
+    if not (values := [load.varied for load in workloads if load.varied]):
+        return profiles, workloads, notes
     why = {profile.name: factors.misfit(profile, values) for profile in profiles}
     why |= {w.name: "measures a disk alone, by cells of its own" for w in workloads if w.database}
-    raise_all([Mistake(f"{factors.VARY}: {name}", text) for name, text in why.items() if text])
+    raise_all([Mistake(f"{VARY}: {name}", text) for name, text in why.items() if text])
     common = [factors.with_common_copies(profile, values) for profile in profiles]
-    notes += [Note("other", text, profile.name) for profile, text in common if text]
+    notes = (*notes, *(Note("other", text, profile.name) for profile, text in common if text))
     profiles = tuple(profile for profile, _ in common)
     if values[0].factor == factors.DATA:
-        loads = [_of_size(profiles, load) for load in loads]
-    if len({str(load.dataset) for load in loads if load.varied}) > 1:
-        profiles = sizes.with_room(profiles, max(data_bytes(load) or 0 for load in loads))
-    return profiles, tuple(loads), tuple(notes)
+        workloads = tuple(_of_size(profiles, load) for load in workloads)
+    if len({str(load.dataset) for load in workloads}) > 1:
+        profiles = sizes.with_room(profiles, max(data_bytes(load) or 0 for load in workloads))
+    return profiles, workloads, notes
 
 
 def _of_size(profiles: Sequence[Profile], load: Workload) -> Workload:
     """With data as large as its value says, by which it is then ordered."""
-    assert load.varied
-    _, (sized,), _ = sizes.with_data(profiles, [load], load.varied.value)
-    return replace(sized, varied=replace(load.varied, number=data_bytes(sized)))
+    if (value := load.varied) is None:
+        return load
+    _, (sized,), _ = sizes.with_data(profiles, [load], value.value)
+    return replace(sized, varied=replace(value, number=data_bytes(sized)))

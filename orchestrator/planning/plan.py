@@ -69,11 +69,13 @@ def as_used(profile: Profile, workload: Workload) -> Profile:
 def _at_value(profile: Profile, workload: Workload) -> Profile:
     if (varied := workload.varied) is None:
         return profile
-    key = factors.OF_CLUSTER.get(varied.factor)
-    if key is None:
-        tier = profile.tier_of.get(varied.value, profile.tier)
-        return replace(profile, tier=tier, tier_of={})
-    value = key.read(varied.value)
+    if tier := profile.tier_of.get(varied.value):
+        name = f"{tier.name}, {factors.in_words(varied)}"  # each has a gate
+        return replace(profile, tier=replace(tier, name=name), tier_of={})
+    if varied.factor not in factors.OF_CLUSTER:
+        return profile
+    _, read = factors.OF_CLUSTER[varied.factor]
+    value = read(varied.value)
     on = on_nodes(profile, value) if varied.factor == factors.NODES else profile
     return replace(on, cluster=replace(profile.cluster, **{varied.factor: value}))
 
@@ -193,7 +195,7 @@ def _runs(
         return balanced_orders(dice.sample(names, len(names)), repetitions)
 
     tiers = {workload.name: balanced(profiles) for workload in workloads}
-    groups = gathered((factors.group(workload), workload.name) for workload in workloads)
+    groups = gathered((w.varied.of if w.varied else w.name, w.name) for w in workloads)
     values = {of: balanced(names) for of, names in groups.items()}
     return [
         Run(0, profile, workload, repetition)

@@ -29,67 +29,60 @@ from orchestrator.analysis.conclusions import (
 from orchestrator.analysis.results import Key, Results, RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
-from orchestrator.facts import BottleneckCause
+from orchestrator.facts import BottleneckCause, Varied
 from orchestrator.metrics import METRICS
-from orchestrator.model import Workload
+from orchestrator.model import Profile, Workload
 from orchestrator.planning import factors
 from orchestrator.planning.plan import as_used
 from orchestrator.units import format_bytes, format_number, gathered
 
 LEVEL = 0.05  # of the test for lack of fit; and each end of a law's interval
 _READS, _MORE_READS = 0.1, 1.5  # from the disk, a transaction; and times as many as before
-_RATE = "throughput_per_s", "all"
 Causes = Mapping[tuple[str, str], BottleneckCause]  # of each cell
 
 
 @dataclass(frozen=True)
 class _Values:
-    """A workload at the values of a factor, on one tier."""
+    """A workload at the values of a factor, on one tier; `causes`: value by value, if known."""
 
     campaign: Results
-    tier: str
-    loads: Sequence[Workload]
+    profile: Profile
+    loads: Sequence[tuple[Varied, Workload]]
+    causes: Sequence[BottleneckCause | None]
 
     @cached_property
     def runs(self) -> tuple[tuple[RunData, ...], ...]:
-        return tuple(results.finished(self.campaign, self.tier, load.name) for load in self.loads)
+        name = self.profile.name
+        return tuple(results.finished(self.campaign, name, load.name) for _, load in self.loads)
 
     @cached_property
-    def nodes(self) -> tuple[int, ...]:
-        profile = self.campaign.plan.profile(self.tier)
-        return tuple(as_used(profile, load).cluster.nodes for load in self.loads)
+    def nodes(self) -> list[int]:
+        return [as_used(self.profile, load).cluster.nodes for _, load in self.loads]
 
-    @cached_property
+    @property
     def numbers(self) -> tuple[float, ...]:
         """None unless all values are numbers."""
-        numbers = [load.varied.number for load in self.loads if load.varied]
-        return tuple(n for n in numbers if n is not None) if None not in numbers else ()
+        known = tuple(value.number for value, _ in self.loads if value.number is not None)
+        return known if len(known) == len(self.loads) else ()
 
-    def mean(self, place: int, key: Key) -> float | None:
-        every = [results.value_of(run.record, *key) for run in self.runs[place]]
-        known = [value for value in every if value is not None]
-        return fmean(known) if known else None
+    @property
+    def keys(self) -> tuple[Key, Key, Key]:
+        """Throughput, average latency and p99, of New-Orders if they are counted."""
+        every = (run.record for runs in self.runs for run in runs)
+        counted = any(results.value_of(record, "nopm") is not None for record in every)
+        rate, scope = ("nopm", "new_order") if counted else ("throughput_per_s", "all")
+        return (rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope)
+
+    def mean(self, place: int, metric: str) -> float:
+        """Of the runs at one value; 0 where none has it."""
+        every = (results.value_of(run.record, metric) for run in self.runs[place])
+        return fmean([value for value in every if value is not None] or [0.0])
 
     def disk_reads(self, place: int) -> float:
         """From all disks, a transaction; 0 if not known."""
-        seen = [resources.total(run, None).get("disk_read_iops") for run in self.runs[place]]
-        known, rate = [reads for reads in seen if reads], self.mean(place, _RATE)
-        return fmean(known) / rate if known and rate else 0.0
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """Throughput, average latency and p99, of New-Orders if they are counted."""
-        every = [run.record for runs in self.runs for run in runs]
-        counted = any(results.value_of(record, "nopm") is not None for record in every)
-        scope = "new_order" if counted else "all"
-        rate = "nopm" if counted else "throughput_per_s"
-        return (rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope)
-
-
-def of_plan(campaign: Results) -> dict[str, tuple[Workload, ...]]:
-    """Name of the workload varied → itself at each value, in their order."""
-    pairs = ((load.varied.of, load) for load in campaign.plan.workloads if load.varied)
-    return {of: tuple(loads) for of, loads in gathered(pairs).items()}
+        reads = [resources.total(run, None).get("disk_read_iops") or 0 for run in self.runs[place]]
+        rate = self.mean(place, "throughput_per_s")
+        return fmean(reads) / rate if rate else 0.0
 
 
 def varied(
@@ -97,59 +90,54 @@ def varied(
 ) -> tuple[VariedFactor, ...]:
     """What the factor of the plan does to each workload."""
     causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
+    pairs = (
+        (load.varied.of, (load.varied, load)) for load in campaign.plan.workloads if load.varied
+    )
     every = []
-    for name, loads in of_plan(campaign).items():
-        tiers = [_Values(campaign, tier.name, loads) for tier in campaign.plan.tiers]
-        own = {of.workload: of for of in decisions}
-        at_values = [own[load.name] for load in loads if load.name in own]
-        points = [load.varied for load in loads if load.varied]
+    for name, loads in gathered(pairs).items():
+        tiers = []
+        for tier in campaign.plan.tiers:
+            own = [causes.get((tier.name, load.name)) for _, load in loads]
+            tiers.append(_Values(campaign, tier, loads, own))
+        names = [load.name for _, load in loads]
+        at_values = [of for load in names for of in decisions if of.workload == load]
         every.append(
             VariedFactor(
                 workload=name,
-                factor=points[0].factor,
-                values=tuple(map(factors.in_words, points)),
+                factor=loads[0][0].factor,
+                values=tuple(factors.in_words(value) for value, _ in loads),
                 numbers=tiers[0].numbers,
-                workloads=tuple(load.name for load in loads),
-                tiers=tuple(_on_tier(values, causes) for values in tiers),
-                horizons=tuple(_horizons(tiers, at_values, causes)),
+                workloads=tuple(names),
+                tiers=tuple(map(_on_tier, tiers)),
+                horizons=tuple(_horizons(tiers, at_values)),
             )
         )
     return tuple(every)
 
 
-def _on_tier(values: _Values, causes: Causes) -> FactorOnTier:
-    rate = values.keys[0]
-    means = {place: values.mean(place, rate) for place in range(len(values.loads))}
-    each = {place: mean / values.nodes[place] for place, mean in means.items() if mean}
-    first = each.get(0)
+def _on_tier(values: _Values) -> FactorOnTier:
+    names, (rate, _) = [load.name for _, load in values.loads], values.keys[0]
+    each = (values.mean(at, rate) / nodes for at, nodes in enumerate(values.nodes))
     return FactorOnTier(
-        tier=values.tier,
+        tier=values.profile.name,
         steps=_steps(values),
-        per_node={values.loads[place].name: rate for place, rate in each.items()},
-        efficiency_pct={
-            values.loads[place].name: 100 * rate / first for place, rate in each.items() if first
-        },
+        per_node={name: mean for name, mean in zip(names, each, strict=True) if mean},
         laws=tuple(_laws(values)),
-        causes={
-            load.name: causes[values.tier, load.name]
-            for load in values.loads
-            if (values.tier, load.name) in causes
-        },
+        causes={name: of for name, of in zip(names, values.causes, strict=True) if of},
     )
 
 
 def _steps(values: _Values) -> tuple[Delta, ...]:
     """Each value against the first: but for the factor, their runs must be alike."""
-    (first, *others), plan = values.loads, values.campaign.plan
-    pairs: list[Pair] = []
-    for load, runs in zip(others, values.runs[1:], strict=True):
-        every = [*values.runs[0], *runs]
-        if not runs or not values.runs[0]:
-            continue
-        why = comparability.obstacle(every, first.varied.factor if first.varied else "")
-        if any(overload.overloaded(run.record) for run in every):
-            why = why or "a rate that was asked for is not served"
-        pairs += comparisons.of_runs(load.name, load.name, (values.runs[0], runs), why)
+    ((value, first), *others), pairs = values.loads, list[Pair]()
+    for (_, load), runs in zip(others, values.runs[1:], strict=True):
+        both = values.runs[0], runs
+        if all(both):
+            why = comparability.obstacle([*values.runs[0], *runs], value.factor)
+            if any(overload.overloaded(run.record) for side in both for run in side):
+                why = why or "a rate that was asked for is not served"
+            pairs += comparisons.of_runs(load.name, load.name, both, why)
+    plan = values.campaign.plan
     return comparisons.deltas(first.name, pairs, plan.margin_pct, plan.p99_margin_pct)
 
 
@@ -157,46 +145,39 @@ def _steps(values: _Values) -> tuple[Delta, ...]:
 
 
 def _laws(values: _Values) -> Iterator[Law]:
-    if not values.numbers or any(number <= 0 for number in values.numbers):
-        return
-    for key in values.keys:
-        by_repetition: dict[int, list[float]] = {}
-        for run in (run for runs in values.runs for run in runs):
-            if value := results.value_of(run.record, *key):
-                by_repetition.setdefault(run.record.run.repetition, []).append(value)
-        rows = [row for row in by_repetition.values() if len(row) == len(values.loads)]
-        if len(rows) < 2:
-            continue
-        yield law(key, values.numbers, rows, values.campaign.plan.margin_pct)
-        if len(set(values.nodes)) > 1 and METRICS[key[0]].direction == "higher":
-            per_node = np.asarray(rows) / np.asarray(values.nodes)
-            yield law(key, values.numbers, per_node, values.campaign.plan.margin_pct, True)
+    numbers, margin_pct = values.numbers, values.campaign.plan.margin_pct
+    for key in values.keys if min(numbers, default=0) > 0 else ():
+        figures = (
+            (run.record.run.repetition, results.value_of(run.record, *key))
+            for runs in values.runs
+            for run in runs
+        )
+        every = gathered((repetition, figure) for repetition, figure in figures if figure)
+        rows = np.array([row for row in every.values() if len(row) == len(numbers)])
+        if len(rows) > 1:
+            yield law(key, numbers, rows, margin_pct)
+            if len(set(values.nodes)) > 1 and METRICS[key[0]].direction == "higher":
+                yield law(key, numbers, rows / np.array(values.nodes), margin_pct, True)
 
 
 def law(
-    key: Key,
-    numbers: Sequence[float],
-    rows: Sequence[Sequence[float]] | np.ndarray,
-    margin_pct: float,
-    per_node: bool = False,
+    key: Key, numbers: Sequence[float], rows: np.ndarray, margin_pct: float, per_node: bool = False
 ) -> Law:
     """How figures follow the numbers; `rows`: a repetition each, in the order of the numbers."""
-    x = np.log(np.asarray(numbers, dtype=float))
-    logs = np.log(np.asarray(rows, dtype=float))
-    x, own = x - x.mean(), logs - logs.mean(axis=1, keepdims=True)
+    x, own = np.log(np.asarray(numbers, dtype=float)), np.log(rows)
+    x, own = x - x.mean(), own - own.mean(axis=1, keepdims=True)
     repetitions, count = own.shape
     means, weight = own.mean(axis=0), repetitions * float((x**2).sum())
     slope = float((own * x).sum()) / weight
     off = means - slope * x
     chance, lack = float(((own - means) ** 2).sum()), repetitions * float((off**2).sum())
-    freedom = (repetitions - 1) * (count - 1), count - 2
-    spread = max(math.sqrt((chance + lack) / sum(freedom)), stats.NOISE_FLOOR)
-    half = stats.t_quantile(1 - LEVEL, sum(freedom)) * spread / math.sqrt(weight)
+    freedom, lacking = (repetitions - 1) * (count - 1), count - 2
+    spread = max(math.sqrt((chance + lack) / (freedom + lacking)), stats.NOISE_FLOOR)
+    half = stats.t_quantile(1 - LEVEL, freedom + lacking) * spread / math.sqrt(weight)
     knee = None
-    if freedom[1] and float(np.abs(off).max()) > math.log1p(margin_pct / 100):
-        ratio = lack / freedom[1] / max(chance / freedom[0], stats.NOISE_FLOOR**2)
-        if float(special.fdtrc(freedom[1], freedom[0], ratio)) <= LEVEL:
-            knee = _knee(x, means)
+    if lacking and float(np.abs(off).max()) > math.log1p(margin_pct / 100):
+        ratio = lack / lacking / max(chance / freedom, stats.NOISE_FLOOR**2)
+        knee = _knee(x, means) if special.fdtrc(lacking, freedom, ratio) <= LEVEL else None
     return Law(*key, per_node, slope, slope - half, slope + half, count, knee)
 
 
@@ -220,59 +201,56 @@ def _knee(x: np.ndarray, means: np.ndarray) -> int:
 # ------------------------------------------------------------------ the growth horizon
 
 
-def _horizons(
-    tiers: Sequence[_Values], decisions: Sequence[Decision], causes: Causes
-) -> Iterator[str]:
+def _horizons(tiers: Sequence[_Values], decisions: Sequence[Decision]) -> Iterator[str]:
     """Of each tier but the dearest, or of all with an SLO: how far it is proven enough. Values are
     tested from the least upwards, as loads of a sweep are, so each at the level of one."""
     of_all = [{offer.tier: offer.standing for offer in of.offers} for of in decisions]
     names = next((list(of) for of in of_all if of), [])
-    with_slo = any(of.slo for of in decisions)
-    own = {values.tier: values for values in tiers}
-    for name in names if with_slo else names[:-1]:
-        values = own[name]
-        if not values.numbers:
-            return
-        words = [factors.in_words(load.varied) for load in values.loads if load.varied]
-        standings = [of.get(name, "open") for of in of_all]
-        ends = next((at for at, word in enumerate(standings) if word != "enough"), len(words))
-        if ends == len(words):
-            yield f"{name} is proven enough at every value, up to {words[-1]}{_size(values, -1)}"
-            continue
-        not_so = "it is not" if standings[ends] == "not enough" else "that is open"
-        up_to = (
-            f"{name} is enough up to {words[ends - 1]}{_size(values, ends - 1)}; at {words[ends]}"
+    own = {values.profile.name: values for values in tiers if values.numbers}
+    for name in names if any(of.slo for of in decisions) else names[:-1]:
+        if name in own:
+            yield _horizon(own[name], [of.get(name, "open") for of in of_all])
+
+
+def _horizon(values: _Values, standings: Sequence[str]) -> str:
+    name, words = values.profile.name, [factors.in_words(value) for value, _ in values.loads]
+    sized = [f"{text}{_size(values, place)}" for place, text in enumerate(words)]
+    ends = next((at for at, word in enumerate(standings) if word != "enough"), len(words))
+    if ends == len(words):
+        return f"{name} is proven enough at every value, up to {sized[-1]}"
+    is_not = standings[ends] == "not enough"
+    if ends:
+        text = f"{name} is enough up to {sized[ends - 1]}; at {words[ends]} "
+        text += (
+            f"{'it is not' if is_not else 'that is open'}{sized[ends].removeprefix(words[ends])}"
         )
-        if not ends:
-            up_to, not_so = f"at {words[0]} already, {name}", "is not enough"
-            if standings[0] != "not enough":
-                up_to, not_so = f"whether {name} is enough at {words[0]} already", "is open"
-        why = _change(values, ends, causes)
-        yield f"{up_to} {not_so}{_size(values, ends)}{f': {why}' if why else ''}"
+    elif is_not:
+        text = f"{name} is not enough at {sized[0]} already"
+    else:
+        text = f"{name} is not proven enough at {sized[0]} already"
+    why = _change(values, max(0, ends - 1), ends)
+    return f"{text}: {why}" if why else text
 
 
 def _size(values: _Values, place: int) -> str:
     """` (4.6 GB a node, 1.1 × memory)`, where the factor is the size of the data."""
-    if len({str(load.dataset) for load in values.loads}) < 2:
-        return ""
-    sizes = [results.database_before(run.record).data_bytes for run in values.runs[place]]
+    runs = values.runs[place]
+    sizes = [results.database_before(run.record).data_bytes for run in runs]
     known = [size for size in sizes if size]
-    if not known:
+    if len({str(load.dataset) for _, load in values.loads}) < 2 or not known:
         return ""
-    node = values.runs[place][0].record.profile.cluster.node
-    times = f", {format_number(fmean(known) / node.memory_bytes)} × memory" if node else ""
-    return f" ({format_bytes(fmean(known))} a node{times})"
+    node, size = runs[0].record.profile.cluster.node, fmean(known)
+    times = f", {format_number(size / node.memory_bytes)} × memory" if node else ""
+    return f" ({format_bytes(size)} a node{times})"
 
 
-def _change(values: _Values, place: int, causes: Causes) -> str:
-    """What is another at this value than at the one before: reads from the disk, and the cause."""
-    said, places = list[str](), (max(0, place - 1), place)
-    reads = [values.disk_reads(at) for at in places]
-    if reads[1] > max(_READS, _MORE_READS * reads[0]):
-        few, many = map(format_number, reads)
-        said.append(f"reads leave the cache ({few} → {many} disk reads a transaction)")
-    names = [str(causes.get((values.tier, values.loads[at].name), "")) for at in places]
-    before, after = (name.replace("_", " ") for name in names)
-    if before and after and before != after:
-        said.append(f"the cause changes from {before} to {after}")
-    return "; ".join(said) or after
+def _change(values: _Values, before: int, after: int) -> str:
+    """What is another at one value than at the other: reads from the disk, and the cause."""
+    few, many = values.disk_reads(before), values.disk_reads(after)
+    first, then = ((values.causes[at] or "").replace("_", " ") for at in (before, after))
+    said = [f"limited by {then}, at {factors.in_words(values.loads[before][0])} by {first}"]
+    said = said if first and then and first != then else [f"limited by {then}"] if then else []
+    if many > max(_READS, _MORE_READS * few):
+        reads = f"{format_number(few)} → {format_number(many)} disk reads a transaction"
+        said.insert(0, f"reads leave the cache ({reads})")
+    return "; ".join(said)

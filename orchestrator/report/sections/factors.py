@@ -1,9 +1,10 @@
 """What a factor does: how far each tier is enough, laws, and the figures value by value."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import FactorOnTier, Law, VariedFactor
+from orchestrator.analysis.conclusions import FactorOnTier, Law, Sweep, VariedFactor
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Answer,
@@ -21,15 +22,13 @@ from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import sweeps
 
-_LOG = {"type": "log", "nice": False}
-_NOTABLE = 0.05  # exponents nearer to zero change a figure by 12 % where the value is ten times
+_SLIGHT = 0.05  # exponents nearer to zero change a figure by 12 % where the value is ten times
 
 
 def answers(index: ReportIndex) -> Iterator[Answer]:
     """How far each tier is enough, or the laws where one tier alone was measured."""
     for of in index.verdict.varied:
-        lines = list(of.horizons) or [text for tier in of.tiers for text in _laws(of, tier)]
-        if lines:
+        if lines := of.horizons or tuple(_laws(of)):
             yield Answer(f"{of.workload}, {_name(of)}", "", index.opening("; ".join(lines)), "")
 
 
@@ -37,16 +36,16 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
     """One for each workload that was varied."""
     every = []
     for of in index.verdict.varied:
-        drawn = tuple(_charts(index, of))
-        lines = [*of.horizons, *(text for tier in of.tiers for text in _laws(of, tier))]
-        first = (Items(tuple(Paragraph(index.opening(text)) for text in lines)),) if lines else ()
+        lines = [Paragraph(index.opening(line)) for line in (*of.horizons, *_laws(of))]
+        drawn: tuple[Chart, ...] = ()
+        if of.numbers and min(of.numbers) > 0:
+            against = Sweep(of.workload, _name(of), of.numbers, of.workloads, (), ())
+            drawn = sweeps.charts_of_sweep(index, against)
         blocks = (Charts(drawn, index.tiers, said("factors.charts")),) if drawn else ()
-        parts = (
-            Part("", (*first, Paragraph(said("factors.laws")), *blocks)),
-            *(Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers),
-        )
+        parts = [Part("", (Items(tuple(lines)), Paragraph(said("factors.laws")), *blocks))]
+        parts += [Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
         title = f"{of.workload} at several values of {_name(of)}"
-        every.append(Section(f"factor-{of.workload}", title, parts))
+        every.append(Section(f"factor-{of.workload}", title, tuple(parts)))
     return tuple(every)
 
 
@@ -54,67 +53,53 @@ def _name(of: VariedFactor) -> str:
     return of.factor.replace("_", " ")
 
 
-def _laws(of: VariedFactor, tier: FactorOnTier) -> Iterator[str]:
-    """A sentence for each figure that follows the factor, and for what limits it."""
-    for law in tier.laws:
-        what = wording.METRICS[law.metric] + " per node" * law.per_node
-        yield f"{tier.tier}: {what} {_law(of, law)}"
-    named = [tier.causes.get(load, "") for load in of.workloads]
-    steps = zip(named, named[1:], of.values, of.values[1:], strict=False)
-    for before, after, value, following in steps:
-        if before and after and before != after:
-            causes = f"from {before} at {value} to {after} at {following}".replace("_", " ")
-            yield f"{tier.tier}: what limits it changes {causes}"
+def _laws(of: VariedFactor) -> Iterator[str]:
+    """A sentence for each figure that follows the factor, and for each change of what limits it."""
+    for tier in of.tiers:
+        for law in tier.laws:
+            what = wording.METRICS[law.metric] + " per node" * law.per_node
+            yield f"{tier.tier}: {what} {_law(of, law)}"
+        causes = [tier.causes.get(load, "").replace("_", " ") for load in of.workloads]
+        for place, (before, after) in enumerate(pairwise(causes)):
+            if before and after and before != after:
+                text = f"from {before} at {of.values[place]} to {after} at {of.values[place + 1]}"
+                yield f"{tier.tier}: what limits it changes {text}"
 
 
 def _law(of: VariedFactor, law: Law) -> str:
     if law.knee is not None:
         between = f"{of.values[law.knee]} and {of.values[law.knee + 1]}"
         return f"follows no one power of {_name(of)}: it bends between {between}"
-    low, high = f"{law.low:.2f}", f"{law.high:.2f}"
-    power = f"{_name(of)}^{law.exponent:.2f} ({low} to {high})"
-    exact = law.high - law.low < 4 * _NOTABLE
-    shape = ": linear" if exact and law.low <= 1 <= law.high else ""
-    shape = ": inverse" if exact and law.low <= -1 <= law.high else shape
-    few = "; two values prove no law" if law.values == 2 else ""
-    if law.low >= -_NOTABLE and law.high <= _NOTABLE:
-        return f"hardly depends on {_name(of)}: as {power}{few}"
-    verb = "grows" if law.low > 0 else "falls" if law.high < 0 else "is not proven to change:"
-    return f"{verb} as {power}{shape}{few}"
+    power = f"{_name(of)}^{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f})"
+    if law.low >= -_SLIGHT and law.high <= _SLIGHT:
+        power = f"hardly depends on {_name(of)}: as {power}"
+    else:
+        verb = "grows" if law.low > 0 else "falls" if law.high < 0 else "is not proven to change:"
+        power = f"{verb} as {power}"
+        names = {1: "linear", -1: "inverse"} if law.high - law.low < 4 * _SLIGHT else {}
+        power += "".join(f": {name}" for n, name in names.items() if law.low <= n <= law.high)
+    return power + "; two values prove no law" * (law.values == 2)
 
 
 def table(index: ReportIndex, of: VariedFactor, tier: FactorOnTier) -> Table:
     """A tier's figures, the values as rows, with the changes against the first."""
-    first = of.workloads[0]
-    rate = index.throughput_metric(first)
+    rate, scope = (read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope))
     titles = {rate: "NOPM" if rate == "nopm" else "Transactions/s"}
     titles |= {"latency_avg_s": "Average latency", "latency_p99_s": "p99"}
-    scope = index.latency_scope(first)
     steps = {(d.contender, d.metric): d for d in tier.steps if d.scope in ("all", scope)}
-    rows = []
+    rows, first = [], tier.per_node.get(of.workloads[0])
     for value, load in zip(of.values, of.workloads, strict=True):
         cells = index.metric_cells(tier.tier, load, titles)
         for metric, title in titles.items():
             if step := steps.get((load, metric)):
                 change = f"{units.format_change(step.change_pct)} ({wording.interval(step)})"
                 cells[title] = Cell(cells[title].text, change, step.verdict)
-        per_node, efficiency = tier.per_node.get(load), tier.efficiency_pct.get(load)
-        each = Cell(
-            "" if per_node is None else units.format_number(per_node),
-            detail="" if efficiency is None else f"{efficiency:.0f} % of the first value's",
-        )
+        each = Cell("")
+        if first and (own := tier.per_node.get(load)):
+            each = Cell(units.format_number(own), f"{100 * own / first:.0f} % of the first")
         cause = Cell(tier.causes.get(load, "").replace("_", " "))
         head = Cell(value, notes=index.notes(load, tier.tier))
         rows.append({"Value": head, **cells, "Each node": each, "Limited by": cause})
-    return table_of(rows, ("Value", "Limited by"), tuple(dict.fromkeys(
-        f"{step.contender}, {wording.METRICS[step.metric]}: {step.reason}."
-        for step in steps.values() if step.verdict == "inconclusive"
-    )))  # fmt: skip
-
-
-def _charts(index: ReportIndex, of: VariedFactor) -> Iterator[Chart]:
-    if of.numbers and min(of.numbers) > 0:
-        values = dict(zip(of.workloads, of.numbers, strict=True))
-        return sweeps.charts_against(index, of.workload, values, _name(of), _LOG, _LOG)
-    words = dict(zip(of.workloads, of.values, strict=True))
-    return sweeps.charts_against(index, of.workload, words, _name(of), {})
+    open_steps = (step for step in steps.values() if step.verdict == "inconclusive")
+    why = (f"{s.contender}, {wording.METRICS[s.metric]}: {s.reason}." for s in open_steps)
+    return table_of(rows, ("Value", "Limited by"), tuple(why))

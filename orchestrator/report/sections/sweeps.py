@@ -1,12 +1,11 @@
 """Load sweeps: the loads of each tier as tables and charts, its knee, its capacity at the SLO."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, get_args
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Sweep, TierSweep
-from orchestrator.planning.load_points import load_in_words
+from orchestrator.planning.load_points import Axis, load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -96,43 +95,22 @@ _AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
 
 
 def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
-    """Throughput and latency against load, each if there are figures of it."""
-    wide = sweep.values[-1] >= _WIDE * sweep.values[0]
-    return tuple(
-        charts_against(
-            index,
-            sweep.workload,
-            dict(zip(sweep.workloads, sweep.values, strict=True)),
-            "threads" if sweep.axis == "threads" else "transactions/s asked for",
-            across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
-        )
-    )
-
-
-def charts_against(
-    index: ReportIndex,
-    name: str,
-    loads: Mapping[str, float | str],
-    what: str,
-    across: Mapping[str, Any],
-    up: Mapping[str, Any] = MappingProxyType({"zero": True}),
-) -> Iterator[Chart]:
-    """Throughput and latency of the workload `name` against what differs between its `loads`
-    (workload → value). `across`, `up`: the scales of both axes."""
+    """Throughput and latency against load, each if there are figures of it. On logarithmic
+    axes if they are values of a factor."""
     tails = index.has_p99(
-        (tier, load) for tier in index.tiers for load in loads if not index.overloaded(tier, load)
+        (tier, workload)
+        for tier in index.tiers
+        for workload in sweep.workloads
+        if not index.overloaded(tier, workload)
     )
-    for shown in (_THROUGHPUT, _P99 if tails else _AVERAGE):
-        if points := list(_points(index, loads, shown)):
-            yield _chart(index, name, loads, what, shown, points, {"across": across, "up": up})
+    drawn = (_chart(index, sweep, shown) for shown in (_THROUGHPUT, _P99 if tails else _AVERAGE))
+    return tuple(chart for chart in drawn if chart is not None)
 
 
-def _points(
-    index: ReportIndex, loads: Mapping[str, float | str], shown: Measure
-) -> Iterator[dict[str, Any]]:
+def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[str, Any]]:
     """One per tier and load, with the ends of its interval. Latency under overload is left out."""
     for tier in index.tiers:
-        for workload, value in loads.items():
+        for value, workload in zip(sweep.values, sweep.workloads, strict=True):
             cell = index.cell(tier, workload, shown.metric)
             latency = shown.metric.startswith("latency")
             if cell is not None and not (latency and index.overloaded(tier, workload)):
@@ -140,31 +118,28 @@ def _points(
                 yield {"tier": tier, "load": value, "value": mean, "low": low, "high": high}
 
 
-def _chart(
-    index: ReportIndex,
-    name: str,
-    loads: Mapping[str, float | str],
-    load: str,
-    shown: Measure,
-    points: Sequence[Mapping[str, Any]],
-    scales: Mapping[str, Any],
-) -> Chart:
-    of_new_order = index.latency_scope(next(iter(loads))) != "all"
+def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
+    points = list(_points(index, sweep, shown))
+    if not points:
+        return None
+    of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
     whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
-    what = f"{shown.title} of {whose}{name}"
-    words = any(isinstance(value, str) for value in loads.values())
+    what = f"{shown.title} of {whose}{sweep.workload}"
+    load = {"rate": "transactions/s asked for"}.get(sweep.axis, sweep.axis)
+    of_loads = sweep.axis in get_args(Axis)
+    wide = not of_loads or sweep.values[-1] >= _WIDE * sweep.values[0]
     spec = charts.drawing(
         "load",
         index.tiers,
         title=what,
         unit=shown.unit,
         load=load,
-        loads=list(loads.values()),
-        of="ordinal" if words else "quantitative",
-        **scales,
+        loads=list(sweep.values),
+        across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        up={"zero": True} if of_loads else {"type": "log", "nice": False},
         mean=f"mean, {shown.unit}",
         low=f"interval from, {shown.unit}",
         high=f"to, {shown.unit}",
     )
     told = f"{what} against {load}, {shown.unit}"
-    return charts.figure(f"{name}-load-{shown.file}", told, spec, {"points": points})
+    return charts.figure(f"{sweep.workload}-load-{shown.file}", told, spec, {"points": points})
