@@ -35,8 +35,7 @@ Levers = Mapping[str, Callable[[float], None]]  # each sets a limit to so many t
 
 @dataclass(frozen=True)
 class Disks:
-    """The disks of one run: one volume per node, and facts for the reader (mechanism, versions,
-    blind spots)."""
+    """The disks of one run: one volume per node; facts: mechanism, versions, blind spots."""
 
     volumes: tuple[Volume, ...]
     facts: Mapping[str, Any]
