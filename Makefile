@@ -24,7 +24,7 @@ ARGS     ?=
 # Each variable with its option of `tierbench`; any other option goes into ARGS="--option value".
 options = DB/db PLATFORM/platform ENFORCEMENT/enforcement SCALE/scale SEED/seed NODES/nodes \
   CLIENTS/clients REPEATS/repeats GENERATOR/generator RESULTS/results SLO/slo PRICES/prices \
-  MAX_COST/max-cost LATENCY_AT/latency-at SWEEP/sweep GATE_EVERY/gate-every WARMUP/warmup \
+  MAX_COST/max-cost LATENCY_AT/latency-at SWEEP/sweep VARY/vary GATE_EVERY/gate-every WARMUP/warmup \
   WINDOWS/windows UNTIL/until MAX_REPEATS/max-repeats
 flags = DRAIN/drain AA/aa FAIL_IF_WORSE/fail-if-worse YES/yes
 variable = $(firstword $(subst /, ,$(1)))
@@ -33,7 +33,7 @@ said = $(if $($(variable)),--$(word 2,$(subst /, ,$(1))) "$($(variable))")
 given_of = $(foreach one,$(options),$(if $(filter $(call variable,$(one)),$(1)),$(call said,$(one)))) \
   $(foreach one,$(flags),$(if $(filter $(call variable,$(one)),$(1)),$(if $($(call variable,$(one))),--$(word 2,$(subst /, ,$(one)))))) \
   $(if $(filter SET,$(1)),$(foreach one,$(SET),--set "$(one)")) $(ARGS)
-with_common = DB PLATFORM ENFORCEMENT SCALE NODES CLIENTS REPEATS SEED RESULTS GENERATOR SLO PRICES MAX_COST LATENCY_AT SWEEP GATE_EVERY DRAIN WARMUP WINDOWS SET
+with_common = DB PLATFORM ENFORCEMENT SCALE NODES CLIENTS REPEATS SEED RESULTS GENERATOR SLO PRICES MAX_COST LATENCY_AT SWEEP VARY GATE_EVERY DRAIN WARMUP WINDOWS SET
 takes-run = PROFILE $(with_common) ARGS
 takes-point-select = $(takes-run)
 takes-insert = $(takes-run)

@@ -74,6 +74,17 @@ class LoadPoint:
     value: float
 
 
+@dataclass(frozen=True)
+class Varied:
+    """The value of a factor (`--vary`) at which a workload is another one, `of`; as it was given.
+    `number`: what orders it among the others, and laws are made of; None for a word."""
+
+    of: str
+    factor: str
+    value: str
+    number: float | None = None
+
+
 # Names in `DatabaseFacts.since_reset`: each database writes them, `resources` reads them.
 # Other counters there are the database's own. The write-ahead log: how often it was synced, the
 # time that took, and that of one sync. Sums over all logs of `WAL_NODES` nodes: one log of the

@@ -137,6 +137,13 @@ class Options(Measuring):
     sweep: Annotated[
         str | None, Option(help="Each workload at several loads: threads=1,4,16 or rate=50,100.")
     ] = None
+    vary: Annotated[
+        str | None,
+        Option(
+            metavar="FACTOR=A,B,…",
+            help="Each workload at several values of one thing: nodes=3,6 or data=20,30 tables.",
+        ),
+    ] = None
     gate_every: Annotated[int | None, Option(min=1, help="Check real disks every N runs.")] = None
     drain: bool = False
     warmup: Literal["fixed", "steady"] = "fixed"
@@ -172,7 +179,7 @@ class Request(Compared):
 
 _PANELS = {  # of options, in `--help`
     "Size": "scale node_size data time nodes clients repetitions seed warmup windows overrides",
-    "Load": "generator latency_at sweep confirm",
+    "Load": "generator latency_at sweep vary confirm",
     "Disks": "enforcement gate_every drain",
     "Decision": "slo price_list margin_pct p99_margin_pct baseline weights",
     "Repetitions": "until most_repetitions aa",

@@ -66,7 +66,7 @@ def with_data(
         for load, before in zip(loads, workloads, strict=True)
         if load != before
     ]
-    return tuple(_with_room(profile, largest) for profile in profiles), loads, tuple(notes)
+    return with_room(profiles, largest), loads, tuple(notes)
 
 
 def data_size(text: str) -> tuple[float | None, int | None]:
@@ -100,6 +100,11 @@ def _of_bytes(load: Workload, wanted: float) -> Workload:
     else:
         return load
     return replace(load, dataset=replace(load.dataset, parameters={**given, **size}))
+
+
+def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...]:
+    """The profiles with disks for so many bytes of data, where they would be too small for it."""
+    return tuple(_with_room(profile, largest) for profile in profiles)
 
 
 def _with_room(profile: Profile, largest: float) -> Profile:

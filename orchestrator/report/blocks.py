@@ -174,7 +174,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Answer:
-    """One workload's answer. `tier` None: the evidence does not carry one."""
+    """An answer. `tier` None: the evidence does not carry one; "": it names no tier."""
 
     workload: str
     tier: str | None

@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.collectors.sessions import session_waits
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Doubt, Node, Plan, Run
@@ -250,8 +249,8 @@ def _sampled(
     platform, clock, folder = here.world.platform, here.world.clock, here.folder / ".samples"
     here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
     machines = machines_of(nodes, platform.machines())
-    with session_waits(cluster) as waits:
-        collectors = (*here.parts.collectors, *waits)
+    with here.parts.connected(cluster) as connected:
+        collectors = (*here.parts.collectors, *connected)
         with sampling(nodes, collectors, clock, machines, folder=folder) as here.draft.readings:
             yield
 

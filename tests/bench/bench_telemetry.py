@@ -25,7 +25,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
-from unittest.mock import patch
 
 from scipy.stats import t as student
 
@@ -102,14 +101,17 @@ def switched_app(switch: Switch) -> CampaignApp:
 
     def parts(platform: Platform | None = None) -> Parts:
         every = app.parts(platform)
-        return replace(every, collectors=[Switched(own, switch) for own in every.collectors])
+        return replace(
+            every,
+            collectors=[Switched(own, switch) for own in every.collectors],
+            connected=switched_waits,
+        )
 
     @contextmanager
     def switched_waits(cluster: Cluster) -> Iterator[Sequence[Collector]]:
         with session_waits(cluster) as every:
             yield [Switched(own, switch) for own in every]
 
-    patch("orchestrator.run.experiment.session_waits", switched_waits).start()
     return replace(app, parts=parts)
 
 

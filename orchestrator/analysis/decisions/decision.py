@@ -44,6 +44,7 @@ from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, 
 from orchestrator.analysis.telemetry.loads import of_ceiling_pct, paced
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points
+from orchestrator.planning.plan import as_used
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
 
@@ -57,11 +58,15 @@ def decide_all(
     campaign: Results, of_cells: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
     """One for each workload of the plan, or for each sweep, and that for all workloads together:
-    None with a sweep, which is answered by load. `doubts`: of the campaign and of its runs."""
+    None with a sweep or a factor, which are answered by load and by value. `doubts`: of the
+    campaign and of its runs."""
     causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
     swept = load_sweeps.of_plan(campaign)
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
     alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
+    varied = any(load.varied for load in alone)
+    if varied and len(campaign.plan.tiers) < 2:
+        return (), None  # one tier: what the factor does is all that was asked
     contests += [_of_workload(campaign, w, causes) for w in alone]
     contests = [_doubted(contest, campaign, doubts) for contest in contests]
     of_workloads = tuple(
@@ -70,7 +75,9 @@ def decide_all(
         else decide(contest)
         for contest in contests
     )
-    return of_workloads, None if swept else decide_cluster(contests, campaign.plan.weights)
+    return of_workloads, None if swept or varied else decide_cluster(
+        contests, campaign.plan.weights
+    )
 
 
 def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
@@ -86,7 +93,7 @@ def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Co
 def _of_workload(
     campaign: Results, workload: Workload, causes: Mapping[tuple[str, str], str]
 ) -> Contest:
-    profiles = campaign.plan.tiers
+    profiles = [as_used(profile, workload) for profile in campaign.plan.tiers]
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)

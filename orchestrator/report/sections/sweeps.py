@@ -1,11 +1,11 @@
 """Load sweeps: the loads of each tier as tables and charts, its knee, its capacity at the SLO."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Sweep, TierSweep
-from orchestrator.planning.load_points import load_in_words
+from orchestrator.planning.load_points import Axis, load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -95,7 +95,8 @@ _AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
 
 
 def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
-    """Throughput and latency against load, each if there are figures of it."""
+    """Throughput and latency against load, each if there are figures of it. On logarithmic
+    axes if they are values of a factor."""
     tails = index.has_p99(
         (tier, workload)
         for tier in index.tiers
@@ -124,8 +125,9 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
     of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
     whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
     what = f"{shown.title} of {whose}{sweep.workload}"
-    load = "threads" if sweep.axis == "threads" else "transactions/s asked for"
-    wide = sweep.values[-1] >= _WIDE * sweep.values[0]
+    load = {"rate": "transactions/s asked for"}.get(sweep.axis, sweep.axis)
+    of_loads = sweep.axis in get_args(Axis)
+    wide = not of_loads or sweep.values[-1] >= _WIDE * sweep.values[0]
     spec = charts.drawing(
         "load",
         index.tiers,
@@ -134,6 +136,7 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
         load=load,
         loads=list(sweep.values),
         across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        up={"zero": True} if of_loads else {"type": "log", "nice": False},
         mean=f"mean, {shown.unit}",
         low=f"interval from, {shown.unit}",
         high=f"to, {shown.unit}",
