@@ -22,9 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
-from orchestrator.model import Cluster, Doubt, Node, Plan, Run
+from orchestrator.model import Cluster, Node, Plan, Run
 from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
@@ -195,9 +196,8 @@ def _started(
             here.forgone[place] = error.what
             started = start(None)
         if place in here.forgone:
-            text = f"nodes did not start from a copy, so it loaded anew: {here.forgone[place]}"
-            advice = "on YugabyteDB `restore: load` loads before each run from the begin"
-            here.draft.doubts.append(Doubt("not restored", text, advice, here.run.number))
+            why, number = here.forgone[place], here.run.number
+            here.draft.doubts.append(doubt("not restored", run=number, why=why))
         yield started
 
 

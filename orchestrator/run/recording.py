@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.collectors.common import local
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
 from orchestrator.facts import IdentityFacts, PhaseName
@@ -218,9 +219,7 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
     """Adds a doubt to a run whose measurement stands: it was read and saved before."""
     message, run = _message(error), here.run
     here.world.progress.warn(f"{run.slug} was measured, but could not be taken down: {message}")
-    text = f"after the measured window the run could not be taken down: {message}"
-    advice = "the figures stand; what was left is removed before the next run"
-    here.draft.doubts.append(Doubt("teardown", text, advice, run.number))
+    here.draft.doubts.append(doubt("teardown", run=run.number, why=message))
     files.keep(here.raw / "teardown.txt", "".join(traceback.format_exception(error)))
     store.save_record(here.folder, _record(here))
 

@@ -7,7 +7,7 @@ from itertools import dropwhile, pairwise
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.analysis.doubts.validity import reason
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt
@@ -33,11 +33,6 @@ _NOT_THE_REAL_DISK: dict[DiskKind, DoubtKind] = {
 }
 
 
-def _doubt(kind: DoubtKind, case: str = "", run: int | None = None, **values: object) -> Doubt:
-    """In the words of doubts.yaml; `case`: as it is in brackets there."""
-    return Doubt(kind, *reason(f"{kind} ({case})" if case else kind, **values), run)
-
-
 def rehearsed(campaign: Results) -> Iterator[Doubt]:
     """First of all: then there are no figures to doubt one by one."""
     cells = results.cells(campaign)
@@ -49,7 +44,7 @@ def published(campaign: Results) -> Iterator[Doubt]:
     """Instead of doubts that every gate, sample and raw file is missing."""
     for note in campaign.plan.notes:
         if note.kind == "published figures":
-            yield _doubt("published figures", text=note.text)
+            yield doubt("published figures", text=note.text)
 
 
 def single_repetition(campaign: Results) -> Iterator[Doubt]:
@@ -58,17 +53,17 @@ def single_repetition(campaign: Results) -> Iterator[Doubt]:
         return
     some = "" if campaign.plan.repetitions == 1 else "of some"
     case = "published" if campaign.published else some
-    yield _doubt("one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS)
+    yield doubt("one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS)
 
 
 def missing_cells(campaign: Results) -> Iterator[Doubt]:
     for cell in results.cells(campaign):
         if cell.missing and campaign.published:
-            yield _doubt("missing cell", "published", cell=cell.title, absent=campaign.absent)
+            yield doubt("missing cell", "published", cell=cell.title, absent=campaign.absent)
         elif cell.missing:
             why = "why its runs were excluded" if cell.excluded else "its run's failure"
             without = cell.without_figures
-            yield _doubt("missing cell", cell=cell.title, without=without, why=why)
+            yield doubt("missing cell", cell=cell.title, without=without, why=why)
 
 
 def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
@@ -79,15 +74,15 @@ def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
             tails = gathered((latency_quantiles.described(p.tier), p.name) for p in of_kind)
             said = [f"; latency of {', '.join(of)}: {tail}" for tail, of in tails.items() if tail]
             names = ", ".join(profile.name for profile in of_kind)
-            yield _doubt(_NOT_THE_REAL_DISK[disk], tiers=names, tails="".join(said))
+            yield doubt(_NOT_THE_REAL_DISK[disk], tiers=names, tails="".join(said))
     if unlike := notes.unlike_disks(profiles):
-        yield _doubt("unlike disks", text=unlike)
+        yield doubt("unlike disks", text=unlike)
 
 
 def vm_caps(campaign: Results) -> Iterator[Doubt]:
     for profile in campaign.plan.tiers:
         for cap in profile.tier.origin.vm_caps:
-            yield _doubt("VM caps the disk", profile=profile.name, cap=cap)
+            yield doubt("VM caps the disk", profile=profile.name, cap=cap)
 
 
 def old_price(campaign: Results) -> Iterator[Doubt]:
@@ -104,7 +99,7 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
         for name, price in ((profile.name, profile.tier.price), of_log, of_vm):
             read = prices.read_on(price.as_of) if price else None
             if price and (read is None or (today - read).days > OLD_PRICE_DAYS):
-                yield _doubt("old price", of=name, as_of=price.as_of, today=today)
+                yield doubt("old price", of=name, as_of=price.as_of, today=today)
 
 
 _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {  # with the case
@@ -118,27 +113,27 @@ _OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {  # with the case
 def said_beforehand(campaign: Results) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
         if note.kind in _OF_NOTES:
-            yield _doubt(*_OF_NOTES[note.kind], text=note)
+            yield doubt(*_OF_NOTES[note.kind], text=note)
 
 
 def unlike_runs(campaign: Results) -> Iterator[Doubt]:
     of_loads = ((c.workload.name, run) for c in results.cells(campaign) for run in c.finished)
     for workload, runs in gathered(of_loads).items():
         if unlike := comparability.among(runs):
-            yield _doubt("unlike runs", workload=workload, unlike="; ".join(unlike))
+            yield doubt("unlike runs", workload=workload, unlike="; ".join(unlike))
 
 
 def not_compared(campaign: Results) -> Iterator[Doubt]:
     records = [run.record for run in campaign.done]
     if unknown := comparability.not_known(records):
-        yield _doubt("not compared", unknown="; ".join(unknown))
+        yield doubt("not compared", unknown="; ".join(unknown))
 
 
 def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:
     """Of one tier under two names (`--aa`). `floor`: the twin against the baseline."""
     for equal in floor:
         if equal.verdict in ("better", "worse"):
-            yield _doubt("equal tiers told apart", change=_words(equal), verdict=equal.verdict)
+            yield doubt("equal tiers told apart", change=_words(equal), verdict=equal.verdict)
     within = [
         f"{_words(delta)}, where equal tiers differed by {format_change(equal.change_pct)}"
         for equal in floor
@@ -149,7 +144,7 @@ def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Dou
         and _size(delta) <= _size(equal)
     ]
     if within:
-        yield _doubt("below the noise floor", changes="; ".join(within))
+        yield doubt("below the noise floor", changes="; ".join(within))
 
 
 def _size(delta: Delta) -> float:
@@ -194,7 +189,7 @@ def gate_drift(campaign: Results) -> Iterator[Doubt]:
                 for time_s, check in ((first_s, first), (then_s, then))
             )
             of = disk or tier
-            yield _doubt("gate drift", disk=of, limit=limit, figures=figures, change=change)
+            yield doubt("gate drift", disk=of, limit=limit, figures=figures, change=change)
 
 
 def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:
@@ -208,7 +203,7 @@ def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:
                 if window and before.taken_s <= window[0] and window[1] <= after.taken_s:
                     times = {"before": _time(before.taken_s), "after": _time(after.taken_s)}
                     number = run.record.run.number
-                    yield _doubt("gate failed afterwards", "", number, tier=tier, bad=bad, **times)
+                    yield doubt("gate failed afterwards", "", number, tier=tier, bad=bad, **times)
 
 
 def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
@@ -217,7 +212,7 @@ def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
         windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
         last_s = max((window[1] for window in windows if window), default=0.0)
         if tier in real and gates[-1].checks and gates[-1].taken_s < last_s:
-            yield _doubt("no gate afterwards", tier=tier)
+            yield doubt("no gate afterwards", tier=tier)
 
 
 def _by_tier(campaign: Results) -> dict[str, list[Gate]]:

@@ -23,6 +23,11 @@ def reason(name: str, /, **values: object) -> tuple[str, str]:
     return said["text"].format(**values), said["advice"].format(**values)
 
 
+def doubt(kind: DoubtKind, case: str = "", run: int | None = None, **values: object) -> Doubt:
+    """In the words of doubts.yaml; `case`: as it is in brackets there."""
+    return Doubt(kind, *reason(f"{kind} ({case})" if case else kind, **values), run)
+
+
 def excluding(record: Record) -> tuple[Doubt, ...]:
     """The doubts for which a finished run does not count; mostly none."""
     return (

@@ -20,7 +20,7 @@ def named_in_code() -> set[str]:
     return {
         node.value
         for file in MODULES
-        if file.is_relative_to(PACKAGE / "analysis/doubts")
+        if file.parent in (PACKAGE / "analysis/doubts", PACKAGE / "run")
         for node in nodes(file)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
