@@ -99,14 +99,11 @@ class Overload:
         if not self.tiers or len(left) > 1 or (left and not self.unproven):
             return ""
         if self.unproven:
-            text = (
-                f"{listed(self.unproven)} did not serve the rate asked for in every run; whether "
-            )
-            return f"{text}a disk's limit is the reason is not proven: ask for a lower rate"
-        return (
-            f"every tier is overloaded at the rate asked for ({listed(self.always)}), so there is "
-            "no latency to compare: ask for a lower one"
-        )
+            text = f"{listed(self.unproven)} did not serve the rate asked for in every run"
+            why = "whether a disk's limit is the reason is not proven"
+            return f"{text}; {why}: ask for a lower rate"
+        text = f"every tier is overloaded at the rate asked for ({listed(self.always)})"
+        return f"{text}, so there is no latency to compare: ask for a lower one"
 
     def remarks(self) -> list[str]:
         depends = "latency there depends on how long was measured and is not compared"
