@@ -182,10 +182,9 @@ def require_writable(cache: Path) -> None:
     leaves folders of root."""
     for folder in (cache, *cache.glob("*/")):
         if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
-            raise UnavailableError(
-                f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)",
-                advice=f"sudo chown -R {os.geteuid()} -- {shlex.quote(str(folder))}",
-            )
+            what = f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)"
+            advice = f"sudo chown -R {os.geteuid()} -- {shlex.quote(str(folder))}"
+            raise UnavailableError(what, advice)
 
 
 class TimeIsUp(KeyboardInterrupt):

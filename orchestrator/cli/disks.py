@@ -198,10 +198,8 @@ def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], ap
 def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
     size_bytes = parse_bytes(size) if size else None
     if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
-        raise UsageError(
-            f"--size: {title} has {format_bytes(bought_bytes)}",
-            advice="give less, or take a larger disk: its limits may be others",
-        )
+        what = f"--size: {title} has {format_bytes(bought_bytes)}"
+        raise UsageError(what, advice="give less, or take a larger disk: its limits may be others")
     return size_bytes
 
 
@@ -217,6 +215,5 @@ def _confirm(app: App, lost: list[str]) -> None:
 
 def _require_root(verb: str, app: App) -> None:
     if app.user != 0:
-        raise UnavailableError(
-            f"only root can {verb} a disk on this machine", advice="run the same with `sudo`"
-        )
+        what = f"only root can {verb} a disk on this machine"
+        raise UnavailableError(what, advice="run the same with `sudo`")

@@ -48,10 +48,8 @@ def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "lapt
 
     read, wanted = _read(app, profile, scale, None)
     if not wanted.provisioner:
-        raise UsageError(
-            f"{read.name} names the StorageClass {wanted.name!r}, which exists already",
-            advice="name a row of the catalog as `type` and no `storage_class`",
-        )
+        what = f"{read.name} names the StorageClass {wanted.name!r}, which exists already"
+        raise UsageError(what, advice="name a row of the catalog as `type` and no `storage_class`")
     size = (wanted.size_bytes or 0) // 2**30
     _print(app.out, f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}")
 
@@ -69,10 +67,8 @@ def _read(
     kinds = app.disk_kinds()
     (read,), _ = project_files.read(app.root, [name], [], scale, kinds, tier_changes=changes)
     if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
-        raise UsageError(
-            f"{name} is a cluster that others run: there is nothing to make",
-            advice="name a profile whose nodes tierbench starts",
-        )
+        what = f"{name} is a cluster that others run: there is nothing to make"
+        raise UsageError(what, advice="name a profile whose nodes tierbench starts")
     return read, read.tier.disk.storage_class
 
 

@@ -58,10 +58,8 @@ def init(
     own, compared, texts = app.own or app.root, True, dict[Path, str]()
     for given in (name, workload):
         if given is not None and not _NAME.fullmatch(given):
-            raise UsageError(
-                f"{given!r} cannot be the name of a file here",
-                advice="take letters, digits, `-`, `_` and `.`, such as my-disk",
-            )
+            what = f"{given!r} cannot be the name of a file here"
+            raise UsageError(what, advice="take letters, digits, `-`, `_` and `.`, such as my-disk")
     if name is not None:
         text, compared = _profile(name, changes or (), options, app)
         texts[own / "profiles" / f"{name}.yaml"] = text
@@ -93,10 +91,9 @@ def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tup
 
     places = (wanted.path, wanted.storage_class, wanted.hosts)
     if sum(map(bool, places)) > 1 or not (wanted.tier or any(places)):
-        raise UsageError(
-            "say which disk: --tier ROW, --path PATH, --storage-class NAME or --existing HOST,…",
-            advice="--tier may stand beside one of the others; `tierbench tiers list` shows rows",
-        )
+        what = "say which disk: --tier ROW, --path PATH, --storage-class NAME or --existing HOST,…"
+        advice = "--tier may stand beside one of the others; `tierbench tiers list` shows rows"
+        raise UsageError(what, advice)
     if wanted.hosts and (wanted.cluster or wanted.vm):
         raise UsageError(
             "--cluster and --vm are of nodes that are started, and --existing has its own"
@@ -168,10 +165,8 @@ def _section(name: str, /, **words: object) -> str:
 def _write(texts: Mapping[Path, str], root: Path) -> None:
     for file in texts:
         if file.exists():
-            raise UsageError(
-                f"{file.relative_to(root)} is there already, and nothing is overwritten",
-                advice="take another name",
-            )
+            what = f"{file.relative_to(root)} is there already, and nothing is overwritten"
+            raise UsageError(what, advice="take another name")
     for file, text in texts.items():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

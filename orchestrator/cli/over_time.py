@@ -96,9 +96,8 @@ def _since(text: str | None, now_s: float) -> float | None:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
     except ValueError as error:
-        raise UsageError(
-            f"--since {text!r} is no day", advice="write 2026-11-21, or 30d for days ago"
-        ) from error
+        what = f"--since {text!r} is no day"
+        raise UsageError(what, advice="write 2026-11-21, or 30d for days ago") from error
 
 
 @asked.takes(in_json=True)

@@ -54,15 +54,13 @@ def update(
     try:
         components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
     except (OSError, *UNREADABLE) as error:
-        raise UnavailableError(
-            f"the price service of {provider} did not answer as expected: {error}",
-            advice="try again; or give `price` in the profile, or a file with --prices",
-        ) from error
+        what = f"the price service of {provider} did not answer as expected: {error}"
+        advice = "try again; or give `price` in the profile, or a file with --prices"
+        raise UnavailableError(what, advice) from error
     if not components:
-        raise UnavailableError(
-            f"the price service knows no disk or machine of {region} in {currency}",
-            advice=f"name the region as {provider} does, such as {service.REGION}",
-        )
+        what = f"the price service knows no disk or machine of {region} in {currency}"
+        advice = f"name the region as {provider} does, such as {service.REGION}"
+        raise UnavailableError(what, advice)
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     text = prices_of.format_list(components, currency, region, today, service.SOURCE)
     folder = (app.own or app.root) / project_files.PRICES

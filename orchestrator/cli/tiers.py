@@ -109,10 +109,8 @@ def set_limits(
             advice="try again when it measures; other tiers' limits cannot be changed",
         )
     if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
-        raise UsageError(
-            f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
-            advice="try again in its warm-up or window",
-        )
+        what = f"the limits of {folder.name} are lifted at this moment, as nothing is measured"
+        raise UsageError(what, advice="try again in its warm-up or window")
 
     def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
         change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}

@@ -236,10 +236,9 @@ def _writing(here: RunContext) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UnavailableError(
-            f"the results of {here.run.slug} cannot be written to {here.campaign}: {error}",
-            advice=f"make room there and go on: `tierbench resume {here.campaign}`",
-        ) from error
+        what = f"the results of {here.run.slug} cannot be written to {here.campaign}: {error}"
+        advice = f"make room there and go on: `tierbench resume {here.campaign}`"
+        raise UnavailableError(what, advice) from error
 
 
 def _save(here: RunContext) -> None:

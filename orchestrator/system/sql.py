@@ -193,7 +193,6 @@ def _in_our_words(address: Address) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise RunError(
-            f"SQL at {address.host}:{address.port}: {' '.join(str(error).split())}",
-            advice="look at the database's log among the raw files of the run",
-        ) from error
+        what = f"SQL at {address.host}:{address.port}: {' '.join(str(error).split())}"
+        advice = "look at the database's log among the raw files of the run"
+        raise RunError(what, advice) from error

@@ -1,7 +1,7 @@
 """Doubts about a whole campaign, each with what to do about it. Pure."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import dropwhile, pairwise
 
@@ -231,3 +231,10 @@ def _done(campaign: Results, tier: str) -> list[RunData]:
 
 def _time(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
+    rehearsed, published, single_repetition, missing_cells, not_the_real_disk, vm_caps, old_price,
+    said_beforehand, unlike_runs, not_compared, gate_drift, gate_failed_afterwards,
+    no_gate_afterwards,
+)  # fmt: skip

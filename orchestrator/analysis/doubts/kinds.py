@@ -4,13 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts import (
-    campaign_checks,
-    disk_checks,
-    load_checks,
-    run_checks,
-    validity,
-)
+from orchestrator.analysis.doubts import disk_checks, load_checks, run_checks, validity
+from orchestrator.analysis.doubts.campaign_checks import CAMPAIGN_CHECKS
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.resources import Values
@@ -94,22 +89,6 @@ KINDS: Mapping[DoubtKind, Kind] = {
     **dict.fromkeys(_CAMPAIGN_LIMITS, Kind("limits")),
     **dict.fromkeys(_CAMPAIGN_NONE, Kind("none")),
 }
-
-CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
-    campaign_checks.rehearsed,
-    campaign_checks.published,
-    campaign_checks.single_repetition,
-    campaign_checks.missing_cells,
-    campaign_checks.not_the_real_disk,
-    campaign_checks.vm_caps,
-    campaign_checks.old_price,
-    campaign_checks.said_beforehand,
-    campaign_checks.unlike_runs,
-    campaign_checks.not_compared,
-    campaign_checks.gate_drift,
-    campaign_checks.gate_failed_afterwards,
-    campaign_checks.no_gate_afterwards,
-)
 
 
 def find(campaign: Results) -> tuple[Doubt, ...]:
