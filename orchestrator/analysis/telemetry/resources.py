@@ -43,7 +43,6 @@ VALUES = {
     "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
     "client_cores": ("", "cores that the load generator used"),
     "client_core_pct": ("%", "busiest core of the load generator's machine, median second"),
-    "client_throttled_pct": ("%", "share of periods in which a load client used up its CPU quota"),
     "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
     "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
     "host_cpu_pct": ("%", "CPU of the whole machine"),
