@@ -175,11 +175,6 @@ def _load_bound(values: Values, _: str) -> str:
 def _client_bound(values: Values, _: str) -> str:
     of_machine = values.get("client_machine_cpu_pct", 0.0)
     own_core = inside_causes.one_core(values.get("client_cores"), values.get("client_core_pct"))
-    held_pct = values.get("client_throttled_pct", 0.0)
-    if held_pct >= inside_causes.THROTTLED_PCT:
-        return _client_text(
-            values, f"it used up its CPU quota in {held_pct:.0f} % of its periods, "
-        )
     if values.get("client_cpu_pct", 0.0) < CLIENT_PCT and of_machine < HOST_PCT and not own_core:
         return ""
     return _client_text(values, "it used one core and no more, " if own_core else "")

@@ -128,6 +128,20 @@ def test_a_core_that_others_may_fill_is_not_the_load_generator_s() -> None:
     assert limit.cause == "unattributed", limit.text
 
 
+def test_a_load_generator_that_uses_up_its_quota_is_the_limit() -> None:
+    """Of its machine it uses little, and of a quota that somebody else set nothing is recorded."""
+    _, run = simulated(LIMITS["network, round trip"][0])
+    samples = sampled_in(run)
+    used = samples[(samples["node"] == "client") & (samples["metric"] == "cpu_seconds_total")]
+    seconds = used["time_s"] - used["time_s"].min()
+    for throttled, cause in ((9.0, "client_bound"), (1.0, "network_bound")):
+        quota = [used.assign(metric="cpu_periods_total", value=10 * seconds)]
+        quota += [used.assign(metric="cpu_throttled_periods_total", value=throttled * seconds)]
+        table = pd.concat([samples, *quota], ignore_index=True)
+        limit = named(replace(run, sampled=held(table)))
+        assert limit.cause == cause, limit.text
+
+
 def test_a_session_that_waits_for_cpu_may_call_itself_idle() -> None:
     """So it was seen of a node at its quota: what had been sent to it had not been read yet."""
     seen = {"sessions": 8.0, "seen_idle_pct": 94.0, "seen_running_pct": 6.0}
