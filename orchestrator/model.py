@@ -45,6 +45,8 @@ class ClusterSpec:
     settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     existing: Mapping[str, str] = field(default_factory=dict)  # declared of others' cluster
     clients: int = 1  # containers that carry its load together
+    client: Literal["outside", "beside"] = "outside"  # beside: with the first node
+    network_bytes_per_s: int | None = None  # of the link of each node and client; None: its own
 
     @property
     def size(self) -> NodeSize:

@@ -15,7 +15,7 @@ from orchestrator.facts import group
 from orchestrator.model import Record, Workload
 from orchestrator.planning import rehearsal
 from orchestrator.tier import Tier, in_layout
-from orchestrator.units import format_bytes, gathered, listed
+from orchestrator.units import format_bytes, format_link_rate, gathered, listed
 
 MAX_DATA_DIFFERENCE_PCT = 5.0
 MEMORY_TOLERANCE_PCT = 1.0  # a kernel keeps some for itself, and not always as much
@@ -72,6 +72,9 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
     yield from _unlike("number of nodes", first.nodes, second.nodes)
     yield from _unlike("replication factor", first.replication_factor, second.replication_factor)
     yield from _unlike("number of load clients", first.clients, second.clients)
+    yield from _unlike("place of load clients", first.client, second.client)
+    rates = [spec.network_bytes_per_s for spec in (first, second)]
+    yield from _unlike("network", *rates, show=format_link_rate)
     if first.node and second.node:
         yield from _unlike("CPUs per node", first.node.cpus, second.node.cpus)
         memory_bytes = [node.memory_bytes for node in (first.node, second.node)]

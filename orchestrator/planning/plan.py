@@ -61,7 +61,7 @@ def as_used(profile: Profile, workload: Workload) -> Profile:
     if workload.database is None:
         return profile
     alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
-    cluster = replace(alone, database=workload.database)
+    cluster = replace(alone, database=workload.database, network_bytes_per_s=None)
     return replace(profile, cluster=cluster)
 
 

@@ -39,6 +39,12 @@ VALUES = {
     "throttled_pct": ("%", "share of periods in which the node used up its CPU quota"),
     "node_cores": ("", "cores that the node used"),
     "busiest_core_pct": ("%", "busiest core of the node's machine, median second"),
+    "network_of_rate_pct": ("%", "bytes/s of the link's declared rate, one way, median second"),
+    "time_at_network_rate_pct": ("%", "share of seconds with 90 % or more of that"),
+    "network_sent_bytes_per_s": ("bytes/s", "bytes sent over the node's link"),
+    "network_received_bytes_per_s": ("bytes/s", "bytes received over it"),
+    "network_packets_per_s": ("1/s", "packets sent and received, as the kernel counts them"),
+    "sent_again_pct": ("%", "segments of TCP that were sent again"),
     "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
     "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
     "client_cores": ("", "cores that the load generator used"),
@@ -131,7 +137,15 @@ _OF_DISK = {
     "disk_waited": (counters.READ_SECONDS, counters.WRITE_SECONDS),  # seconds a second, of all I/Os
 }
 # of its container,
-_OF_CONTAINER = {"periods": ("cpu_periods_total",), "throttled": ("cpu_throttled_periods_total",)}
+_OF_CONTAINER = {
+    "periods": ("cpu_periods_total",),
+    "throttled": ("cpu_throttled_periods_total",),
+    "network_sent_bytes_per_s": (counters.SENT_BYTES,),
+    "network_received_bytes_per_s": (counters.RECEIVED_BYTES,),
+    "network_packets_per_s": ("network_sent_packets_total", "network_received_packets_total"),
+    "segments": ("tcp_sent_segments_total",),
+    "segments_again": ("tcp_sent_again_segments_total",),
+}
 # of the disk of its log,
 _OF_WAL_DISK = {
     "wal_disk_iops": (counters.WAL_READS, counters.WAL_WRITES),
@@ -162,6 +176,7 @@ _QUOTIENTS = {  # value → what it is the quotient of, and times what
     "block_cache_hit_pct": ("blocks_found", "blocks_asked", 100),
     "write_stall_pct": ("stalled", "nodes", 100),
     "throttled_pct": ("throttled", "periods", 100),
+    "sent_again_pct": ("segments_again", "segments", 100),
 }
 
 

@@ -16,7 +16,7 @@ from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
 from orchestrator.platforms.kubernetes.space import manifest, object_name
 from orchestrator.platforms.kubernetes.trouble import MAIN
-from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
+from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
 
 SERVICE = "nodes"  # the headless service of a cluster's network
 # A pod's own end: longer than any stop that is asked for, which says its own time.
@@ -52,6 +52,8 @@ def pod(
             advice="on Kubernetes use `enforcement: emulated` or a storage class",
         )
     volumes, mounts = _volumes(spec, claims)
+    # No pod joins another's network: it is on that machine, by its placement.
+    network = "" if (spec.network or "").startswith(NETWORK_OF) else spec.network
     hostname, _, subdomain = (spec.address or "").partition(".")
     of_machine = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     secrets = [{"name": name} for name in placing.image_pull_secrets]
@@ -63,7 +65,7 @@ def pod(
             "labels": {
                 **labels,
                 space.ROLE: spec.role,
-                **({space.NETWORK: object_name(spec.network)} if spec.network else {}),
+                **({space.NETWORK: object_name(network)} if network else {}),
                 **placement_labels(spec.placement),
             },
             "annotations": {space.NAME: spec.name, "kubectl.kubernetes.io/default-container": MAIN},
