@@ -5,9 +5,9 @@
 Three nodes of PostgreSQL on one disk each, read once a second by all collectors, those of sessions
 too. Goals: below 0.5 % of a core, and throughput with sampling ÷ without not below 0.97 (lower end
 of the interval of 90 %). Method: one load, in which sampling is on and off in blocks that take
-turns; a block and the mean of its neighbours are one ratio. CPU is this program's in blocks with sampling less that in
-blocks without. Beside it, under the same load, `docker stats` (its own process and the engine's
-growth) and `sar 1` where they are installed.
+turns; a block and the mean of its neighbours are one ratio. CPU is this program's in blocks with
+sampling less that in blocks without. Beside it, under the same load, `docker stats` (its own
+process and the engine's growth) and `sar 1` where they are installed.
 """
 
 from __future__ import annotations
