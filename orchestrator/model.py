@@ -12,6 +12,7 @@ from orchestrator.facts import DoubtKind, LoadPoint, NoteKind, PhaseName, Varied
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
+ClientPlace = Literal["outside", "beside"]
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
 
@@ -44,6 +45,8 @@ class ClusterSpec:
     settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     existing: Mapping[str, str] = field(default_factory=dict)  # declared of others' cluster
     clients: int = 1  # containers that carry its load together
+    client: ClientPlace = "outside"  # beside: with the first node
+    network_bytes_per_s: int | None = None  # of the link of each node and client; None: its own
 
     @property
     def size(self) -> NodeSize:

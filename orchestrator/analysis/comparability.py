@@ -79,9 +79,9 @@ def _allowed(factor: str) -> tuple[str, ...]:
     """How differences begin that are the factor itself, or follow from it."""
     names = ["workload's name", "workload's varied"]
     if factor in factors.OF_CLUSTER:
-        names += [factors.OF_CLUSTER[factor][0], *_OF_CLUSTER]
+        names += [factors.OF_CLUSTER[factor].title, *_OF_CLUSTER]
     elif factor == factors.CACHE:
-        names += ["workload's warmup_s", "workload's warmup_most_s"]
+        names += [f"workload's {key}" for key in ("warm", "warmup_s", "warmup_most_s")]
     for key in ("table_size", "warehouses") if factor == factors.DATA else (factor,):
         names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
     return tuple(f"{name} " for name in names)
@@ -91,8 +91,8 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
     first, second = left.profile.cluster, right.profile.cluster
     yield from _unlike("database", first.database, second.database)
     yield from _unlike("asked-for version", first.version, second.version)
-    for name, (title, _) in factors.OF_CLUSTER.items():
-        yield from _unlike(title, getattr(first, name), getattr(second, name))
+    for field, title, _, show in factors.OF_CLUSTER.values():
+        yield from _unlike(title, getattr(first, field), getattr(second, field), show=show)
     if first.node and second.node:
         yield from _unlike("CPUs per node", first.node.cpus, second.node.cpus)
         memory_bytes = [node.memory_bytes for node in (first.node, second.node)]

@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
-from orchestrator.model import Profile, Workload
+from orchestrator.model import ClientPlace, Profile, Workload
 from orchestrator.planning.load_points import RATE_OPTION
 from orchestrator.tier import OthersDisks, Unlimited
-from orchestrator.units import counted, parse_size
+from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
 
 VARY = "--vary"
 EXISTING = "existing"  # the database of a cluster that others run
@@ -27,6 +27,8 @@ _WORDS = {
     NODES: "{} nodes",
     COPIES: "replication factor {}",
     "clients": "{} load clients",
+    "client": "client {}",
+    "network": "{} network",
     DATA: "{} of data",
     "tables": "{} tables",
     "warehouses": "{} warehouses",
@@ -57,14 +59,30 @@ def _state(text: str) -> str:
     return text
 
 
-# Key of `ClusterSpec` → its title, and what reads a value, with ValueError for a bad one.
-OF_CLUSTER: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    NODES: ("number of nodes", _whole),
-    COPIES: ("replication factor", _whole),
-    "clients": ("number of load clients", _whole),
+def _place(text: str) -> str:
+    if text not in get_args(ClientPlace):
+        raise ValueError(f"a client is {' or '.join(get_args(ClientPlace))}, not {text}")
+    return text
+
+
+class OfCluster(NamedTuple):
+    """A key of `ClusterSpec`, its `field`; `read` raises ValueError for a bad value."""
+
+    field: str
+    title: str
+    read: Callable[[str], Any]
+    show: Callable[[Any], str] = str
+
+
+OF_CLUSTER: Mapping[str, OfCluster] = {
+    NODES: OfCluster("nodes", "number of nodes", _whole),
+    COPIES: OfCluster("replication_factor", "replication factor", _whole),
+    "clients": OfCluster("clients", "number of load clients", _whole),
+    "client": OfCluster("client", "place of load clients", _place),
+    "network": OfCluster("network_bytes_per_s", "network", parse_link_rate, format_link_rate),
 }
-# The same of what is no key of the workload.
-_READERS = {name: read for name, (_, read) in OF_CLUSTER.items()}
+# What reads a value of what is no key of the workload.
+_READERS = {name: of.read for name, of in OF_CLUSTER.items()}
 _READERS |= {DATA: _size, STRIPED: _whole, CACHE: _state}
 
 

@@ -62,7 +62,7 @@ def as_used(profile: Profile, workload: Workload) -> Profile:
     if workload.database is None:
         return _at_value(profile, workload)
     alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
-    cluster = replace(alone, database=workload.database)
+    cluster = replace(alone, database=workload.database, network_bytes_per_s=None)
     return replace(profile, cluster=cluster)
 
 
@@ -74,10 +74,10 @@ def _at_value(profile: Profile, workload: Workload) -> Profile:
         return replace(profile, tier=replace(tier, name=name), tier_of={})
     if varied.factor not in factors.OF_CLUSTER:
         return profile
-    _, read = factors.OF_CLUSTER[varied.factor]
-    value = read(varied.value)
+    of_cluster = factors.OF_CLUSTER[varied.factor]
+    value = of_cluster.read(varied.value)
     on = on_nodes(profile, value) if varied.factor == factors.NODES else profile
-    return replace(on, cluster=replace(profile.cluster, **{varied.factor: value}))
+    return replace(on, cluster=replace(profile.cluster, **{of_cluster.field: value}))
 
 
 def make_plan(

@@ -30,8 +30,17 @@ from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
-from orchestrator.powers import World
-from orchestrator.run import checks, confirming, datasets, observed, recording, status, window
+from orchestrator.powers import NETWORK_OF, World
+from orchestrator.run import (
+    checks,
+    confirming,
+    datasets,
+    links,
+    observed,
+    recording,
+    status,
+    window,
+)
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.recording import Draft, RunContext
@@ -145,7 +154,12 @@ def carry_out(here: RunContext) -> None:
     with (
         _started(here, snapshots) as (disks, cluster, is_loaded),
         several.running(
-            here.generator, profile.cluster.clients, cluster.network, here.raw, world, cluster.tls
+            here.generator,
+            profile.cluster.clients,
+            _place(here, cluster),
+            here.raw,
+            world,
+            cluster.tls,
         ) as clients,
         _sampled(here, disks, cluster, clients),
     ):
@@ -199,6 +213,12 @@ def _started(
             why, number = here.forgone[place], here.run.number
             here.draft.doubts.append(doubt("not restored", run=number, why=why))
         yield started
+
+
+def _place(here: RunContext, cluster: Cluster) -> str:
+    """The network of the clients: the cluster's, or that of its first node."""
+    first = cluster.nodes[0].container if here.profile.cluster.client == "beside" else None
+    return f"{NETWORK_OF}{first}" if first else cluster.network
 
 
 def _lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> None:
@@ -278,7 +298,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
 
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
-    with _limits_in_force(here, disks, cluster.nodes):
+    with _limits_in_force(here, disks, cluster.nodes), links.in_force(here, cluster, clients):
         here.begin_phase("warm-up")
         windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
         world.progress.step("warm-up, then measuring", windows_s)

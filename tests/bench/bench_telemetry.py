@@ -2,10 +2,10 @@
 
     python -m tests.bench.bench_telemetry [--seconds 120] [--block 5]
 
-Three nodes of PostgreSQL on one disk each, read once a second by all collectors, what sessions wait
-for included. Goals: below 0.5 % of a core, and throughput with sampling ÷ without not
-below 0.97 (lower end of the interval of 90 %). Method: one load, in which sampling is on and off in
-blocks that take turns; a pair of neighbours is one ratio. CPU is this program's in blocks with
+Three nodes of PostgreSQL on one disk each, read once a second by all collectors, those of sessions
+too. Goals: below 0.5 % of a core, and throughput with sampling ÷ without not below 0.97 (lower end
+of the interval of 90 %). Method: one load, in which sampling is on and off in blocks that take
+turns; a block and the mean of its neighbours are one ratio. CPU is this program's in blocks with
 sampling less that in blocks without. Beside it, under the same load, `docker stats` (its own
 process and the engine's growth) and `sar 1` where they are installed.
 """
@@ -96,7 +96,7 @@ class Used:
 
 
 def switched_app(switch: Switch) -> CampaignApp:
-    """The program with collectors that are switched, those of sessions too."""
+    """The program with collectors that are switched."""
     app = CampaignApp()
 
     def parts(platform: Platform | None = None) -> Parts:

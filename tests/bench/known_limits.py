@@ -25,7 +25,7 @@ BIG = {"tables": 4, "table_size": 500_000}
 SMALL = {"tables": 2, "table_size": 20_000}
 FAST = {"iops": 20_000, "throughput": "500MB/s", "read_latency": "0.5ms", "write_latency": "0.5ms"}
 FAR = {**FAST, "read_latency": "10ms", "write_latency": "10ms"}
-POLL_S = 0.5
+POLL_S, MEASURE_S = 0.5, 15
 
 
 def reads(data: Mapping[str, int], threads: int, **options: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _workload(
     script: str, data: str, sizes: Mapping[str, int], threads: int, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     smoke = {"dataset": dict(sizes), "threads": threads, "loader_threads": 2}
-    smoke |= {"warmup": "4s", "measure": "18s"}
+    smoke |= {"warmup": "4s"}
     tables = {"statements_per_transaction": 10} if data == "sysbench-tables" else {}
     return {
         "title": "a known limit",
@@ -76,6 +76,7 @@ class Limit:
     lever: str = ""
     beside: str = ""
     of_cap: float | None = None
+    measure_s: int = MEASURE_S
 
     def write(self, folder: Path, iops: int | None = None) -> tuple[Path, Path]:
         """Its profile and its workload as files."""
@@ -90,7 +91,8 @@ class Limit:
         folder.mkdir(parents=True, exist_ok=True)
         files = folder / "known.yaml", folder / "load.yaml"
         files[0].write_text(yaml.safe_dump({**profile, "cluster": cluster}))
-        files[1].write_text(yaml.safe_dump(dict(self.workload)))
+        scales = {"smoke": {**self.workload["scales"]["smoke"], "measure": f"{self.measure_s}s"}}
+        files[1].write_text(yaml.safe_dump({**self.workload, "scales": scales}))
         return files
 
 
@@ -129,6 +131,7 @@ LIMITS: Mapping[str, Limit] = {
         ["iops_cap"],
         reads(BIG, 2),
         {"iops": 1_500},
+        measure_s=20,
         memory="416MiB",
         lever="IOPS",
         beside="reads at times",

@@ -56,7 +56,7 @@ _HELD: dict[BottleneckCause, tuple[str, ...]] = {
     "cpu_bound": ("time_at_cpu_pct", "throttled_pct"),
     "wal_disk_bound": ("wal_disk_syncing_pct",),
     "memory_bound": ("memory_pressure_pct",),
-    "network_bound": ("seen_idle_pct",),
+    "network_bound": ("time_at_network_rate_pct", "seen_idle_pct"),
     "contention": ("seen_locked_pct",),
     "few_sessions": ("seen_running_pct",),
 }

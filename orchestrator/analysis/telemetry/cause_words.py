@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.units import format_bytes_per_s, format_number, format_seconds
+from orchestrator.units import format_bytes_per_s, format_link_rate, format_number, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
 
@@ -24,6 +24,13 @@ def rate_text(cap: str, values: Values) -> str:
     if cap == "iops":
         return "" if iops is None else f" ({format_number(iops)} IOPS)"
     return "" if bytes_per_s is None else f" ({format_bytes_per_s(bytes_per_s)})"
+
+
+def link_text(values: Values) -> str:
+    sent, received = (values.get(f"network_{way}_bytes_per_s", 0.0) for way in ("sent", "received"))
+    packets, again = values.get("network_packets_per_s", 0.0), values.get("sent_again_pct", 0.0)
+    way = f"{format_link_rate(sent)} sent, {format_link_rate(received)} received"
+    return f"{way}, {format_number(packets)} packets/s, {again:.1f} % of segments sent again"
 
 
 def wait_text(values: Values) -> str:

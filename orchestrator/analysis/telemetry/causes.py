@@ -11,7 +11,7 @@ from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand, inside_causes
 from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cause, Rules, carried
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.seconds import CPU_PCT
+from orchestrator.analysis.telemetry.seconds import CPU_PCT, LINK_PCT
 from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
@@ -41,6 +41,9 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
     if not caps:
         first = fall if asked else None
         return first or outside or fall or _inside(values, tier, node) or _nothing(values)
+    if outside and outside.name == "network_bound":
+        both = "Disk and network were both at their limit and cannot be told apart."
+        return Cause("unattributed", f"{both} {caps[0].text} {outside.text}")
     if rival := _rival(values):
         return _inside(values, tier, node) or rival if "sessions" in values else rival
     if fall:
@@ -172,14 +175,17 @@ def _load_bound(values: Values, _: str) -> str:
     return words.said("load_bound (think time)", values) if share >= CEILING_PCT else ""
 
 
+def _network_bound(values: Values, node: str) -> str:
+    if values.get("network_of_rate_pct", 0.0) < LINK_PCT:
+        return ""
+    at_pct = values.get("time_at_network_rate_pct", 0.0)
+    link = words.link_text(values)
+    return words.said("network_bound (rate)", values, node=node, at_pct=at_pct, link=link)
+
+
 def _client_bound(values: Values, _: str) -> str:
     of_machine = values.get("client_machine_cpu_pct", 0.0)
     own_core = inside_causes.one_core(values.get("client_cores"), values.get("client_core_pct"))
-    held_pct = values.get("client_throttled_pct", 0.0)
-    if held_pct >= inside_causes.THROTTLED_PCT:
-        return _client_text(
-            values, f"it used up its CPU quota in {held_pct:.0f} % of its periods, "
-        )
     if values.get("client_cpu_pct", 0.0) < CLIENT_PCT and of_machine < HOST_PCT and not own_core:
         return ""
     return _client_text(values, "it used one core and no more, " if own_core else "")
@@ -209,6 +215,7 @@ def _nothing(values: Values) -> Cause:
 
 _OUTSIDE_RULES: Rules = {
     "load_bound": _load_bound,
+    "network_bound": _network_bound,
     "client_bound": _client_bound,
     "machine_bound": _machine_bound,
 }

@@ -13,7 +13,8 @@ Counters that collectors write (names end in `_total`; gauges do not):
   one of its own
 - per node of role "host": cpu_busy_seconds_total, cpu_steal_seconds_total and
   pressure_{cpu,io,memory}_some_seconds_total; gauge busiest_core_pct
-- per container: network_received_bytes_total, network_sent_bytes_total
+- per container: network_received_bytes_total, network_sent_bytes_total, the same of packets, and
+  tcp_sent_segments_total, tcp_sent_again_segments_total
 """
 
 from collections import Counter
@@ -40,6 +41,7 @@ PERIODS, THROTTLED_PERIODS = "cpu_periods_total", "cpu_throttled_periods_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
 STEAL_SECONDS = "cpu_steal_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
+RECEIVED_BYTES, SENT_BYTES = "network_received_bytes_total", "network_sent_bytes_total"
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
 

@@ -41,7 +41,6 @@ class Machines:
         for name, of_client in (
             ("client_cpu_pct", "client_cpu_pct"),
             ("client_cores", "client_cores"),
-            ("client_throttled_pct", "client_throttled_pct"),
             ("client_machine_cpu_pct", "host_cpu_pct"),
         ):
             known = [elsewhere[of_client] for elsewhere in apart if of_client in elsewhere]
@@ -81,7 +80,7 @@ class Machines:
         if not machine:
             return
         used: dict[str, float] = {}
-        alone_pct = held_pct = 0.0  # of a load client with a limit of its own
+        alone_pct = 0.0  # of a load client with a limit of its own
         for node in self._nodes:
             if _name(_host_of(self._nodes, node)) != _name(host):
                 continue
@@ -92,12 +91,10 @@ class Machines:
                     alone_pct = max(alone_pct, 100 * seconds / node.cpus)
                 if node.role == "client" and (periods := growth.per_s(node.name, counters.PERIODS)):
                     throttled = growth.per_s(node.name, counters.THROTTLED_PERIODS) or 0.0
-                    held_pct = max(held_pct, 100 * throttled / periods)
+                    alone_pct = max(alone_pct, 100 * throttled / periods)
         if "client" in used:
             yield "client_cores", used["client"] * machine / 100
             yield "client_cpu_pct", max(used["client"], alone_pct)
-            if held_pct:
-                yield "client_throttled_pct", held_pct
         if "disk" in used:
             yield "disk_server_cpu_pct", used["disk"]
         busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None

@@ -71,12 +71,8 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
 
 
 def _sentence(elasticity: Elasticity, what: str) -> str:
-    if elasticity.limit == _LATENCY:
-        change, grown = "−25 %", -math.log(0.75)
-    elif elasticity.limit in _LESS:
-        change, grown = "−25 %", math.log(0.75)
-    else:
-        change, grown = "+25 %", math.log(1.25)
+    less, sign = elasticity.limit in (_LATENCY, *_LESS), -1 if elasticity.limit == _LATENCY else 1
+    change, grown = ("−25 %", sign * math.log(0.75)) if less else ("+25 %", math.log(1.25))
     pcts = (elasticity.value, elasticity.low, elasticity.high)
     percents = [100 * math.expm1(e * grown) for e in pcts]
     value, low, high = (

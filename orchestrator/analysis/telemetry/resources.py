@@ -83,7 +83,15 @@ _OF_DISK = {
     "disk_waited": (counters.READ_SECONDS, counters.WRITE_SECONDS),  # seconds a second, of all I/Os
 }
 # of its container,
-_OF_CONTAINER = {"periods": (counters.PERIODS,), "throttled": (counters.THROTTLED_PERIODS,)}
+_OF_CONTAINER = {
+    "periods": (counters.PERIODS,),
+    "throttled": (counters.THROTTLED_PERIODS,),
+    "network_sent_bytes_per_s": (counters.SENT_BYTES,),
+    "network_received_bytes_per_s": (counters.RECEIVED_BYTES,),
+    "network_packets_per_s": ("network_sent_packets_total", "network_received_packets_total"),
+    "segments": ("tcp_sent_segments_total",),
+    "segments_again": ("tcp_sent_again_segments_total",),
+}
 # of the disk of its log,
 _OF_WAL_DISK = {
     "wal_disk_iops": (counters.WAL_READS, counters.WAL_WRITES),
@@ -114,6 +122,7 @@ _QUOTIENTS = {  # value → what it is the quotient of, and times what
     "block_cache_hit_pct": ("blocks_found", "blocks_asked", 100),
     "write_stall_pct": ("stalled", "nodes", 100),
     "throttled_pct": ("throttled", "periods", 100),
+    "sent_again_pct": ("segments_again", "segments", 100),
 }
 
 

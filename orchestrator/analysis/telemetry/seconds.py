@@ -8,8 +8,11 @@ from orchestrator.analysis.telemetry import counters, disk_demand, machines
 from orchestrator.model import Node, Record
 
 CPU_PCT = 85.0  # of what a node may use
+# Of a link's declared rate: of full frames 4 % are headers that the kernel does not count.
+LINK_PCT = 90.0
 SESSIONS = "sessions_"  # begins the names of the gauges that count them, by what they wait for
 _CORE = "busiest_core_pct"
+_WAYS = [counters.SENT_BYTES, counters.RECEIVED_BYTES]
 
 
 def of_nodes(
@@ -29,6 +32,12 @@ def of_nodes(
         if node in limits:
             busy = 100 * cores / limits[str(node)] >= CPU_PCT
             by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
+    if rate := record.profile.cluster.network_bytes_per_s:
+        ways = _of(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
+        for node, busier in ways.max().groupby("node", observed=True):
+            of_rate, own = 100 * busier / rate, by_node.setdefault(str(node), {})
+            own["network_of_rate_pct"] = float(of_rate.median())
+            own["time_at_network_rate_pct"] = 100 * float((of_rate >= LINK_PCT).mean())
     return by_node
 
 

@@ -65,11 +65,10 @@ def follows(values: Values) -> Shares:
 
 
 def client_use(values: Values) -> float:
-    """Of the CPU that the load generator can use: of its machine's or its quota, or of the cores
-    that are full while it uses one or more."""
+    """Of the CPU that the load generator can use: of its machine's, or of the cores that are full
+    while it uses one or more."""
     core_pct = values.get("client_core_pct", 0.0) if values.get("client_cores", 0.0) >= 0.9 else 0.0
-    held_pct = values.get("client_throttled_pct", 0.0)
-    return max(values.get("client_cpu_pct", 0.0), held_pct, core_pct) / 100
+    return max(values.get("client_cpu_pct", 0.0), core_pct) / 100
 
 
 def _of_client(values: Values, idle_pct: float, sessions: float) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.platforms.common.machines import ClockOffset, as_node
-from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
+from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerSpec, Conversation, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.shell import script
 
@@ -67,7 +67,9 @@ def client_container(
 ) -> Iterator[Node]:
     """Starts the client, which idles until a command is run in it. The project's `workloads` are at
     `/workloads`, the files of `tls` in `/tls`; `files` are further ones, by their places, whose
-    folders are in the image. Raw output goes to `/out`."""
+    folders are in the image. Raw output goes to `/out`. In the network of a node it is on the
+    machine of the first."""
+    own_place = f"{CLIENT}-1" if name == CLIENT else name
     spec = ContainerSpec(
         name=f"{world.scope}-{name}",
         image=image,
@@ -78,7 +80,7 @@ def client_container(
         network=network,
         init=True,
         stop_timeout_s=1,
-        placement=f"{CLIENT}-1" if name == CLIENT else name,
+        placement="node-1" if network.startswith(NETWORK_OF) else own_place,
         folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
     )
     places = {_WORKLOADS: world.root / "workloads", **_tls_files(tls), **(files or {})}

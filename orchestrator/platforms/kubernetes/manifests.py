@@ -15,7 +15,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
 from orchestrator.platforms.kubernetes.space import manifest, object_name
-from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
+from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
 
 SERVICE = "nodes"  # the headless service of a cluster's network
 # A pod's own end: longer than any stop that is asked for, which says its own time.
@@ -43,8 +43,10 @@ def pod(
             advice="on Kubernetes use `enforcement: emulated` or a storage class",
         )
     volumes, mounts = _volumes(spec, claims)
+    # No pod joins another's network: it is on that machine, by its placement.
+    network = "" if (spec.network or "").startswith(NETWORK_OF) else spec.network
     hostname, _, subdomain = (spec.address or "").partition(".")
-    of_network = {space.NETWORK: object_name(spec.network)} if spec.network else {}
+    of_network = {space.NETWORK: object_name(network)} if network else {}
     on_host = spec.network == HOST_NETWORK
     return manifest(
         "Pod",

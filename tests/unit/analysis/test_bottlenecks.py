@@ -43,16 +43,6 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
     return causes.judge(every, tier, "node-2")
 
 
-def test_a_load_generator_that_uses_up_its_quota_is_the_limit() -> None:
-    """Of its whole machine it uses little, and of a quota that is not recorded nobody knows."""
-    values = {"cpu_pct": 30.0, "disk_iops": 10.0, "client_cpu_pct": 10.0}
-    held = causes.judge(values | {"client_throttled_pct": 80.0}, build_tier("ultra"), "node-1")
-    assert held.name == "client_bound"
-    assert "used up its CPU quota in 80 % of its periods" in held.text
-    free = causes.judge(values | {"client_throttled_pct": 10.0}, build_tier("ultra"), "node-1")
-    assert free.name != "client_bound"
-
-
 @pytest.mark.parametrize(
     ("figures", "verdict"),
     [
