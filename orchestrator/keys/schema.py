@@ -240,12 +240,10 @@ class ClusterYaml(Strict):
     def _whole(self) -> ClusterYaml:
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
-        if self.existing:
-            started = {key: getattr(self, key) for key in ("port", "node_of", "settings_of")}
-            started |= {"network": self.network_bytes_per_s, "client": self.client != "outside"}
-            for key, value in started.items():
-                if value:
-                    raise ValueError(f"`{key}` is of nodes that are started: leave it out here")
+        own = {**dict(self), "network": self.network_bytes_per_s, "client": self.client == "beside"}
+        started = ("port", "node_of", "settings_of", "network", "client")
+        for key in filter(own.get, started if self.existing else ()):
+            raise ValueError(f"`{key}` is of nodes that are started: leave it out here")
         if self.existing and self.nodes and self.nodes < self.hosts:
             raise ValueError(f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out")
         if self.replication_factor > (self.nodes or self.hosts or self.replication_factor):

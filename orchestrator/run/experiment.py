@@ -31,18 +31,10 @@ from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import NETWORK_OF, World
-from orchestrator.run import (
-    checks,
-    confirming,
-    datasets,
-    links,
-    observed,
-    recording,
-    status,
-    window,
-)
+from orchestrator.run import checks, confirming, datasets, observed, recording, status, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
+from orchestrator.run.links import links_in_force
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
@@ -144,6 +136,7 @@ def _learn(here: RunContext, took_s: float) -> None:
 def carry_out(here: RunContext) -> None:
     """Does one run: steps 4 and 5."""
     profile, world, draft = here.profile, here.world, here.draft
+    spec = profile.cluster
     here.begin_phase("load")
     with here.spending("data set"):
         snapshots = datasets.ensure(profile, here.workload, here.plan.seed, here.parts, world)
@@ -154,12 +147,7 @@ def carry_out(here: RunContext) -> None:
     with (
         _started(here, snapshots) as (disks, cluster, is_loaded),
         several.running(
-            here.generator,
-            profile.cluster.clients,
-            _place(here, cluster),
-            here.raw,
-            world,
-            cluster.tls,
+            here.generator, spec.clients, _place(here, cluster), here.raw, world, cluster.tls
         ) as clients,
         _sampled(here, disks, cluster, clients),
     ):
@@ -298,7 +286,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
 
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
-    with _limits_in_force(here, disks, cluster.nodes), links.in_force(here, cluster, clients):
+    with _limits_in_force(here, disks, cluster.nodes), links_in_force(here, cluster, clients):
         here.begin_phase("warm-up")
         windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
         world.progress.step("warm-up, then measuring", windows_s)

@@ -16,6 +16,7 @@ from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import JoinsNetworks
 from orchestrator.powers import NETWORK_OF, ContainerSpec, World
 from orchestrator.run.recording import RunContext
 from orchestrator.system import at_once
@@ -31,17 +32,17 @@ Told = Mapping[str, Mapping[str, Any]]  # device → its token bucket
 
 def check(profile: Profile, world: World) -> None:
     """UsageError or UnavailableError if the links of its cluster cannot be shaped."""
-    if machines.named(profile):
+    if machines.named(profile) or not isinstance(world.platform, JoinsNetworks):
         raise UsageError(
-            "`network` is of containers with a network of their own, and on several machines "
-            "nodes are in their machine's: all that it does would be slowed down",
-            advice="leave `network` out, and shape the machines' own links",
+            "`network` shapes networks that nodes have to themselves and a helper can join: on "
+            "several machines they are in their machine's, and no pod joins that of another",
+            advice="leave `network` out, and shape the links of the machines by your own means",
         )
     own_images.need(world.root, "disk", world.platform)
 
 
 @contextmanager
-def in_force(here: RunContext, cluster: Cluster, clients: Sequence[Node]) -> Iterator[None]:
+def links_in_force(here: RunContext, cluster: Cluster, clients: Sequence[Node]) -> Iterator[None]:
     """The links are as declared while the block runs; facts of the run say how they did. GateError
     if a transfer or what the kernel says shows other links."""
     spec, world = here.profile.cluster, here.world

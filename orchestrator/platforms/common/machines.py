@@ -124,6 +124,13 @@ class LiftsItsLimits(Protocol):
 
 
 @runtime_checkable
+class JoinsNetworks(Protocol):
+    """A platform where a container can be in the network of another (`NETWORK_OF`)."""
+
+    joins_networks: bool
+
+
+@runtime_checkable
 class HasEngines(Protocol):
     """A platform whose machines are platforms themselves, each with a node in a known place."""
 

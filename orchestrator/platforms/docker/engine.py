@@ -45,6 +45,7 @@ class DockerPlatform:
     for the environment's. `known_as`: its name among several."""
 
     name = "docker"
+    joins_networks = True
 
     def __init__(
         self,

@@ -65,12 +65,11 @@ def environment(index: ReportIndex) -> Section:
         "Client": any(spec.client != "outside" for spec in specs),
         "Network": any(spec.network_bytes_per_s for spec in specs),
     }
+    words = ("Tier", "Database", "Settings", "Client", "Network")
     clusters = [_cluster_row(profile, shown) for profile in index.profiles]
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
-        Part(
-            "Clusters", (table_of(clusters, ("Tier", "Database", "Settings", "Client", "Network")),)
-        ),
+        Part("Clusters", (table_of(clusters, words),)),
         Part("Workloads", (*_overrides(index), _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
     )

@@ -14,6 +14,10 @@ from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Endpoint, Node, Placing
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import JoinsNetworks
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.platforms.docker.many import DockerMachines
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import NETWORK_OF, Completed, World
 from orchestrator.run import links
 from tests import ROOT
@@ -51,8 +55,12 @@ class Links:
         )
 
 
+class OneEngine(FakePlatform):
+    joins_networks = True
+
+
 def world(answer: Any) -> tuple[World, FakePlatform]:
-    platform = FakePlatform(images=[own_images.tag(ROOT, "disk")], answer=answer)
+    platform = OneEngine(images=[own_images.tag(ROOT, "disk")], answer=answer)
     return fake_world(platform=platform), platform
 
 
@@ -65,7 +73,7 @@ def around(answer: Links, **cluster: Any) -> tuple[dict[str, Any], FakePlatform,
         profile=replace(a_profile(), cluster=spec), world=here_world, draft=draft
     )
     running = Cluster("postgresql", "17", NODES, (ENDPOINT,), "net")
-    with links.in_force(here, running, [CLIENT]):
+    with links.links_in_force(here, running, [CLIENT]):
         inside = [" ".join(words) for words in answer.asked]
     return draft.facts, platform, inside
 
@@ -138,8 +146,13 @@ def test_machines_whose_network_all_share_are_refused() -> None:
     here, _ = world(Links())
     links.check(a_profile(), here)
     apart = replace(a_profile(), placing=Placing(machines=("ssh://vm1",)))
-    with pytest.raises(UsageError, match="all that it does would be slowed down"):
+    with pytest.raises(UsageError, match="they are in their machine's"):
         links.check(apart, here)
+    with pytest.raises(UsageError, match="no pod joins that of another"):
+        links.check(a_profile(), fake_world(platform=FakePlatform()))
+    assert not isinstance(DockerMachines, JoinsNetworks)
+    assert not isinstance(KubernetesPlatform, JoinsNetworks)
+    assert isinstance(DockerPlatform, JoinsNetworks)
 
 
 def test_a_disk_alone_has_no_network() -> None:
