@@ -247,7 +247,8 @@ def _size(values: _Values, place: int) -> str:
 def _change(values: _Values, before: int, after: int) -> str:
     """What is another at one value than at the other: reads from the disk, and the cause."""
     few, many = values.disk_reads(before), values.disk_reads(after)
-    first, then = ((values.causes[at] or "").replace("_", " ") for at in (before, after))
+    names = ((values.causes[at] or "unattributed").replace("_", " ") for at in (before, after))
+    first, then = ("" if name == "unattributed" else name for name in names)
     said = [f"limited by {then}, at {factors.in_words(values.loads[before][0])} by {first}"]
     said = said if first and then and first != then else [f"limited by {then}"] if then else []
     if many > max(_READS, _MORE_READS * few):
