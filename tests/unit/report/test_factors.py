@@ -6,6 +6,9 @@ import pytest
 
 from orchestrator import report
 from orchestrator.analysis.verdicts import judge
+from orchestrator.metrics import measured
+from orchestrator.model import Measurement, Run, Workload
+from orchestrator.report.blocks import Charts
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import factors, ticket
@@ -97,3 +100,19 @@ def test_the_terminal_shows_a_table_for_each_tier() -> None:
     titles = [table.block.columns[0].title for table in parts if isinstance(table, TableView)]
     assert titles.count("Value") == 2
     assert any(part.title == "How far it holds" for part in ticket.section(index).parts)
+
+
+def test_an_interval_that_reaches_zero_is_cut_on_logarithmic_axes() -> None:
+    """There is no zero there: all lines would lie at the upper end."""
+
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        figure = {1: 900.0, 2: 100.0, 3: 110.0}[run.repetition]
+        return [measured("throughput_per_s", figure), measured("latency_avg_s", 1 / figure)]
+
+    campaign = loads.build(loads.varied(TABLES), figures)
+    (section,) = factors.sections(ReportIndex(campaign, judge(campaign)))
+    (charts,) = (block for block in section.parts[0].blocks if isinstance(block, Charts))
+    for chart in charts.rows:
+        assert chart.live is not None
+        (points,) = (data for data in chart.live["datasets"].values())
+        assert all(point["low"] == pytest.approx(point["value"] / 10) for point in points)
