@@ -121,6 +121,15 @@ def test_values_come_workload_by_workload_and_data_have_room() -> None:
     assert disks > 1e12
 
 
+def test_disks_stay_as_they_are_for_data_that_their_files_have() -> None:
+    plans = [
+        planned(request(text, workloads=("insert", "tpcc"), scale="study"))
+        for text in ("threads=1,2", "loader_threads=1,2")
+    ]
+    plans.append(planned(request("data=20,30 tables", scale="study")))
+    assert {p.cluster.size.disk_bytes for plan in plans for p in plan.profiles} == {250 * 10**9}
+
+
 def test_an_slo_of_a_workload_holds_at_each_value() -> None:
     plan = planned(request("threads=1,2", slo="insert average < 50 ms"))
     assert all(load.slo for load in plan.workloads) and plan.name == "insert-premium-ultra"
