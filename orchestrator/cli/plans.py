@@ -99,7 +99,7 @@ def _window(draft: PlanDraft) -> PlanDraft:
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
     of_scale = plan_notes.of_scale(workloads, request.scale)
-    bound, workloads, sized = reading.fitted(draft.profiles, workloads, request.data)
+    bound, workloads, sized = reading.fitted(draft, workloads)
     return replace(
         draft,
         profiles=bound,

@@ -113,11 +113,12 @@ def _at(
 
 
 def fitted(
-    profiles: Sequence[Profile], workloads: Sequence[Workload], data: str | None
+    draft: PlanDraft, workloads: Sequence[Workload]
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...], tuple[Note, ...]]:
-    """Profiles and workloads on their nodes, with data of the sizes asked for. UsageError where a
-    factor cannot be varied."""
-    own = tuple(profiles), tuple(workloads), tuple[Note, ...]()
+    """Profiles on their nodes and these workloads, with data of the sizes asked for, for which
+    disks have room. UsageError where a factor cannot be varied."""
+    profiles, data = draft.profiles, draft.request.data
+    own = profiles, tuple(workloads), tuple[Note, ...]()
     profiles, workloads, notes = sizes.with_data(profiles, workloads, data) if data else own
     if not (values := [load.varied for load in workloads if load.varied]):
         return profiles, workloads, notes
@@ -129,9 +130,11 @@ def fitted(
     profiles = tuple(profile for profile, _ in common)
     if values[0].factor == factors.DATA:
         workloads = tuple(_of_size(profiles, load) for load in workloads)
-    if len({str(load.dataset) for load in workloads}) > 1:
-        profiles = sizes.with_room(profiles, max(data_bytes(load) or 0 for load in workloads))
-    return profiles, workloads, notes
+    largest, of_files = (
+        max(data_bytes(load) or 0 for load in loads) for loads in (workloads, draft.of_files)
+    )
+    roomy = sizes.with_room(profiles, largest) if largest > of_files else profiles
+    return roomy, workloads, notes
 
 
 def _of_size(profiles: Sequence[Profile], load: Workload) -> Workload:

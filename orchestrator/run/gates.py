@@ -172,7 +172,7 @@ class Gates:
         nodes = self._nodes
         if self._schedule is not None:
             profiles = self._schedule.plan.profiles
-            nodes = max(p.cluster.nodes for p in profiles if p.tier.name == tier.name)
+            nodes = max(p.cluster.nodes for p in profiles if tier.name.startswith(p.tier.name))
         machines, places = self._world.platform.machines(), dict[str, GatePlace]()
         if len(machines) == 1:
             return (GatePlace(machines[0]),)

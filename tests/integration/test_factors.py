@@ -1,7 +1,7 @@
 """`--vary data=…` on real parts: how far the cheaper disk is enough, known by cache against data.
 
-Nodes have 192 MiB. Of 40 MB and 80 MB no read reaches the disk, of 400 MB most do, and 1,100 IOPS
-carry some 110 transactions of ten reads a second. So 250 a second are met up to 80 MB.
+Nodes have 192 MiB. Of 80 MB no read reaches the disk, of 400 MB most do, and 1,100 IOPS carry some
+110 transactions of ten reads a second. So 250 a second are met up to 80 MB.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def test_the_growth_horizon_lies_where_data_leave_the_cache(tmp_path: Path) -> N
     code, text = tierbench(
         *["compare", "--profiles", "premium ultra", "--workloads", "point-select"],
         *["--scale", "smoke", "--db", "postgresql", "--nodes", "1", "--repeats", "2"],
-        *["--vary", "data=40MB,80MB,400MB", "--slo", "throughput > 250/s"],
+        *["--vary", "data=80MB,400MB", "--slo", "throughput > 250/s"],
         *["--results", str(tmp_path), "--accept-inconclusive"],
     )
     assert code == 0, text
@@ -34,5 +34,3 @@ def test_the_growth_horizon_lies_where_data_leave_the_cache(tmp_path: Path) -> N
     premium = next(tier for tier in factor.tiers if tier.tier == "premium")
     rates = {step.contender: step for step in premium.steps if step.metric == "throughput_per_s"}
     assert rates["point-select-at-400MB-of-data"].verdict == "worse", text
-    knees = [law.knee for law in premium.laws if law.metric == "throughput_per_s"]
-    assert knees == [1], premium.laws

@@ -134,11 +134,16 @@ def _steps(values: _Values) -> tuple[Delta, ...]:
         both = values.runs[0], runs
         if all(both):
             why = comparability.obstacle([*values.runs[0], *runs], value.factor)
-            if any(overload.overloaded(run.record) for side in both for run in side):
+            if _behind([*values.runs[0], *runs]):
                 why = why or "a rate that was asked for is not served"
             pairs += comparisons.of_runs(load.name, load.name, both, why)
     plan = values.campaign.plan
     return comparisons.deltas(first.name, pairs, plan.margin_pct, plan.p99_margin_pct)
+
+
+def _behind(runs: Sequence[RunData]) -> bool:
+    """Whether a rate that was asked for is not served."""
+    return any(overload.overloaded(run.record) for run in runs)
 
 
 # ------------------------------------------------------------------ laws
@@ -209,7 +214,9 @@ def _horizons(tiers: Sequence[_Values], decisions: Sequence[Decision]) -> Iterat
     own = {values.profile.name: values for values in tiers if values.numbers}
     for name in names if any(of.slo for of in decisions) else names[:-1]:
         if name in own:
-            yield _horizon(own[name], [of.get(name, "open") for of in of_all])
+            standings = (of.get(name, "open") for of in of_all)
+            pairs = zip(standings, own[name].runs, strict=True)
+            yield _horizon(own[name], ["not enough" if _behind(of) else word for word, of in pairs])
 
 
 def _horizon(values: _Values, standings: Sequence[str]) -> str:
@@ -247,7 +254,8 @@ def _size(values: _Values, place: int) -> str:
 def _change(values: _Values, before: int, after: int) -> str:
     """What is another at one value than at the other: reads from the disk, and the cause."""
     few, many = values.disk_reads(before), values.disk_reads(after)
-    first, then = ((values.causes[at] or "").replace("_", " ") for at in (before, after))
+    names = ((values.causes[at] or "unattributed").replace("_", " ") for at in (before, after))
+    first, then = ("" if name == "unattributed" else name for name in names)
     said = [f"limited by {then}, at {factors.in_words(values.loads[before][0])} by {first}"]
     said = said if first and then and first != then else [f"limited by {then}"] if then else []
     if many > max(_READS, _MORE_READS * few):

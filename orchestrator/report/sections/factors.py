@@ -54,11 +54,16 @@ def _name(of: VariedFactor) -> str:
 
 
 def _laws(of: VariedFactor) -> Iterator[str]:
-    """A sentence for each figure that follows the factor, and for each change of what limits it."""
+    """A sentence for each figure that follows the factor, or for each change where none can be said
+    to, and for each change of what limits it."""
     for tier in of.tiers:
         for law in tier.laws:
             what = wording.METRICS[law.metric] + " per node" * law.per_node
             yield f"{tier.tier}: {what} {_law(of, law)}"
+        for step in () if tier.laws else tier.steps:
+            value = of.values[of.workloads.index(step.contender)]
+            change = f"{units.format_change(step.change_pct)}, {step.verdict}"
+            yield f"{tier.tier}: {wording.METRICS[step.metric]} at {value} {change}"
         causes = [tier.causes.get(load, "").replace("_", " ") for load in of.workloads]
         for place, (before, after) in enumerate(pairwise(causes)):
             if before and after and before != after:

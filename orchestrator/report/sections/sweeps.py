@@ -88,6 +88,7 @@ def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> Table:
     return table_of(rows, ("Load",))
 
 
+_MANY = 1e6  # in thousands and millions from here on, as bytes are
 _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
 _THROUGHPUT = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
 _P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
@@ -127,6 +128,8 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
     what = f"{shown.title} of {whose}{sweep.workload}"
     load = {"rate": "transactions/s asked for"}.get(sweep.axis, sweep.axis)
     of_loads = sweep.axis in get_args(Axis)
+    if not of_loads:  # nothing reaches zero there: such an interval is cut
+        points = [{**point, "low": point["low"] or point["value"] / 10} for point in points]
     wide = not of_loads or sweep.values[-1] >= _WIDE * sweep.values[0]
     spec = charts.drawing(
         "load",
@@ -136,6 +139,7 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
         load=load,
         loads=list(sweep.values),
         across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        marks=".3~s" if sweep.values[-1] >= _MANY else "~r",
         up={"zero": True} if of_loads else {"type": "log", "nice": False},
         mean=f"mean, {shown.unit}",
         low=f"interval from, {shown.unit}",

@@ -13,7 +13,7 @@ from orchestrator.analysis.decisions import factors
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import METRICS
-from orchestrator.model import Objective, Record
+from orchestrator.model import Measurement, Objective, Record, Run, Workload
 from tests import loads
 
 TABLES = "data=10,20,30,40 tables"
@@ -186,6 +186,25 @@ def test_with_an_slo_each_tier_has_its_horizon() -> None:
     cheap, dear = horizons((1000, 1000, 500, 500), slo)
     assert cheap.startswith("premium is enough up to 20 tables")
     assert dear.startswith("ultra is proven enough at every value")
+
+
+def test_a_tier_that_does_not_serve_the_rate_is_not_enough_for_it() -> None:
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        rate = workload.varied.number if workload.varied else None
+        assert rate is not None
+        served = min(rate, 1500.0 if run.profile == "premium" else 9000.0)
+        return loads.flow(run, rate, served, 0.001)
+
+    workloads = [
+        replace(load, options={**load.options, "arrival_rate": load.varied.number or 0})
+        for load in loads.varied("rate=500,1000,2000")
+        if load.varied
+    ]
+    factor = factor_of(loads.build(workloads, figures))
+    (text,) = factor.horizons
+    assert text.startswith("premium is enough up to 1000/s; at 2000/s it is not")
+    steps = [step for step in factor.tiers[0].steps if "2000" in step.contender]
+    assert {step.reason for step in steps} == {"a rate that was asked for is not served"}
 
 
 def test_one_tier_alone_has_no_decision_and_its_laws() -> None:

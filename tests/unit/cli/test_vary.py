@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.planning.plan import as_used
+from orchestrator.system import store
 from tests.asked import Ask, ask
 from tests.documented import documented_commands
 from tests.option_kinds import planned, problems, told
@@ -119,6 +121,15 @@ def test_values_come_workload_by_workload_and_data_have_room() -> None:
     assert disks > 1e12
 
 
+def test_disks_stay_as_they_are_for_data_that_their_files_have() -> None:
+    plans = [
+        planned(request(text, workloads=("insert", "tpcc"), scale="study"))
+        for text in ("threads=1,2", "loader_threads=1,2")
+    ]
+    plans.append(planned(request("data=20,30 tables", scale="study")))
+    assert {p.cluster.size.disk_bytes for plan in plans for p in plan.profiles} == {250 * 10**9}
+
+
 def test_an_slo_of_a_workload_holds_at_each_value() -> None:
     plan = planned(request("threads=1,2", slo="insert average < 50 ms"))
     assert all(load.slo for load in plan.workloads) and plan.name == "insert-premium-ultra"
@@ -131,6 +142,12 @@ def test_a_tier_of_several_disks_is_checked_and_priced_as_such() -> None:
     assert one.price and four.price
     assert four.price.monthly == pytest.approx(4 * one.price.monthly, abs=0.02)
     assert four.limits.iops and one.limits.iops and four.limits.iops > one.limits.iops
+
+
+@pytest.mark.parametrize("text", ["count=1,4", "data=2,4 tables", "cache=cold,warm"])
+def test_a_plan_is_read_as_it_was_written(text: str, tmp_path: Path) -> None:
+    plan = planned(request(text, nodes=1))
+    assert store.load(store.create(tmp_path, plan, {}, 0.0)).plan == plan
 
 
 def test_one_tier_may_be_varied_alone() -> None:
