@@ -54,7 +54,8 @@ def one_of(
     facts: Mapping[str, GeneratorFacts], notes: Mapping[str, Mapping[str, Any]]
 ) -> GeneratorFacts:
     """Counts and rates are summed; the warm-up, which all had at once, the size of a transaction,
-    and what all say alike are kept; the rest is said by client. `notes`: of each; its clock is `shifted_s` ahead."""
+    and what all say alike are kept; the rest is said by client. `notes`: of each; its clock is
+    `shifted_s` ahead."""
     clients: dict[str, dict[str, Any]] = {}
     flat: list[dict[str, Any]] = []
     for name, own in facts.items():
