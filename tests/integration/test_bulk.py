@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import load_generators
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry import conservation
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import LoadError
@@ -65,6 +66,8 @@ def test_three_nodes_of_postgresql_to_a_report_whose_counts_add_up(tmp_path: Pat
     assert 95 <= figures["bulk-load"]["log_sent_pct"] <= 115
     assert 90 <= figures["bulk-load"]["in_flight_pct"] <= 101
     assert figures["bulk-load"]["debt_s"] > 0
+    missing = {"replica missing", "data in memory"}
+    assert not [doubt for doubt in kinds.find(campaign) if doubt.kind in missing]
     report = (tmp_path / "latest" / "report.md").read_text()
     assert "## Whether the counts add up" in report and "Written ÷ payload" in report
     for command in ("verify", "analyze"):

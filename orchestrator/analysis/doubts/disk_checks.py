@@ -137,10 +137,9 @@ def host_cache(run: RunData, _: Values) -> Reasons:
 
 def replica_missing(run: RunData, _: Values) -> Reasons:
     """Where each node has a copy of all rows and a disk of its own."""
-    nodes = [node for node in run.record.nodes if node.role == "database"]
-    of_disks = conservation.written(run)
-    copies = run.record.profile.cluster.replication_factor
-    if not len(nodes) == len(of_disks) == copies >= ALIKE_FROM:
+    cluster, of_disks = run.record.profile.cluster, conservation.written(run)
+    copies = cluster.replication_factor
+    if not cluster.nodes == len(of_disks) == copies >= ALIKE_FROM:
         return
     usual = median(of_disks.values())
     for node, written in of_disks.items():

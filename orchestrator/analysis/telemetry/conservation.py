@@ -21,7 +21,7 @@ def figures(run: RunData) -> Iterator[Measurement]:
     record, nodes, given = run.record, _names(run, "database"), payload(run)
     if rate := results.value_of(record, "payload_bytes_per_s"):
         yield measured("node_payload_bytes_per_s", rate / len(nodes))
-        if cpu_s := _moved(run, "measure", nodes, counters.CPU_SECONDS):
+        if cpu_s := _moved(run, ["measure"], nodes, counters.CPU_SECONDS):
             yield measured("cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9))
     for way, moved in (("read", _of_disks(run, "measure", _READ)), ("written", written(run))):
         if moved and (of := given.get(way, given.get("sorted"))):
@@ -70,17 +70,18 @@ def _names(run: RunData, role: str) -> list[str]:
 
 def _of_disks(run: RunData, phase: str, names: tuple[str, str]) -> dict[str, float]:
     def counted(node: Node) -> float | None:
-        return _moved(run, phase, [node.name], *names[: 2 if node.wal_device else 1])
+        return _moved(run, [phase], [node.name], *names[: 2 if node.wal_device else 1])
 
     firsts = [on_it[0] for on_it in results.by_disk(run.record.nodes).values()]
     known = {node.name: count for node in firsts if (count := counted(node)) is not None}
     return known if len(known) == len(firsts) else {}
 
 
-def _moved(run: RunData, phase: str, nodes: Sequence[str], *names: str) -> float | None:
-    """What these counters of these nodes grew by; None unless all were sampled."""
-    counted = run.telemetry.moved.get(phase, {})
-    values = [counted.get((node, name)) for node in nodes for name in names]
+def _moved(run: RunData, phases: Sequence[str], nodes: Sequence[str], *names: str) -> float | None:
+    """What these counters of these nodes grew by; None unless all were sampled. A phase of which
+    nothing was is none: it took no time."""
+    sampled = [moved for phase in phases if (moved := run.telemetry.moved.get(phase))]
+    values = [moved.get((node, name)) for moved in sampled for node in nodes for name in names]
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
 
@@ -90,9 +91,8 @@ def _log_sent_pct(run: RunData) -> float | None:
     is one log for all (PostgreSQL), which is counted from the begin of the warm-up on."""
     copies = run.record.profile.cluster.replication_factor - 1
     log_bytes = copies * (results.database(run.record).counter("wal_bytes") or 0.0)
-    spans = [phase for phase in ("warm-up", "measure") if run.telemetry.moved.get(phase)]
-    received = [_moved(run, phase, _names(run, "database"), _RECEIVED) for phase in spans]
-    sent = [_moved(run, phase, _names(run, "client"), _SENT) for phase in spans]
-    if log_bytes < _LEAST_LOG_BYTES or None in received or None in sent or not spans:
+    received = _moved(run, ("warm-up", "measure"), _names(run, "database"), _RECEIVED)
+    sent = _moved(run, ("warm-up", "measure"), _names(run, "client"), _SENT)
+    if received is None or sent is None or log_bytes < _LEAST_LOG_BYTES:
         return None
-    return 100 * (sum(filter(None, received)) - sum(filter(None, sent))) / log_bytes
+    return 100 * (received - sent) / log_bytes

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from orchestrator import report
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
@@ -184,3 +186,16 @@ def test_what_was_not_sampled_has_no_figure() -> None:
     without: RunData = replace(run, sampled=held(every[every["node"] != "node-3"]))
     values: dict[str, Any] = counted(replace(campaign, runs=(without,)))
     assert "written_per_payload" not in values and "cpu_s_per_gb" not in values
+
+
+def test_the_report_has_a_table_of_it_and_rates_in_bytes(tmp_path: Path) -> None:
+    campaign = load((RATE,) * 3, settling=RATE / 2)
+    paths = report.write(campaign, verdicts.judge(campaign), tmp_path)
+    text = paths.markdown.read_text().replace("\u00a0", " ")
+    assert "insert**: premium did 10 MB/s; latency" in text
+    section = text.split("## Whether the counts add up")[1].split("\n## ")[0]
+    heads, row = (line for line in section.splitlines() if line.startswith(("| Tier", "| premium")))
+    titles, values = ([word.strip() for word in line.split("|")[2:-1]] for line in (heads, row))
+    shown = dict(zip(titles, values, strict=True))
+    assert shown["Written ÷ payload"] == "3.50" and shown["Quiet after"] == "20 s"
+    assert "Payload of a node" in text and "Read ÷ payload" not in titles

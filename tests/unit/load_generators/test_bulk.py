@@ -12,7 +12,9 @@ import pytest
 
 from orchestrator import load_generators
 from orchestrator.errors import UsageError
+from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators import sysbench
+from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
 from orchestrator.planning import durations, profiles, sizes, windows
@@ -132,3 +134,13 @@ def test_the_payload_is_that_of_what_was_committed_in_the_window(tmp_path: Path)
     assert result.facts.payload == "written"
     plain = sysbench.Sysbench().read(shipped("bulk-load"), left(tmp_path), 2.0, 12.0)
     assert "payload_bytes_per_s" not in {m.metric for m in plain.measurements}
+
+
+def test_a_transaction_of_two_clients_carries_what_it_carries_of_one() -> None:
+    own = GeneratorFacts(bytes_per_transaction=1e6, payload="written", recorded_transactions=5.0)
+    note = {"began_s": 1.0, "shifted_s": 0.0}
+    both = merging.one_of(
+        {"client-1": own, "client-2": own}, dict.fromkeys(["client-1", "client-2"], note)
+    )
+    assert (both.bytes_per_transaction, both.payload) == (1e6, "written")
+    assert both.recorded_transactions == 10.0
