@@ -46,6 +46,7 @@ VALUES = {
     "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
     "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
     "host_cpu_pct": ("%", "CPU of the whole machine"),
+    "low_priority_pct": ("%", "CPU of the machine that work of low priority used, in none of them"),
     "steal_pct": ("%", "CPU that the machine's host gave to others"),
     "other_cpu_pct": ("%", "CPU of the machine that none of the above used"),
     "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
