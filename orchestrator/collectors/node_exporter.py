@@ -20,7 +20,7 @@ from orchestrator.system import http_client
 # Only these parts of the page: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
 _PRESSURE_PATH = f"{_PATH}&collect[]=pressure"
-_IDLE = {"idle", "iowait", "nice"}  # low priority gives way
+_IDLE = {"idle", "iowait", "nice"}  # low priority is counted apart
 
 _BUSY, _STEAL = ("cpu_seconds_total", "s"), ("cpu_steal_seconds_total", "s")
 

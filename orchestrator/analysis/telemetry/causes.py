@@ -77,6 +77,8 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
     one_core = values.get("client_cores", 0.0) >= inside_causes.ONE_CORE[0]
     if name == "network_bound" and one_core and "client_core_pct" not in values:
         return None  # or a core of the load generator's, which others keep busy too
+    if name == "network_bound" and _crowded(values):
+        return None  # or who is to answer waits for CPU
     titles = words.titles("of limits")
     cpu_and_cap = {name, second} <= {"cpu_bound", "iops_cap", "bandwidth_cap"}
     taking_turns = cpu_and_cap and less >= TURN_PCT and in_turn[0] and any(in_turn[1:])
@@ -95,6 +97,14 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
             return None
     beside = f"Throughput follows it by about {most:.0f} %, {titles[second]} by {less:.0f} %."
     return Cause(cause.name, f"{cause.text} {beside}", most - less)
+
+
+def _crowded(values: Values) -> bool:
+    """Whether the machine is full with what gives way, though not always at once, and what node and
+    load generator use there is much of it."""
+    busy = values.get("host_cpu_pct", 0.0)
+    ours = busy - values.get("other_cpu_pct", busy)
+    return busy + values.get("low_priority_pct", 0.0) >= HOST_PCT and ours >= AT_TIMES_PCT
 
 
 # Seconds in which each was full: beside one of them nothing else has room all the time.

@@ -39,6 +39,7 @@ WAL_READ_SECONDS, WAL_WRITE_SECONDS = "wal_disk_read_seconds_total", "wal_disk_w
 CPU_SECONDS = "cpu_seconds_total"
 PERIODS, THROTTLED_PERIODS = "cpu_periods_total", "cpu_throttled_periods_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
+LOW_PRIORITY_SECONDS = "cpu_low_priority_seconds_total"
 STEAL_SECONDS = "cpu_steal_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
 RECEIVED_BYTES, SENT_BYTES = "network_received_bytes_total", "network_sent_bytes_total"

@@ -98,9 +98,12 @@ class Machines:
         if "disk" in used:
             yield "disk_server_cpu_pct", used["disk"]
         busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
-        steal = growth.per_s(host.name, counters.STEAL_SECONDS) if host else None
-        if steal is not None:
-            yield "steal_pct", 100 * steal / machine
+        for name, counter in (
+            ("steal_pct", counters.STEAL_SECONDS),
+            ("low_priority_pct", counters.LOW_PRIORITY_SECONDS),
+        ):
+            if (seconds := growth.per_s(host.name, counter) if host else None) is not None:
+                yield name, 100 * seconds / machine
         if busy is not None:
             yield "host_cpu_pct", 100 * busy / machine
             # Else a database node may be on a machine that has none by what is known.

@@ -180,6 +180,9 @@ def test_a_session_that_waits_for_cpu_may_call_itself_idle() -> None:
     free = node | {"node_cores": 0.3, "cpu_pct": 30.0, "throttled_pct": 0.0}
     network = causes.judge(seen | client | free, build_tier("ultra"), "node-1")
     assert network.name == "network_bound", network.text
+    crowded = {"low_priority_pct": 28.0, "other_cpu_pct": 5.0}
+    machine = causes.judge(seen | client | free | crowded, build_tier("ultra"), "node-1")
+    assert machine.name == "unattributed", "work of low priority does not always give way"
 
 
 def test_a_served_rate() -> None:

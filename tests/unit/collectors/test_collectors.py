@@ -146,6 +146,7 @@ def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
     here = tree(tmp_path, {"proc/stat": "cpu  100 60 50 900 3 1 2 7 0 0\ncpu0 1 0 0 0 0 0 0 0\n"})
     assert values(MachineCollector(on(here)).read([HOST, DATABASE], 1.0)) == {
         "cpu_busy_seconds_total": pytest.approx(1.53),
+        "cpu_low_priority_seconds_total": pytest.approx(0.6),
         "cpu_steal_seconds_total": pytest.approx(0.07),
     }
     tree(tmp_path, {"proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"})
