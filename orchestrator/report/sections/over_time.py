@@ -32,7 +32,7 @@ _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
 _HEIGHT, _BAND = 150, 6  # pixels of lines, and of each tier's band below them
 _LIMITS = {"IOPS cap": "#882255", "bandwidth cap": "#DDCC77", "node CPU": "#332288"}  # its colour
-_NO_STRIP = pd.DataFrame({"limit": []})
+_NO_STRIP = pd.DataFrame({"tier": [], "limit": []})
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Caps = Mapping[float, str]  # declared limit → its label
 
@@ -146,7 +146,9 @@ def over_time(
         height=_HEIGHT,
         below=_BAND * len(banded),
     )
-    spec["layer"] += [_band(place, tier, tiers, bands) for place, tier in enumerate(banded)]
+    for place, tier in enumerate(banded):
+        of_tier = strip[strip["tier"] == tier].drop(columns="tier")
+        spec["layer"].append(_band(place, charts.colours(tiers)[tier], of_tier, bands))
     title = f"{measure.title} under {workload}, {measure.unit}"
     lines = {tier: charts.of_tier(tier) for tier in drawn}
     if both:
@@ -157,20 +159,20 @@ def over_time(
         }
     zoom = [charts.drawing("zoom")]
     reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
-    tables = _tables(series, measure, limits) | {"strip": strip.to_dict("records")}
+    tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
 
 
-def _band(place: int, tier: str, tiers: Sequence[str], bands: Mapping[str, str]) -> dict[str, Any]:
-    """Between the lines and their axis: what was at its limit, behind the tier's colour."""
-    return charts.drawing(
-        "over_time.band",
-        tier=charts.colours(tiers)[tier],
-        which=charts.of_tier(tier),
-        top=_HEIGHT + _BAND * place + 2,
-        bottom=_HEIGHT + _BAND * (place + 1),
-        limits={"domain": list(bands), "range": list(bands.values())},
-    )
+def _band(place: int, colour: str, strip: pd.DataFrame, bands: Mapping[str, str]) -> dict[str, Any]:
+    """Between the lines and their axis: what was at its limit, behind the tier's colour. Its data
+    are its own: a tier that is hidden, or never at a limit, must leave no axis without values."""
+    edges = {"top": _HEIGHT + _BAND * place + 2, "bottom": _HEIGHT + _BAND * (place + 1)}
+    limits = {"domain": list(bands), "range": list(bands.values())}
+    rows = {"values": strip.to_dict("records")}
+    parts = [charts.drawing("over_time.band", colour=colour, **edges)]
+    if len(strip):
+        parts.append(charts.drawing("over_time.stretches", rows=rows, limits=limits, **edges))
+    return {"layer": parts}
 
 
 def _tables(series: Series, measure: Measure, limits: _Caps) -> dict[str, list[dict[Any, Any]]]:
