@@ -166,7 +166,8 @@ def over_time(
 def _band(place: int, colour: str, strip: pd.DataFrame, bands: Mapping[str, str]) -> dict[str, Any]:
     """Between the lines and their axis: what was at its limit, behind the tier's colour. Its data
     are its own: a tier that is hidden, or never at a limit, must leave no axis without values."""
-    edges = {"top": _HEIGHT + _BAND * place + 2, "bottom": _HEIGHT + _BAND * (place + 1)}
+    bottom = _HEIGHT + _BAND * (place + 1)
+    edges: dict[str, Any] = {"top": bottom - _BAND + 2, "bottom": bottom}
     limits = {"domain": list(bands), "range": list(bands.values())}
     rows = {"values": strip.to_dict("records")}
     parts = [charts.drawing("over_time.band", colour=colour, **edges)]
