@@ -13,7 +13,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import group
 from orchestrator.model import Record, Workload
-from orchestrator.planning import rehearsal
+from orchestrator.planning import factors, rehearsal
 from orchestrator.tier import Tier, in_layout
 from orchestrator.units import format_bytes, gathered, listed
 
@@ -24,6 +24,12 @@ _COMPARED = ("version", "image", "stand_in", "durable", "durability", "execution
 # Words about a tier, not the tier; how its data are put back does not change them.
 _NOT_THE_DISK = frozenset(
     {"name", "title", "catalog_type", "snapshots", "price", "source", "as_of", "notes", "vm_caps"}
+)
+_DATA = "data before the run "
+_OF_CLUSTER = (  # which follow from its keys
+    "data before the run",
+    "running database's durability.synchronous_standby_names",
+    *("CPUs of the machines, as seen,", "memory of the machines, as seen,"),
 )
 _HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
 
@@ -55,23 +61,38 @@ def among(runs: Sequence[RunData]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phrases))
 
 
-def obstacle(runs: Sequence[RunData]) -> str:
-    """Why runs of several tiers must not be compared, or an empty text."""
-    if unlike := among(runs):
-        return f"the runs differ in more than the tier: {'; '.join(unlike)}"
+def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
+    """Why runs of several tiers must not be compared, or those at two values of a `factor`; or an
+    empty text."""
+    allowed = _allowed(factor) if factor else ()
+    if factor and len({str(run.record.workload.dataset) for run in runs}) > 1:
+        allowed = (*allowed, _DATA)
+    if unlike := [phrase for phrase in among(runs) if not phrase.startswith(allowed)]:
+        return f"the runs differ in more than the {factor or 'tier'}: {'; '.join(unlike)}"
     records = [run.record for run in runs]
     if any(rehearsal.is_rehearsed(record.profile, record.workload) for record in records):
         return rehearsal.WARNING
     return ""
 
 
+def _allowed(factor: str) -> tuple[str, ...]:
+    """How differences begin that are the factor itself, or follow from it."""
+    names = ["workload's name", "workload's varied"]
+    if factor in factors.OF_CLUSTER:
+        names += [factors.OF_CLUSTER[factor].title, *_OF_CLUSTER]
+    elif factor == factors.CACHE:
+        names += [f"workload's {key}" for key in ("warm", "warmup_s", "warmup_most_s")]
+    for key in ("table_size", "warehouses") if factor == factors.DATA else (factor,):
+        names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
+    return tuple(f"{name} " for name in names)
+
+
 def _cluster(left: Record, right: Record) -> Iterator[str]:
     first, second = left.profile.cluster, right.profile.cluster
     yield from _unlike("database", first.database, second.database)
     yield from _unlike("asked-for version", first.version, second.version)
-    yield from _unlike("number of nodes", first.nodes, second.nodes)
-    yield from _unlike("replication factor", first.replication_factor, second.replication_factor)
-    yield from _unlike("number of load clients", first.clients, second.clients)
+    for field, title, _, show in factors.OF_CLUSTER.values():
+        yield from _unlike(title, getattr(first, field), getattr(second, field), show=show)
     if first.node and second.node:
         yield from _unlike("CPUs per node", first.node.cpus, second.node.cpus)
         memory_bytes = [node.memory_bytes for node in (first.node, second.node)]

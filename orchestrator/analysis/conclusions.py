@@ -234,6 +234,47 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Law:
+    """How a figure follows a factor: as its value to the power of `exponent`, with its interval of
+    90 %. `values`: how many it rests on. `knee`: place of the value behind which figures follow
+    another line, where they follow no such law; None where they do, or two values cannot tell."""
+
+    metric: str
+    scope: str
+    per_node: bool
+    exponent: float
+    low: float
+    high: float
+    values: int
+    knee: int | None = None
+
+
+@dataclass(frozen=True)
+class FactorOnTier:
+    """A factor on one tier. Mappings: workload at a value → what it had there."""
+
+    tier: str
+    steps: tuple[Delta, ...]  # each value, as `contender`, against the first
+    per_node: Mapping[str, float]  # mean throughput
+    laws: tuple[Law, ...]
+    causes: Mapping[str, BottleneckCause]
+
+
+@dataclass(frozen=True)
+class VariedFactor:
+    """One workload at the values of a factor. `values`: in words; `numbers`: empty if they are
+    none; `workloads`: those that stand for them. `horizons`: how far each tier is enough."""
+
+    workload: str
+    factor: str
+    values: tuple[str, ...]
+    numbers: tuple[float, ...]
+    workloads: tuple[str, ...]
+    tiers: tuple[FactorOnTier, ...]
+    horizons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ExcludedRun:
     """A finished run that enters nothing, by the validity rule; `reasons`: its doubts in words."""
 
@@ -259,3 +300,4 @@ class Verdict:
     noise_floor: tuple[Delta, ...] = ()  # the baseline's twin against it
     excluded: tuple[ExcludedRun, ...] = ()
     cluster: ClusterDecision | None = None  # None with one workload or one tier
+    varied: tuple[VariedFactor, ...] = ()

@@ -1,7 +1,6 @@
 """Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, overload, results
@@ -14,14 +13,14 @@ from orchestrator.analysis.conclusions import (
     ExcludedRun,
     Verdict,
 )
-from orchestrator.analysis.decisions import decision, load_sweeps
+from orchestrator.analysis.decisions import decision, factors, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
 from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
-from orchestrator.model import Run
+from orchestrator.model import Measurement, Run
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
@@ -45,6 +44,7 @@ def judge(campaign: Results) -> Verdict:
         noise_floor=floor,
         excluded=excluded(campaign),
         cluster=cluster,
+        varied=factors.varied(campaign, of_cells, decisions),
     )
 
 
@@ -66,13 +66,16 @@ def cells(campaign: Results) -> tuple[CellSummary, ...]:
     order = {name: index for index, name in enumerate(METRICS)}
     summaries: list[CellSummary] = []
     for cell in results.cells(campaign):
-        runs = [  # telemetry is computed anew from the samples
-            results.sound((*run.record.measurements, *resources.telemetry_of(run, cpus)))
-            for run in cell.finished
-        ]
+        runs = [results.sound(_figures(run, cpus)) for run in cell.finished]
         metrics = _cell(runs, cell.profile.name, cell.workload.name)
         summaries += sorted(metrics, key=lambda summary: order.get(summary.metric, len(order)))
     return tuple(summaries)
+
+
+def _figures(run: RunData, cpus: float | None) -> tuple[Measurement, ...]:
+    """Those of its record, and telemetry, computed anew from the samples."""
+    sampled = resources.telemetry_of(run, cpus)
+    return (*run.record.measurements, *sampled, *conservation.figures(run))
 
 
 def _cell(runs: Sequence[Measured], profile: str, workload: str) -> Iterator[CellSummary]:
@@ -151,26 +154,7 @@ def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
             contender = results.finished(campaign, name, workload.name)
             if name == plan.baseline or not baseline or not contender:
                 continue
-            sides = _by_repetition(baseline), _by_repetition(contender)
-            figures = list(sides[0].values()), list(sides[1].values())
-            obstacle = comparability.obstacle([*baseline, *contender])
+            sides, obstacle = (baseline, contender), comparability.obstacle([*baseline, *contender])
             load = overload.between(plan.baseline, baseline, name, contender)
-            for pair in comparisons.pairs(name, workload.name, figures, obstacle):
-                decides = load if pair.metric.direction == "lower" else None
-                yield replace(_in_blocks(pair, *sides, share), overload=decides)
-
-
-def _by_repetition(runs: Sequence[RunData]) -> dict[int, Measured]:
-    return {run.record.run.repetition: results.sound(run.record.measurements) for run in runs}
-
-
-def _in_blocks(
-    pair: Pair, left: Mapping[int, Measured], right: Mapping[int, Measured], share: float
-) -> Pair:
-    """Of the repetitions that both sides finished, with an interval if there are several."""
-    common = [n for n, run in left.items() if pair.key in run and pair.key in right.get(n, ())]
-    first, second = (tuple(side[n][pair.key].value for n in common) for side in (left, right))
-    pair = replace(pair, left=first, right=second, share=share)
-    with suppress(ValueError):  # a figure of zero, or no repetition that both finished
-        return replace(pair, ratio=stats.ratio_of_means(first, second, pair.confidence))
-    return pair
+            for pair in comparisons.of_runs(name, workload.name, sides, obstacle, share):
+                yield replace(pair, overload=load if pair.metric.direction == "lower" else None)

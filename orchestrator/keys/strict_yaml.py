@@ -93,6 +93,19 @@ def shipped(package: str, name: str) -> Mapping[str, Any]:
     return parse(name, file.read_text(encoding="utf-8"))
 
 
+def filled(content: Any, values: Mapping[str, Any]) -> Any:
+    """Content of a shipped file with the values that its texts `$name` stand for. Where that is
+    None, or none is given, its key is left out, and so is what has nothing else in it."""
+    if isinstance(content, str) and content.startswith("$"):
+        return deepcopy(values.get(content[1:]))  # a value may stand twice
+    if isinstance(content, Mapping):
+        pairs = ((key, filled(part, values)) for key, part in content.items())
+        return {key: part for key, part in pairs if part is not None} or None
+    if isinstance(content, list):
+        return [part for each in content if (part := filled(each, values)) is not None] or None
+    return content
+
+
 @lru_cache(maxsize=64)
 def _parsed(where: str, text: str) -> dict[str, Any]:
     """Once for each text: all profiles of a campaign read the same clusters."""

@@ -55,7 +55,8 @@ def warmed(workload: Workload, how: str) -> Workload:
     steady, at least as long and at most ten times. UsageError if its generator cannot do that."""
     if how == "fixed":
         return workload
-    if workload.generator != Sysbench.name or workload.script not in command_lines.KNOWN:
+    known = workload.script in command_lines.KNOWN.keys() - set(command_lines.ENDS_WITH_WORK)
+    if workload.generator != Sysbench.name or not known:
         raise UsageError(
             f"{workload.name} is run by {workload.generator} ({workload.script}), whose warm-up "
             "has a fixed time: --warmup steady needs a built-in script on sysbench",
@@ -73,6 +74,11 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
         raise UsageError(
             f"{workload.name} is run by {workload.generator}, which keeps no record of each "
             "transaction: --confirm could not tell what a change did",
+            advice="name other workloads, or leave out --confirm",
+        )
+    if workload.script in command_lines.ENDS_WITH_WORK:
+        raise UsageError(
+            f"{workload.name} ends when its work is done: nothing is left behind it for --confirm",
             advice="name other workloads, or leave out --confirm",
         )
     return replace(workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S))

@@ -206,10 +206,9 @@ def check(plan: Plan, limit: str | None) -> None:
         )
     sums = total(things)
     if others := [name for name in sums if name.upper() != currency]:
-        raise UsageError(
-            f"{MAX_COST} is in {currency}, and there are prices in {units.listed(others)}",
-            advice="tierbench converts no currencies: give the limit, or the prices, in the same",
-        )
+        what = f"{MAX_COST} is in {currency}, and there are prices in {units.listed(others)}"
+        advice = "tierbench converts no currencies: give the limit, or the prices, in the same"
+        raise UsageError(what, advice)
     amount = sum(sums.values())
     if amount > most:
         raise UsageError(
@@ -222,8 +221,6 @@ def check(plan: Plan, limit: str | None) -> None:
 def _read(limit: str) -> tuple[float, str]:
     match = _LIMIT.fullmatch(limit.strip())
     if match is None:
-        raise UsageError(
-            f"{MAX_COST} {limit!r} is no amount with its currency",
-            advice=f'write it as in {MAX_COST} "5 USD"',
-        )
+        what = f"{MAX_COST} {limit!r} is no amount with its currency"
+        raise UsageError(what, advice=f'write it as in {MAX_COST} "5 USD"')
     return float(match[1]), match[2].upper()

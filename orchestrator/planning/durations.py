@@ -146,7 +146,8 @@ def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
     for profile, load, least, most in _cells(plan):
         where = find(profile, load)
         shared = where is None and isinstance(profile.tier.disk, (Emulated, Cgroup))
-        name = where[0] if where else f"shared {load.dataset}" if shared else None
+        copies = f"{profile.cluster.nodes} {profile.cluster.replication_factor}"
+        name = where[0] if where else f"shared {load.dataset} {copies}" if shared else None
         apart = f"{name or profile.name} {load.dataset}"
         kept = int(bool(where and where[1]))
         before = known.get(apart) or Load(profile.name, load.name, load.dataset, 0, 0, kept)
@@ -193,6 +194,7 @@ def data_bytes(workload: Workload) -> int | None:
     """Of all rows once, with their indexes; None where its parameters do not tell."""
     given = workload.dataset.parameters
     tables, rows, warehouses = (given.get(key) for key in ("tables", "table_size", "warehouses"))
+    rows = given.get("rows", rows)
     if isinstance(warehouses, int):
         return warehouses * WAREHOUSE_BYTES
     if isinstance(tables, int) and isinstance(rows, int):
@@ -226,7 +228,7 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
         around += pace.each.times(least, most)
         sources[pace.source] = None
         if load.database is None:
-            caches += _caches(profile, load).times(least, most)
+            caches += _caches(profile, load).times(least, most) if load.warm else Span()
             checks += _checking(profile, load).times(least, most)
     yield TimedStep("warm-up and measuring", windows, "the scale's times")
     yield TimedStep("starting and stopping", around, listed(list(sources)))

@@ -53,10 +53,9 @@ def known_as(engine: str) -> str:
 def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
     """UsageError if machines are named for a platform that has no engines to connect to."""
     if named(profile) and not has_engines:
-        raise UsageError(
-            f"{profile.name} names `machines`, whose engines {platform} does not have",
-            advice="take `machines` out of the profile, or run it on another platform",
-        )
+        what = f"{profile.name} names `machines`, whose engines {platform} does not have"
+        advice = "take `machines` out of the profile, or run it on another platform"
+        raise UsageError(what, advice)
 
 
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:

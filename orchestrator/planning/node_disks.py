@@ -61,10 +61,8 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     if pattern := disks.get(PATTERN):
         disks = {name: _numbered(pattern, number) for number, name in enumerate(names, start=1)}
     if missing := [name for name in names if name not in disks]:
-        raise UsageError(
-            f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
-            advice=f"add it to `disks`, or take --nodes {len(disks)}",
-        )
+        what = f"{tier.name}: `disks` has no disk for {', '.join(missing)}"
+        raise UsageError(what, advice=f"add it to `disks`, or take --nodes {len(disks)}")
     placed = zip(names, machines or [""] * nodes, strict=False)
     return _with_disks(tier, {name: replace(disks[name], machine=where) for name, where in placed})
 

@@ -2,7 +2,8 @@
 
 Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a round
 the tiers of one workload follow each other in an order that is balanced over the rounds
-(`balanced_orders`), so that neither their places nor a slow drift of the machine favour one.
+(`balanced_orders`), and so do the values of a factor, so that neither their places nor a slow drift
+of the machine favour one.
 """
 
 import random
@@ -13,10 +14,10 @@ from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
-from orchestrator.planning import disk_matrix, machines, node_disks
-from orchestrator.units import counted
+from orchestrator.planning import disk_matrix, factors, machines, node_disks
+from orchestrator.planning.factors import EXISTING as EXISTING
+from orchestrator.units import counted, gathered
 
-EXISTING = "existing"  # the database of a cluster that others run
 FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
 
@@ -56,13 +57,27 @@ def on_nodes(profile: Profile, nodes: int) -> Profile:
 
 
 def as_used(profile: Profile, workload: Workload) -> Profile:
-    """The profile as one workload uses it: without a database, where it measures the disk alone,
-    and so on the first node by one client."""
+    """The profile as one workload uses it: at its value of a factor; without a database, where it
+    measures the disk alone, and so on the first node by one client."""
     if workload.database is None:
-        return profile
+        return _at_value(profile, workload)
     alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
-    cluster = replace(alone, database=workload.database)
+    cluster = replace(alone, database=workload.database, network_bytes_per_s=None)
     return replace(profile, cluster=cluster)
+
+
+def _at_value(profile: Profile, workload: Workload) -> Profile:
+    if (varied := workload.varied) is None:
+        return profile
+    if tier := profile.tier_of.get(varied.value):
+        name = f"{tier.name}, {factors.in_words(varied)}"  # each has a gate
+        return replace(profile, tier=replace(tier, name=name), tier_of={})
+    if varied.factor not in factors.OF_CLUSTER:
+        return profile
+    of_cluster = factors.OF_CLUSTER[varied.factor]
+    value = of_cluster.read(varied.value)
+    on = on_nodes(profile, value) if varied.factor == factors.NODES else profile
+    return replace(on, cluster=replace(profile.cluster, **{of_cluster.field: value}))
 
 
 def make_plan(
@@ -87,7 +102,7 @@ def make_plan(
         )
     twins = [_twin(profiles, baseline or names[0])] if aa else []
     names += [twin.name for twin in twins]
-    runs = _runs(names, [workload.name for workload in workloads], repetitions, seed)
+    runs = _runs(names, workloads, repetitions, seed)
     return Plan(
         name=name,
         seed=seed,
@@ -110,10 +125,9 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
         done[run.workload] = max(run.repetition, done.get(run.workload, 0))
     most = max(done.values(), default=0) + 1
     profiles = [profile.name for profile in plan.profiles]
-    loads = [workload.name for workload in plan.workloads]
     added = (
         run
-        for run in _runs(profiles, loads, most, plan.seed)
+        for run in _runs(profiles, plan.workloads, most, plan.seed)
         if run.workload in workloads and run.repetition == done[run.workload] + 1
     )
     runs = numbered((*plan.runs, *added))
@@ -126,7 +140,7 @@ def followed_by(
     """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
     tiers_of = {workload.name: {tier.name for tier in tiers} for workload, tiers in cells}
     names = [profile.name for profile in plan.profiles]
-    runs = _runs(names, list(tiers_of), plan.repetitions, plan.seed)
+    runs = _runs(names, [load for load, _ in cells], plan.repetitions, plan.seed)
     more = (run for run in runs if run.profile in tiers_of[run.workload])
     return replace(
         plan,
@@ -172,19 +186,23 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
 
 
 def _runs(
-    profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
+    profiles: Sequence[str], workloads: Sequence[Workload], repetitions: int, seed: int
 ) -> list[Run]:
     """In their order, without numbers."""
     dice = random.Random(seed)
-    orders = {
-        workload: balanced_orders(dice.sample(profiles, len(profiles)), repetitions)
-        for workload in workloads
-    }
+
+    def balanced(names: Sequence[str]) -> list[list[str]]:
+        return balanced_orders(dice.sample(names, len(names)), repetitions)
+
+    tiers = {workload.name: balanced(profiles) for workload in workloads}
+    groups = gathered((w.varied.of if w.varied else w.name, w.name) for w in workloads)
+    values = {of: balanced(names) for of, names in groups.items()}
     return [
         Run(0, profile, workload, repetition)
         for repetition in range(1, repetitions + 1)
-        for workload in workloads
-        for profile in orders[workload][repetition - 1]
+        for of in groups
+        for workload in values[of][repetition - 1]
+        for profile in tiers[workload][repetition - 1]
     ]
 
 

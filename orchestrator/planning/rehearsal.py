@@ -25,10 +25,8 @@ def rehearsed(plan: Plan) -> Plan:
     """The plan with parts that do nothing. UsageError where its workloads need a real disk."""
     alone = [workload.name for workload in plan.workloads if workload.database is not None]
     if alone:
-        raise UsageError(
-            f"{', '.join(alone)} measures a disk by itself, which cannot be rehearsed",
-            advice="name workloads on a database: point-select insert tpcc",
-        )
+        what = f"{', '.join(alone)} measures a disk by itself, which cannot be rehearsed"
+        raise UsageError(what, advice="name workloads on a database: point-select insert tpcc")
     profiles = tuple(
         replace(
             profile,

@@ -66,7 +66,7 @@ def with_data(
         for load, before in zip(loads, workloads, strict=True)
         if load != before
     ]
-    return tuple(_with_room(profile, largest) for profile in profiles), loads, tuple(notes)
+    return with_room(profiles, largest), loads, tuple(notes)
 
 
 def data_size(text: str) -> tuple[float | None, int | None]:
@@ -94,11 +94,17 @@ def _of_bytes(load: Workload, wanted: float) -> Workload:
     tables = given.get("tables")
     if "warehouses" in given:
         size = {"warehouses": max(1, math.ceil(wanted / WAREHOUSE_BYTES))}
-    elif isinstance(tables, int):
-        size = {"table_size": max(1, math.ceil(wanted / ROW_BYTES / tables))}
+    elif isinstance(tables, int) and given.get("rows") != 0:  # which a load begins with
+        key = "rows" if "rows" in given else "table_size"
+        size = {key: max(1, math.ceil(wanted / ROW_BYTES / tables))}
     else:
         return load
     return replace(load, dataset=replace(load.dataset, parameters={**given, **size}))
+
+
+def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...]:
+    """The profiles with disks for so many bytes of data, where they would be too small for it."""
+    return tuple(_with_room(profile, largest) for profile in profiles)
 
 
 def _with_room(profile: Profile, largest: float) -> Profile:
@@ -135,6 +141,8 @@ def in_time(
 
 
 def _shorter(load: Workload, share: float) -> Workload:
+    if load.settle:
+        return load  # its time may be a deadline
     warmup_s = max(min(load.warmup_s, LEAST_WARMUP_S), round(share * load.warmup_s))
     measure_s = max(min(load.measure_s, LEAST_WINDOW_S), round(share * load.measure_s))
     return replace(load, warmup_s=warmup_s, measure_s=measure_s)

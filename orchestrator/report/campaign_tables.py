@@ -3,15 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
+from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry
-from orchestrator.analysis.campaigns.over_time import (
-    FEWEST_HISTORY,
-    CampaignComparison,
-    Level,
-    Point,
-    ProfileDelta,
-    Trend,
-)
+from orchestrator.analysis.campaigns.over_time import CampaignComparison, ProfileDelta, Trend
 from orchestrator.analysis.comparisons import COMPARED
 from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.statistics import across_days
@@ -91,7 +85,9 @@ def _remarks(pair: CampaignComparison) -> Iterator[str]:
 
 def _days(pair: CampaignComparison) -> str:
     """What the intervals allow for."""
-    counts = sorted({change.history for change in pair.deltas if change.history >= FEWEST_HISTORY})
+    counts = sorted(
+        {change.history for change in pair.deltas if change.history >= over_time.FEWEST_HISTORY}
+    )
     if not counts:
         return " between runs of each side alone"
     other = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
@@ -106,7 +102,7 @@ def trend(history: Trend) -> Table:
     return table_of(rows, ("Begin", "Code"), tuple(_about(history)))
 
 
-def _level(number: int, level: Level, history: Trend) -> str:
+def _level(number: int, level: over_time.Level, history: Trend) -> str:
     count = units.counted(level.campaigns, "campaign")
     mean = units.format_quantity(level.mean, "NOPM" if history.unit == "1/min" else history.unit)
     text = f"Level {number}: {mean} over {count} from {level.first} on"
@@ -115,7 +111,7 @@ def _level(number: int, level: Level, history: Trend) -> str:
     return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
 
 
-def _point(point: Point) -> Row:
+def _point(point: over_time.Point) -> Row:
     ends = [units.format_number(end) for end in (point.ci_low, point.ci_high) if end is not None]
     return {
         "Begin": wording.moment(point.began_s),

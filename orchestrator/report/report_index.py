@@ -79,7 +79,9 @@ class ReportIndex:
         return named or any((of, m) == (workload, "nopm") for _, of, m, _ in self._cells)
 
     def throughput_metric(self, workload: str) -> str:
-        return "nopm" if self.is_tpcc_derived(workload) else "throughput_per_s"
+        of_rows = any(names[1:3] == (workload, "payload_bytes_per_s") for names in self._cells)
+        rate = "payload_bytes_per_s" if of_rows else "throughput_per_s"
+        return "nopm" if self.is_tpcc_derived(workload) else rate
 
     def latency_scope(self, workload: str) -> str:
         """New-Order if the workload has it: the transaction the specification reports first."""

@@ -12,6 +12,7 @@ FRONT = {True: "on the front", False: "another beats it", None: "the front: open
 METRICS = {
     "throughput_per_s": "transactions/s",
     "nopm": "NOPM",
+    "payload_bytes_per_s": "payload",
     "latency_avg_s": "average latency",
     "latency_p99_s": "p99 latency",
 }

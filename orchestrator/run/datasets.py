@@ -233,10 +233,9 @@ class _Unfinished:
         databases do not start."""
         if self.resumed and addresses != self.addresses:
             needed = ", ".join(self.addresses)
-            raise UnavailableError(
-                f"an unfinished load needs the addresses {needed}, which are taken",
-                advice=f"stop what uses them, or load anew: remove {self.folder}",
-            )
+            what = f"an unfinished load needs the addresses {needed}, which are taken"
+            advice = f"stop what uses them, or load anew: remove {self.folder}"
+            raise UnavailableError(what, advice)
         (self.folder / _LOADING).unlink(missing_ok=True)
         yield
 

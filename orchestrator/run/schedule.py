@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.analysis.decisions.decision import decisions_so_far
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
@@ -103,15 +104,12 @@ class Setbacks:
         """Doubts about a run that begins now."""
         doubts = []
         if self._left is not None:
-            text = "what an earlier run left could not be removed and may have disturbed: "
-            text += self._left.what
-            doubts.append(Doubt("leftovers", text, self._left.advice, run.number))
+            left, advice = self._left.what, self._left.advice
+            doubts.append(doubt("leftovers", run=run.number, left=left, advice=advice))
         for first in self._schedule.plan.runs[: run.number - 1]:
             if replace(first, number=run.number) == run:
-                text = f"repeats run {first.number}, which failed, out of order"
-                advice = "see why that failed; what changed since "
-                advice += f"{first.slug} is in this run alone"
-                doubts.append(Doubt("out of order", text, advice, run.number))
+                number, slug = first.number, first.slug
+                doubts.append(doubt("out of order", run=run.number, first=number, slug=slug))
         return doubts
 
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:

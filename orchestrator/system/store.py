@@ -202,10 +202,8 @@ def load(campaign: Path, tables: bool = True) -> Results:
     """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
     samples and transactions."""
     if not (campaign / "plan.json").is_file():
-        raise UsageError(
-            f"{campaign} is not a results folder: it has no plan.json",
-            advice="name a folder under results/, or results/latest",
-        )
+        what = f"{campaign} is not a results folder: it has no plan.json"
+        raise UsageError(what, advice="name a folder under results/, or results/latest")
     plan = _read(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
     file = campaign / "fingerprint.json"
@@ -288,10 +286,8 @@ def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str 
         if isinstance(version, int) and version != known:
             newer = "a newer version wrote it: read it with that one, or a newer one still"
             older = "an older version wrote it, and nothing converts it: measure again"
-            raise UsageError(
-                f"{file} has schema_version {version}; this version of tierbench reads {known}",
-                advice=newer if version > known else older,
-            )
+            what = f"{file} has schema_version {version}; this version of tierbench reads {known}"
+            raise UsageError(what, advice=newer if version > known else older)
         return cast(_Read, _form(noun).validate_python(content[part] if part else content))
 
 
@@ -306,7 +302,6 @@ def _in_form(file: Path, *also: type[Exception]) -> Iterator[None]:
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
-        raise CutError(
-            f"{file} does not have the form this version reads {why}",
-            advice="was it written by another version, or edited by hand?",
-        ) from error
+        what = f"{file} does not have the form this version reads {why}"
+        advice = "was it written by another version, or edited by hand?"
+        raise CutError(what, advice) from error

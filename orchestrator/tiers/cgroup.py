@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.keys.tier_keys import as_held
 from orchestrator.model import DeviceCap, Volume
 from orchestrator.parts import Disks, NodesData
@@ -26,14 +27,6 @@ _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
 # The kernel hands out requests in slices of 0.1 s: a shorter window is off by up to one of them.
 _QUICK = replace(truth_gate.QUICK, runtime="2500ms")
-_BLIND = (
-    "reads and writes are capped apart: a mix may reach twice the declared total",
-    "no latency is added: a request takes as long as this machine's own disk",
-    "no burst credit: the base limits hold from the start",
-    "a request counts once whatever its size, up to what the block layer splits",
-)
-_BLIND_V1 = "version 1: buffered writes are not throttled, only direct I/O and reads are"
-_BLIND_V2 = "version 2: buffered writes are throttled on ext4, XFS, Btrfs and F2FS alone"
 
 
 class CgroupTier(disk_server.OnFiles):
@@ -84,12 +77,12 @@ def _on_files(
 
 def described(machine: Machine) -> dict[str, Any]:
     """What a reader must know of control-group limits."""
-    number = version(machine)
+    number, blind = version(machine), shipped(__package__, "cgroup.yaml")["blind_spots"]
     return {
         "mechanism": "control-group limits",
         "approximate": True,
         "cgroup_version": number,
-        "blind_spots": [*_BLIND, _BLIND_V1 if number == 1 else _BLIND_V2],
+        "blind_spots": [*blind["both"], *blind[number]],
     }
 
 

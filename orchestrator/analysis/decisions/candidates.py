@@ -36,6 +36,7 @@ LATENCIES = (
     Criterion("latency_avg_s", "average latency"),
     Criterion("latency_p99_s", "p99 latency"),
 )
+USUAL = (THROUGHPUT, *LATENCIES)
 # What a tier must keep besides: above it, too much of its work is in no other figure.
 FAILED = Objective("failed_pct", "all", 1.0)
 # Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.

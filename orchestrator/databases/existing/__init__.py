@@ -122,7 +122,7 @@ class ExistingCluster:
         own.make()
         try:
             flavour, version = observed.flavour, observed.version
-            analyze = flavour != "yugabytedb" or versions.analyzed(version)
+            analyze = flavour == "yugabytedb" and versions.analyzed(version)
             for snapshot in volumes:
                 self._prepare(handle, Path(snapshot.name), snapshot.restored, world)
             yield Cluster(flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze)
@@ -253,11 +253,6 @@ def clean(world: World, connect: Connect = sql.session, only_list: bool = False)
 def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> str:
     """Drops one that is still ours; says what was found otherwise."""
     owner = left.owner
-    if not owner.cache:
-        return (
-            f": left alone, because an older release made it on {owner.host} and did not say with "
-            f"which cache; drop it with: {left.command}"
-        )
     if not owner.is_from(world.cache):
         return (
             f": left alone, because {owner.host} made it with the cache {owner.cache}: run "

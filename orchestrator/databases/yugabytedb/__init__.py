@@ -190,7 +190,7 @@ class YugabyteDB:
             "copies, tablets and data files", lambda: server_facts.placement(ups), {}, ups
         )
         ended = _counters(cluster)
-        durability = server_facts.picked(servers, server_facts.DURABILITY)
+        durability = server_facts.picked(servers, server_facts.names_of("durability"))
         known = "durable_wal_write" in durability
         return DatabaseFacts(
             version=cluster.version,
@@ -212,7 +212,7 @@ class YugabyteDB:
                 "tls": handle.settings.tls,
                 "ulimits": handle.ulimits,
                 **({"wal_devices": on_disks} if on_disks else {}),
-                "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
+                "flags": server_facts.picked(servers, server_facts.names_of("explanatory")),
                 **placement,
             },
         )

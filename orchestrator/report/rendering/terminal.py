@@ -41,7 +41,7 @@ def answers(answers: tuple[Answer, ...], tiers: int) -> RenderableType:
         if answer.tier:
             line.append(answer.tier, style="bold")
             line.append(f" ({answer.price})  " if answer.price else "  ")
-        elif tiers > 1:
+        elif tiers > 1 and answer.tier is None:
             line.append("no answer  ", style="bold yellow")
         line.append(answer.text)
         grid.add_row(Text(answer.workload), line)

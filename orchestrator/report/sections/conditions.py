@@ -59,11 +59,17 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
 def environment(index: ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
     machine = list(_pairs(index.campaign.fingerprint))
-    several = any(profile.cluster.clients > 1 for profile in index.profiles)
-    clusters = [_cluster_row(profile, several) for profile in index.profiles]
+    specs = [profile.cluster for profile in index.profiles]
+    shown = {
+        "Load clients": any(spec.clients > 1 for spec in specs),
+        "Client": any(spec.client != "outside" for spec in specs),
+        "Network": any(spec.network_bytes_per_s for spec in specs),
+    }
+    words = ("Tier", "Database", "Settings", "Client", "Network")
+    clusters = [_cluster_row(profile, shown) for profile in index.profiles]
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
-        Part("Clusters", (table_of(clusters, ("Tier", "Database", "Settings")),)),
+        Part("Clusters", (table_of(clusters, words),)),
         Part("Workloads", (*_overrides(index), _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
     )
@@ -99,12 +105,18 @@ def _value(name: str, value: Any) -> str:
     return str(value)
 
 
-def _cluster_row(profile: Profile, several: bool) -> dict[str, Cell | str]:
-    """`several`: the load of some of the profiles comes from more than one client."""
+def _cluster_row(profile: Profile, shown: Mapping[str, bool]) -> dict[str, Cell | str]:
+    """`shown`: whether a column says anything that is not the same without it."""
     cluster, size = profile.cluster, profile.cluster.node
     settings = ", ".join(
         f"{key} = {value}" for key, value in (*cluster.settings.items(), *cluster.existing.items())
     )
+    rate = cluster.network_bytes_per_s
+    at_will = {
+        "Load clients": str(cluster.clients),
+        "Client": "beside the first node" if cluster.client == "beside" else "outside",
+        "Network": units.format_link_rate(rate) if rate else "not limited",
+    }
     undeclared = Cell("not declared", missing=True)
     return {
         "Tier": Cell(profile.name, tier=profile.name),
@@ -115,7 +127,7 @@ def _cluster_row(profile: Profile, several: bool) -> dict[str, Cell | str]:
         "Memory per node": units.format_bytes(size.memory_bytes) if size else undeclared,
         "Disk per node": units.format_bytes(size.disk_bytes) if size else undeclared,
         "Settings": settings or "the defaults of this tool",
-        **({"Load clients": str(cluster.clients)} if several else {}),
+        **{title: text for title, text in at_will.items() if shown[title]},
     }
 
 

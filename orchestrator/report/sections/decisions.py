@@ -5,14 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import (
-    CellSummary,
-    Change,
-    Decision,
-    NeighbourTier,
-    ObjectiveResult,
-    Offer,
-)
+from orchestrator.analysis import conclusions
+from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Offer
 from orchestrator.metrics import METRICS
 from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
@@ -88,7 +82,7 @@ def _money(amount: float | None, offer: Offer) -> str:
     return _UNKNOWN if amount is None else wording.money(amount, offer.currency)
 
 
-def _slo_cell(result: ObjectiveResult) -> Cell:
+def _slo_cell(result: conclusions.ObjectiveResult) -> Cell:
     mean, _, interval = result.measured.partition(" (")
     return Cell(f"{result.word}: {mean}", detail=interval.removesuffix(")"))
 
@@ -140,7 +134,7 @@ def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
         yield said("decision.no_cost_to_plan_with", why=" and ".join(why))
 
 
-def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
+def _step(word: str, step: conclusions.NeighbourTier, decision: Decision) -> str:
     cost = ""
     if step.cost_change and decision.currency:
         cost = f", {wording.money(abs(step.cost_change), decision.currency)} a month {word}"

@@ -5,17 +5,8 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Chart,
-    Charts,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    table_of,
-)
+from orchestrator.report import blocks, wording
+from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
 from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
@@ -40,7 +31,7 @@ def section(index: ReportIndex) -> Section:
     return Section(anchor, title, (*tables, *_open_questions(index)))
 
 
-def _table(index: ReportIndex, metrics: Mapping[str, str]) -> Table:
+def _table(index: ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:
     """Tiers down, workloads across. `metrics`: metric → its word; "": the rate of the workload."""
     loads = [workload.name for workload in index.workloads]
     rows = [

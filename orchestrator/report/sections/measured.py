@@ -59,6 +59,7 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
 
     new_order, at_a_rate = index.latency_scope(workload) != "all", has("offered_per_s")
     statement, wait = "statement_latency_avg_s", "connection_wait_avg_s"
+    payload, of_node = "payload_bytes_per_s", "node_payload_bytes_per_s"
     return {
         "New-Order average latency" if new_order else "Average latency": ("latency_avg_s", False),
         "p95": ("latency_p95_s", False),
@@ -68,6 +69,8 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
         **where(index.is_tpcc_derived(workload), "NOPM", "nopm"),
         **where(at_a_rate, "Offered", "offered_per_s"),
         **where(at_a_rate, "Served", "served_per_s"),
+        **where(has(payload), "Payload", payload),
+        **where(has(payload) and _several_nodes(index), "Payload of a node", of_node),
         "Transactions/s": ("throughput_per_s", False),
         "CPU": ("cpu_pct", False),
         **_disk_columns(index),

@@ -105,6 +105,22 @@ def _node_column(
     return cells
 
 
+_OF_CONSERVATION = words("conservation.columns")
+
+
+def conservation(index: ReportIndex) -> tuple[Section, ...]:
+    """Whether what was counted in several places adds up; empty where nothing was."""
+    shown = {name: title for name, title in _OF_CONSERVATION.items() if index.has(name)}
+    rows: list[Row] = []
+    for load in (workload.name for workload in index.workloads if shown):
+        rows.append(load)
+        for tier in index.tiers:
+            rows.append({"Tier": Cell(tier, tier=tier), **index.metric_cells(tier, load, shown)})
+    table = table_of(rows, ("Tier",), (said("conservation.about"),))
+    part = Part("", (table,))
+    return (Section("conservation", "Whether the counts add up", (part,)),) if shown else ()
+
+
 _OF_ENGINE = words("storage_engine.columns")
 
 

@@ -1,11 +1,11 @@
 """Load sweeps: the loads of each tier as tables and charts, its knee, its capacity at the SLO."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Sweep, TierSweep
-from orchestrator.planning.load_points import load_in_words
+from orchestrator.planning.load_points import Axis, load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -88,6 +88,7 @@ def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> Table:
     return table_of(rows, ("Load",))
 
 
+_MANY = 1e6  # in thousands and millions from here on, as bytes are
 _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
 _THROUGHPUT = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
 _P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
@@ -95,7 +96,8 @@ _AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
 
 
 def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
-    """Throughput and latency against load, each if there are figures of it."""
+    """Throughput and latency against load, each if there are figures of it. On logarithmic
+    axes if they are values of a factor."""
     tails = index.has_p99(
         (tier, workload)
         for tier in index.tiers
@@ -124,8 +126,11 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
     of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
     whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
     what = f"{shown.title} of {whose}{sweep.workload}"
-    load = "threads" if sweep.axis == "threads" else "transactions/s asked for"
-    wide = sweep.values[-1] >= _WIDE * sweep.values[0]
+    load = {"rate": "transactions/s asked for"}.get(sweep.axis, sweep.axis)
+    of_loads = sweep.axis in get_args(Axis)
+    if not of_loads:  # nothing reaches zero there: such an interval is cut
+        points = [{**point, "low": point["low"] or point["value"] / 10} for point in points]
+    wide = not of_loads or sweep.values[-1] >= _WIDE * sweep.values[0]
     spec = charts.drawing(
         "load",
         index.tiers,
@@ -134,6 +139,8 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
         load=load,
         loads=list(sweep.values),
         across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        marks=".3~s" if sweep.values[-1] >= _MANY else "~r",
+        up={"zero": True} if of_loads else {"type": "log", "nice": False},
         mean=f"mean, {shown.unit}",
         low=f"interval from, {shown.unit}",
         high=f"to, {shown.unit}",

@@ -12,10 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.kernel import mounts
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
+from orchestrator.system.shell import run_of_profile, script
 from orchestrator.tier import Snapshots, Tier
 from orchestrator.tiers.common.real import node_places, removal
 
@@ -23,20 +24,7 @@ FOLDER = removal.SNAPSHOTS
 MARK = marked.MARK
 COPIES = ("copy", "elsewhere")  # ways that this program keeps a copy itself
 _SAVED = ".saved"  # a file in the cache: the profile's own command has made a snapshot
-_COPY_S = 6 * 3600.0
 _OUTPUT = 2_000  # characters of a command's output that the record keeps
-
-# What is below the name of a snapshot is whole: it gets its name when it is on the disk. First
-# argument: how; then pairs of a source and a target, which are saved all at once.
-_SAVE = """
-how=$1; shift; pids=(); failed=0
-save() {
-  if [ "$how" = move ]; then sync -f "$1" && mv -- "$1" "$2"; return; fi
-  cp -a --reflink=never -- "$1" "$2.partial" && sync -f "$2.partial" && mv -- "$2.partial" "$2"
-}
-while (($#)); do save "$1" "$2" & pids+=($!); shift 2; done
-for pid in "${pids[@]}"; do wait "$pid" || failed=1; done; exit $failed
-"""
 
 
 def chosen(tier: Tier) -> Snapshots:
@@ -117,7 +105,7 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
         removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
-    _copied(("bash", "-c", _SAVE, "snapshots", how), pairs, world)
+    _copied(script(__package__, "save", "snapshots", how, shell="bash"), pairs, world)
 
 
 def note_of(directory: Path) -> Path:
@@ -144,14 +132,9 @@ def restore(pairs: Pairs, world: World) -> dict[str, Any]:
 def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
     roots = [removal.root_of(path.parent) for pair in pairs for path in pair]
     arguments = [f"{removal.HOST}{path}" for pair in pairs for path in pair]
-    done = removal.in_container((*program, *arguments), roots, world)
-    if done.exit_code != 0:
-        raise RunError(
-            f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}",
-            advice="is there room? `tierbench clean` removes all snapshots",
-            evidence=done.out,
-        )
-    return done
+    failure = f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}"
+    advice = "is there room? `tierbench clean` removes all snapshots"
+    return removal.in_container((*program, *arguments), roots, world, failure, advice)
 
 
 def discard(taken: Iterable[Path], world: World) -> None:
@@ -171,26 +154,15 @@ def by_command(
     taken: Sequence[Path],
     world: World,
 ) -> dict[str, Any]:
-    """Runs the profile's `save` or `restore` for one disk in a shell here; returns what it said.
-    RunError if it fails. Values are in its environment alone, so that none is read as a command."""
+    """Runs the profile's `save` or `restore` for one disk; returns what it said. RunError if it
+    fails."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
-    names = [path.name for path, at in directories.items() if at == disk]
-    world.progress.step(f"`{verb}` of the profile, for {disk}")
-    done = world.shell.run(
-        ("bash", "-c", command),
-        timeout_s=_COPY_S,
-        env={
-            "TIERBENCH_PATH": str(disk),
-            "TIERBENCH_DATA": str(disk / node_places.FOLDER),
-            "TIERBENCH_NODES": " ".join(names),
-            "TIERBENCH_SNAPSHOT": taken[0].parent.name,
-        },
-    )
-    if done.exit_code != 0:
-        raise RunError(
-            f"the profile's `{verb}` command ended with {done.exit_code} for {disk}",
-            advice="try it by hand with the variables that docs/TIERS.md names",
-            evidence=done.tail(),
-        )
+    env = {
+        "TIERBENCH_PATH": str(disk),
+        "TIERBENCH_DATA": str(disk / node_places.FOLDER),
+        "TIERBENCH_NODES": " ".join(path.name for path, at in directories.items() if at == disk),
+        "TIERBENCH_SNAPSHOT": taken[0].parent.name,
+    }
+    done = run_of_profile(verb, command, str(disk), env, "docs/TIERS.md", world)
     return {"took_s": done.duration_s, "output": done.tail()[-_OUTPUT:]}
