@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.collectors.sessions import KINDS, STATEMENT, SessionWaits, session_waits
+from orchestrator.collectors.sessions import KINDS, SessionWaits, session_waits
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import Collector
@@ -100,10 +100,3 @@ def test_only_postgresql_tells_what_sessions_wait_for() -> None:
     for other in (replace(CLUSTER, database="yugabytedb"), replace(CLUSTER, endpoints=())):
         with session_waits(other) as waits:
             assert waits == ()
-
-
-def test_sessions_of_the_load_are_not_taken_for_the_programs_own() -> None:
-    own = re.findall(r"application_name <> '([^']+)'", STATEMENT)
-    library = (ROOT / "workloads" / "lib" / "pq.lua").read_text()
-    named = re.findall(r'add\("application_name", p.application_name or "([^"]+)"\)', library)
-    assert own and named and not set(own) & set(named)
