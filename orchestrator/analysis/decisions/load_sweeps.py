@@ -269,7 +269,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         tier.name,
         "".join((text, *remarks)),
         tier.monthly_cost if priced else None,
-        tier.price.currency if priced and tier.price else None,
+        tier.currency if priced else None,
         criterion="capacity at the SLO",
         slo=slo,
         with_vms=tier.with_vms,
