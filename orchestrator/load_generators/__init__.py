@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
@@ -77,10 +78,7 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
             advice="name other workloads, or leave out --confirm",
         )
     if workload.script in command_lines.ENDS_WITH_WORK:
-        raise UsageError(
-            f"{workload.name} ends when its work is done: nothing is left behind it for --confirm",
-            advice="name other workloads, or leave out --confirm",
-        )
+        raise failure(UsageError, "nothing left to confirm", workload=workload.name)
     return replace(workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S))
 
 

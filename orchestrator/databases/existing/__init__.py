@@ -19,6 +19,7 @@ from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
+from orchestrator.keys.messages import failure
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
@@ -179,10 +180,7 @@ class ExistingCluster:
             since = postgresql.since if handle.is_postgresql else counters.since
             counted = since(handle.begun, _counted(cluster))
         except (OSError, KeyError, ValueError) as error:
-            raise RunError(
-                f"the existing cluster could not be read: {error}",
-                advice="check that its servers' pages still answer this machine",
-            ) from error
+            raise failure(RunError, "not read", error=error) from error
         restored = {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
         return replace(
             facts,

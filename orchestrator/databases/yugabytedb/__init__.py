@@ -15,6 +15,7 @@ from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
+from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Tls, Volume, sources
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.machines import IsOpen
@@ -133,10 +134,7 @@ class YugabyteDB:
         running = pages.release(banner, sources(up, pages.TSERVER).values())
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:
-            raise NodeError(
-                f"the image runs YugabyteDB {running}, expected {expected}",
-                advice="correct `version` in the profile, or get the image of that release",
-            )
+            raise failure(NodeError, "another release", running=running, expected=expected)
         if running != str(expected):
             world.progress.warn(
                 f"YugabyteDB {running or 'of unknown version'} runs, expected {expected}"

@@ -19,6 +19,7 @@ from orchestrator import __version__
 from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied
 from orchestrator.errors import TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
@@ -150,12 +151,7 @@ def _need_lasting_disks(platform: Platform) -> None:
     """Nodes start again from their disks: where volumes are rented, those of the default class."""
     classes = platform.claims.storage_classes() if isinstance(platform, RentsVolumes) else None
     if classes is not None and not any(known.is_default for known in classes):
-        raise UnavailableError(
-            f"{platform.name} has no default storage class: a node's disk would end with the node, "
-            "and the checklist starts nodes again from their disks",
-            advice="make a class the default: annotate it with "
-            "storageclass.kubernetes.io/is-default-class=true",
-        )
+        raise failure(UnavailableError, "disks do not last", platform=platform.name)
 
 
 def finding(fact: Fact, probe: Probe) -> CheckedFact:

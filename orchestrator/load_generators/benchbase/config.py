@@ -13,6 +13,7 @@ import jinja2
 
 from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys.addresses import Server
+from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import misfit
@@ -96,10 +97,7 @@ class BenchBaseSettings:
 def bind(workload: Workload) -> Workload:
     """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
-        raise UsageError(
-            f"BenchBase cannot run {workload.name}: it is used for the TPC-C-derived workload only",
-            advice="leave out --generator (GENERATOR), or take the workload tpcc",
-        )
+        raise failure(UsageError, "another workload", workload=workload.name)
     return replace(
         workload,
         generator=NAME,

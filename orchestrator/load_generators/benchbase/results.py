@@ -27,6 +27,7 @@ import pandas as pd
 
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators.benchbase.config import TYPES
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
@@ -176,11 +177,7 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool,
 
 
 def _lost_connection(line: str) -> LoadError:
-    return LoadError(
-        "BenchBase lost its connection to the database: its figures would describe the outage",
-        advice="look at the database's log among the raw files of the run",
-        evidence=line,
-    )
+    return failure(LoadError, "connection lost", evidence=line)
 
 
 # ------------------------------------------------------------------ which row an attempt belongs to

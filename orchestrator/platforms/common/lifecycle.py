@@ -14,6 +14,7 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
+from orchestrator.keys.messages import failure
 from orchestrator.powers import Clock
 from orchestrator.system import host
 
@@ -82,19 +83,12 @@ def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
 
 
 def refused_beat(by: str, error: Exception) -> GuardLostError:
-    return GuardLostError(
-        f"{by} refuses this campaign's sign of life: {error}",
-        advice="another campaign takes it for dead now: sign in again, or ask for the right",
-    )
+    return failure(GuardLostError, "sign of life refused", by=by, error=error)
 
 
 def taken_over(place: str, campaign: str, its_host: str) -> GuardLostError:
     """The error of a beat that finds another campaign's guard."""
-    return GuardLostError(
-        f"{place} has been taken over by the campaign {campaign} on {its_host} since this one was "
-        "silent: each measures the other's load",
-        advice="run again when it has ended; was this machine suspended, or cut off?",
-    )
+    return failure(GuardLostError, "taken over", place=place, campaign=campaign, host=its_host)
 
 
 def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> UnavailableError:
@@ -109,10 +103,7 @@ def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> 
 
 def not_ours(kind: str, name: str, advice: str) -> UnavailableError:
     """The error of a name that is needed, and that a thing without our label has."""
-    return UnavailableError(
-        f"there is a {kind} named {name} that tierbench did not make: it is left alone",
-        advice=f"{advice}, then run again",
-    )
+    return failure(UnavailableError, "not ours", kind=kind, name=name, advice=advice)
 
 
 @contextmanager
@@ -148,8 +139,5 @@ class Swept:
     def result(self, look: str) -> tuple[str, ...]:
         """Returns what was removed. RunError if something stayed, which `look` shows."""
         if self.kept:
-            raise RunError(
-                f"leftovers of an earlier run could not be removed: {'; '.join(self.kept)}",
-                advice=f"look with `{look}` at what holds them, then `tierbench clean`",
-            )
+            raise failure(RunError, "leftovers stay", kept="; ".join(self.kept), look=look)
         return tuple(self.removed)
