@@ -67,10 +67,12 @@ def environment(index: ReportIndex) -> Section:
     }
     words = ("Tier", "Database", "Settings", "Client", "Network")
     clusters = [_cluster_row(profile, shown) for profile in index.profiles]
+    given = ", ".join(index.campaign.plan.overrides)
+    overrides = (Paragraph(said("environment.overrides", given=given)),) if given else ()
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
         Part("Clusters", (table_of(clusters, words),)),
-        Part("Workloads", (*_overrides(index), _workloads(index))),
+        Part("Workloads", (*overrides, _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
     )
     return Section("environment", "Environment and settings", parts)
@@ -108,9 +110,8 @@ def _value(name: str, value: Any) -> str:
 def _cluster_row(profile: Profile, shown: Mapping[str, bool]) -> dict[str, Cell | str]:
     """`shown`: whether a column says anything that is not the same without it."""
     cluster, size = profile.cluster, profile.cluster.node
-    settings = ", ".join(
-        f"{key} = {value}" for key, value in (*cluster.settings.items(), *cluster.existing.items())
-    )
+    given = (*cluster.settings.items(), *cluster.existing.items())
+    settings = ", ".join(f"{key} = {value}" for key, value in given)
     rate = cluster.network_bytes_per_s
     at_will = {
         "Load clients": str(cluster.clients),
@@ -129,12 +130,6 @@ def _cluster_row(profile: Profile, shown: Mapping[str, bool]) -> dict[str, Cell 
         "Settings": settings or "the defaults of this tool",
         **{title: text for title, text in at_will.items() if shown[title]},
     }
-
-
-def _overrides(index: ReportIndex) -> tuple[Paragraph, ...]:
-    given = index.campaign.plan.overrides
-    text = f"Not as in the workloads' files, but as set on the command line: {', '.join(given)}."
-    return (Paragraph(text),) if given else ()
 
 
 def _workloads(index: ReportIndex) -> Table:
@@ -168,8 +163,12 @@ def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
         why = "others ran it" if index.campaign.published else "no run was finished"
         return (Paragraph(f"Nothing: {why}."),)
     names = dict.fromkeys(name for facts in known.values() for name in facts)
-    shared = {name: _shared({t: facts.get(name) for t, facts in known.items()}) for name in names}
-    return (_facts(shared.items()),)
+    rows = {}
+    for name in names:
+        values = {tier: facts.get(name, "not recorded") for tier, facts in known.items()}
+        each = "; ".join(f"{tier}: {value}" for tier, value in values.items())
+        rows[name] = values.popitem()[1] if len({*values.values()}) == 1 else each
+    return (_facts(rows.items()),)
 
 
 def _warm_up(workload: Workload) -> str:
@@ -189,9 +188,3 @@ def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
         if not _NOT_SETTINGS & set(name.split("."))
         and all(run.get(name, value) == value for run in runs)
     }
-
-
-def _shared(values: Mapping[str, str | None]) -> str:
-    if len(set(values.values())) == 1:
-        return str(next(iter(values.values())))
-    return "; ".join(f"{tier}: {value or 'not recorded'}" for tier, value in values.items())
