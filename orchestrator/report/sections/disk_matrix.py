@@ -44,8 +44,8 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
     about = said("matrix.about", cells=count, warmup=warmup, measured=lasted)
     parts = [Part("", (Paragraph(about),))]
     if known:
-        found = [_ceiling_row(profile, measured[profile.name]) for profile in index.profiles]
-        ceilings = table_of(found, ("Tier",), (said("matrix.ceilings"),))
+        highest = [_ceiling_row(profile, measured[profile.name]) for profile in index.profiles]
+        ceilings = table_of(highest, ("Tier",), (said("matrix.ceilings"),))
         parts += [
             Part("Ceilings found", (ceilings,)),
             Part("Latency against depth", tuple(_depth(index, workload, known))),
