@@ -70,10 +70,10 @@ def _remarks(pair: CampaignComparison) -> Iterator[str]:
     names = {"before": pair.before, "after": pair.after}
     yield said("comparison.changes", **names, days=_days(pair), margins=margins)
     titles = set(map(_title, pair.deltas))
-    open_ = [change for change in pair.deltas if change.delta.verdict == "inconclusive"]
-    for reason in dict.fromkeys(change.delta.reason for change in open_):
-        whose = dict.fromkeys(_title(change) for change in open_ if change.delta.reason == reason)
-        where = "everywhere" if len(whose) == len(titles) else units.listed(list(whose))
+    open_ = [of for of in pair.deltas if of.delta.verdict == "inconclusive"]
+    for reason, every in units.gathered((of.delta.reason, _title(of)) for of in open_).items():
+        whose = list(dict.fromkeys(every))
+        where = "everywhere" if len(whose) == len(titles) else units.listed(whose)
         yield f"Inconclusive, {where}: {reason}."
     for folder, only in ((pair.before, pair.only_before), (pair.after, pair.only_after)):
         if only:
@@ -127,8 +127,8 @@ def _about(history: Trend) -> Iterator[str]:
         yield said("comparison.few", points=points, fewest=across_days.FEWEST)
     if history.open:
         yield f"Open: {history.open}."
-    for reason in dict.fromkeys(left_out.reason for left_out in history.left_out):
-        names = [left_out.campaign for left_out in history.left_out if left_out.reason == reason]
+    left_out = units.gathered((of.reason, of.campaign) for of in history.left_out)
+    for reason, names in left_out.items():
         yield f"Left out, {units.listed(names)}: {reason}."
 
 

@@ -60,18 +60,19 @@ def environment(index: ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
     machine = list(_pairs(index.campaign.fingerprint))
     specs = [profile.cluster for profile in index.profiles]
-    shown = {
+    shown = {  # whether the column says anything that is not the same without it
         "Load clients": any(spec.clients > 1 for spec in specs),
         "Client": any(spec.client != "outside" for spec in specs),
         "Network": any(spec.network_bytes_per_s for spec in specs),
     }
     words = ("Tier", "Database", "Settings", "Client", "Network")
-    clusters = [_cluster_row(profile, shown) for profile in index.profiles]
+    clusters = list(map(_cluster_row, index.profiles))
+    titles = [title for title in clusters[0] if shown.get(title, True)]
     given = ", ".join(index.campaign.plan.overrides)
     overrides = (Paragraph(said("environment.overrides", given=given)),) if given else ()
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
-        Part("Clusters", (table_of(clusters, words),)),
+        Part("Clusters", (table_of(clusters, words, titles=titles),)),
         Part("Workloads", (*overrides, _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
     )
@@ -107,17 +108,11 @@ def _value(name: str, value: Any) -> str:
     return str(value)
 
 
-def _cluster_row(profile: Profile, shown: Mapping[str, bool]) -> dict[str, Cell | str]:
-    """`shown`: whether a column says anything that is not the same without it."""
+def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
     cluster, size = profile.cluster, profile.cluster.node
     given = (*cluster.settings.items(), *cluster.existing.items())
     settings = ", ".join(f"{key} = {value}" for key, value in given)
     rate = cluster.network_bytes_per_s
-    at_will = {
-        "Load clients": str(cluster.clients),
-        "Client": "beside the first node" if cluster.client == "beside" else "outside",
-        "Network": units.format_link_rate(rate) if rate else "not limited",
-    }
     undeclared = Cell("not declared", missing=True)
     return {
         "Tier": Cell(profile.name, tier=profile.name),
@@ -128,7 +123,9 @@ def _cluster_row(profile: Profile, shown: Mapping[str, bool]) -> dict[str, Cell 
         "Memory per node": units.format_bytes(size.memory_bytes) if size else undeclared,
         "Disk per node": units.format_bytes(size.disk_bytes) if size else undeclared,
         "Settings": settings or "the defaults of this tool",
-        **{title: text for title, text in at_will.items() if shown[title]},
+        "Load clients": str(cluster.clients),
+        "Client": "beside the first node" if cluster.client == "beside" else "outside",
+        "Network": units.format_link_rate(rate) if rate else "not limited",
     }
 
 
