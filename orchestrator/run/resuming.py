@@ -76,14 +76,14 @@ class Resumption:
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
         if unknown := [name for name in self.despite if name not in ASPECTS]:
-            said = refusal(__package__, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
-            raise UsageError(*said)
+            why = refusal(__package__, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
+            raise UsageError(*why)
         if refused := {k: text for k, text in differences.items() if k not in self.despite}:
             words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
             options = " ".join(f"--despite {aspect}" for aspect in refused)
             name = self.folder.name
-            said = refusal(__package__, "other place", name=name, words=words, options=options)
-            raise UsageError(*said)
+            why = refusal(__package__, "other place", name=name, words=words, options=options)
+            raise UsageError(*why)
         number = 1 + interruptions(self.plan)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
