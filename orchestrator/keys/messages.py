@@ -1,4 +1,4 @@
-"""Errors in the words of messages.yaml."""
+"""What a person is told, in the words of messages.yaml."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -7,6 +7,11 @@ from orchestrator.errors import TierbenchError
 from orchestrator.keys.strict_yaml import shipped
 
 _Error = TypeVar("_Error", bound=TierbenchError)
+
+
+def message(name: str, /, **values: object) -> str:
+    """The text of this name, with the values in its braces."""
+    return str(shipped("orchestrator", "messages.yaml")[name]).format(**values)
 
 
 def failure(
