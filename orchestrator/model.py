@@ -322,7 +322,7 @@ class Endpoint:
 @dataclass(frozen=True)
 class Cluster:
     """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL).
-    `handle` is its database's own. `analyze`: whether its planner gains from statistics."""
+    `handle` is its database's own. `analyze`: whether its planner gains if loads analyze."""
 
     database: str
     version: str

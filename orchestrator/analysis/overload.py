@@ -105,17 +105,6 @@ class Overload:
         text = f"every tier is overloaded at the rate asked for ({listed(self.always)})"
         return f"{text}, so there is no latency to compare: ask for a lower one"
 
-    def remarks(self) -> list[str]:
-        depends = "latency there depends on how long was measured and is not compared"
-        said = []
-        if self.always:
-            verb = "is" if len(self.always) == 1 else "are"
-            said.append(f"Overloaded at this rate {verb} {listed(self.always)}: {depends}")
-        if self.unproven:
-            names = listed(self.unproven)
-            said.append(f"{names} did not serve the rate in every run, without proof: {depends}")
-        return said
-
 
 NO_RATE = Overload()
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
+from orchestrator.keys.strict_yaml import refusal, shipped
 from orchestrator.model import ClientPlace, Profile, Workload
 from orchestrator.planning.load_points import RATE_OPTION
 from orchestrator.tier import OthersDisks, Unlimited
@@ -21,23 +22,8 @@ VARY = "--vary"
 EXISTING = "existing"  # the database of a cluster that others run
 CACHE, DATA, NODES, COPIES, STRIPED = "cache", "data", "nodes", "replication_factor", "count"
 _COLD, _CACHES = "cold", ("cold", "warm")
-_EXAMPLE = "for example nodes=3,6,9 or data=20,30 tables: two or more values, each once"
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
-_WORDS = {
-    NODES: "{} nodes",
-    COPIES: "replication factor {}",
-    "clients": "{} load clients",
-    "client": "client {}",
-    "network": "{} network",
-    DATA: "{} of data",
-    "tables": "{} tables",
-    "warehouses": "{} warehouses",
-    CACHE: "{} cache",
-    STRIPED: "{} striped disks",
-    RATE_OPTION: "{}/s",
-    "threads": "{} threads",
-}
-_HOST_CACHE = "it is set where a disk is attached: attach one with each setting, compare profiles"
+_WORDS: Mapping[str, str] = shipped(__package__, "words.yaml")["factors"]
 
 
 def _whole(text: str) -> int:
@@ -96,14 +82,15 @@ def parse(text: str | None) -> tuple[Varied, ...]:
     if name == DATA and (match := _COUNTED.fullmatch(values)):
         values, name = match.groups()
     if name == "host_cache":
-        raise UsageError(f"{VARY} cannot change the host cache of a disk", advice=_HOST_CACHE)
+        raise UsageError(*refusal(__package__, "host cache"))
     words = [word.strip() for word in values.split(",")]
     if not (name and equals and all(words)) or len(set(words)) < max(2, len(words)):
-        raise UsageError(f"{VARY} {text!r} is no factor with its values", advice=_EXAMPLE)
+        raise UsageError(*refusal(__package__, "no factor", text=text))
     try:
         read = [_READERS.get(name, str)(word) for word in words]
     except ValueError as error:
-        raise UsageError(f"{VARY} {text!r}: {error}", advice=_EXAMPLE) from error
+        said = refusal(__package__, "bad value of a factor", text=text, error=error)
+        raise UsageError(*said) from error
     numbers = list(map(_number, read))
     every = [Varied("", name, *pair) for pair in zip(words, numbers, strict=True)]
     return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))

@@ -12,7 +12,7 @@ from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.schema import KINDS, Kinds
-from orchestrator.keys.strict_yaml import collecting, raise_all, refused
+from orchestrator.keys.strict_yaml import collecting, raise_all, refusal, refused
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import profiles as parse
 from orchestrator.planning.overrides import Overrides
@@ -123,8 +123,7 @@ def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
-        advice = "for example `burst=full`; several values of an option are joined by commas"
-        raise UsageError(f"{change!r} is not key=value", advice)
+        raise UsageError(*refusal(__package__, "no key and value", change=change))
     return key, value
 
 
@@ -167,11 +166,7 @@ def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake
             )
         other = files.setdefault(file.stem, file)
         if other is not file:
-            raise UsageError(
-                f"{file.stem!r} is the name of two {kind}s, {other} and {file}; "
-                "nothing was started",
-                advice="give one of the files another name",
-            )
+            raise UsageError(*refusal(__package__, "same name", file=file, kind=kind, other=other))
     return list(files.values())
 
 
@@ -179,12 +174,10 @@ def _find(folder: Path, kind: str, name: str) -> Path:
     by_path = name.endswith((".yaml", ".yml")) or "/" in name
     file = Path(name) if by_path else folder / f"{name}.yaml"
     if not file.is_file():
-        what = strict_yaml.unknown(kind, name, names(folder))
-        advice = "`tierbench list` shows what there is"
         if by_path:
-            what = f"no {kind} file {name}"
-            advice = "check the path, or give the name of one that `tierbench list` shows"
-        raise UsageError(what, advice)
+            raise UsageError(*refusal(__package__, "no file", kind=kind, name=name))
+        what = strict_yaml.unknown(kind, name, names(folder))
+        raise UsageError(what, advice="`tierbench list` shows what there is")
     return file
 
 

@@ -1,7 +1,7 @@
 """A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt. No
 figure is computed here: what is shown comes from `Verdict` and the records."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.planning import load_points
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Footnote
+from orchestrator.report.blocks import Cell, Footnote, Row
 from orchestrator.report.wording import closed, ranges, sentence, some, spanning
 from orchestrator.units import gathered
 
@@ -140,6 +140,12 @@ class ReportIndex:
         if summary is None:
             return Cell(self.absence(profile, workload), missing=True)
         return Cell(words(summary), detail=wording.spread(summary))
+
+    def rows(self, row: Callable[[str, str], Row]) -> Iterator[Row]:
+        """Each workload as a heading, and below it the `row` of each tier."""
+        for workload in self.workloads:
+            yield workload.name
+            yield from (row(tier, workload.name) for tier in self.tiers)
 
     def absence(self, profile: str, workload: str) -> str:
         absent = "not published" if self.campaign.published else "not measured"

@@ -17,6 +17,7 @@ from orchestrator.analysis.comparability import revision, unlike_machines
 from orchestrator.analysis.results import Results, measured_window
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.facts import group
+from orchestrator.keys.strict_yaml import refusal
 from orchestrator.load_generators.common import several
 from orchestrator.model import CLIENT, Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
@@ -75,15 +76,14 @@ class Resumption:
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
         if unknown := [name for name in self.despite if name not in ASPECTS]:
-            what = f"--despite {unknown[0]}: there is nothing of that name to differ"
-            raise UsageError(what, advice=f"name one of {', '.join(ASPECTS)}")
+            said = refusal(__package__, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
+            raise UsageError(*said)
         if refused := {k: text for k, text in differences.items() if k not in self.despite}:
             words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
             options = " ".join(f"--despite {aspect}" for aspect in refused)
-            raise UsageError(
-                f"the rest of {self.folder.name} would not be measured as its runs were: {words}",
-                advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
-            )
+            name = self.folder.name
+            said = refusal(__package__, "other place", name=name, words=words, options=options)
+            raise UsageError(*said)
         number = 1 + interruptions(self.plan)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"

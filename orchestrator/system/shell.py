@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.powers import Completed, Shell, World
 
 _DEADLINE_S, _POLITE_S = 20.0, 5.0
@@ -101,6 +100,8 @@ class Beside:
 
 def script(package: str, name: str, *arguments: str, shell: str = "sh") -> tuple[str, ...]:
     """The command that runs a script of the package's scripts.yaml; the first argument is $0."""
+    from orchestrator.keys.strict_yaml import shipped  # not needed to say --help
+
     return (shell, "-c", shipped(package, "scripts.yaml")[name], *arguments)
 
 

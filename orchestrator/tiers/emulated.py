@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.keys.strict_yaml import refusal
 from orchestrator.parts import Disks, Levers, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
@@ -203,12 +204,10 @@ def change(container: str, limits: Mapping[str, float], world: World) -> Mapping
 
 def _check_changes(limits: Mapping[str, float]) -> None:
     if not limits:
-        raise UsageError("no limit was given", advice="for example `iops=4000 bytes_per_s=1e8`")
+        raise UsageError(*refusal(__package__, "no limit"))
     for name, value in limits.items():
         if name not in CHANGEABLE:
-            raise UsageError(
-                f"{name!r} is no limit that can be changed on a running disk",
-                advice=f"there are {', '.join(CHANGEABLE)}",
-            )
+            said = refusal(__package__, "unknown limit", name=name, known=", ".join(CHANGEABLE))
+            raise UsageError(*said)
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name}={value}: a limit is a number of 0 (none) or more")

@@ -17,7 +17,7 @@ from orchestrator.analysis.telemetry import conservation
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.sysbench import Sysbench
-from orchestrator.model import Dataset, Plan, Profile, Run, Workload
+from orchestrator.model import Dataset, NodeSize, Plan, Profile, Run, Workload
 from orchestrator.parts import ClientLoad, Parts
 from orchestrator.planning import profiles
 from orchestrator.powers import World
@@ -28,7 +28,7 @@ from tests import ROOT
 from tests.integration import standin_nodes
 from tests.integration.conftest import measured, tierbench
 from tests.integration.existing_profile import profile
-from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running, session
+from tests.integration.postgresql_nodes import DATABASE, NETWORK, plain_volumes, session, spec
 from tests.integration.servers import Server
 from tests.tiers import a_tier
 
@@ -103,6 +103,7 @@ def test_on_a_postgresql_that_others_run(postgresql: Server, tmp_path: Path) -> 
         *["--workloads", " ".join(NAMES), "--scale", "smoke", "--set", "bulk-load.measure=3s"],
         *["--set", "bulk-index.rows=20_000", "--set", "bulk-scan.rows=20_000"],
         *["--accept-inconclusive", "--results", str(tmp_path / "results")],
+        PG_PASSWORD=postgresql.password,
     )
     assert code == 0, text
     runs = store.load(tmp_path / "results" / "latest").runs
@@ -114,17 +115,19 @@ def test_a_deadline_is_no_rate_and_a_row_that_differs_ends_the_scan(
     world: World, tmp_path: Path
 ) -> None:
     generator = Sysbench()
+    roomy = replace(spec(1), node=NodeSize(1.0, 2**30, 2**31))  # which the keys' sorting needs
     with (
         plain_volumes(1, world) as volumes,
-        running(volumes, world) as cluster,
+        world.platform.network(NETWORK, 1) as network,
+        DATABASE.running(roomy, volumes, network, world) as cluster,
         generator.client(NETWORK, world) as client,
     ):
-        late = small("bulk-index", rows=1_000_000, measure_s=1.0)
+        late = small("bulk-index", rows=1_500_000, measure_s=1.0)
         generator.load(late, cluster, client, world)
         task = ClientLoad(late, cluster, client, tmp_path, world)
         with pytest.raises(LoadError, match="of 2 indexes were built when the time was over"):
             generator.run(task)
-        scan = small("bulk-scan", rows=1_000_000, measure_s=60.0)
+        scan = small("bulk-scan", rows=1_500_000, measure_s=60.0)
         _, window = generator.run(replace(task, workload=scan))
         assert window.duration_s < 60.0
         generator.verify(scan, cluster, world)

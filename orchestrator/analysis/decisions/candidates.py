@@ -90,6 +90,10 @@ class Candidate:
         return None if costs.disks_monthly(self.profile) is None else self.profile.tier.price
 
     @property
+    def currency(self) -> str | None:
+        return self.price.currency if self.price else None
+
+    @property
     def monthly_cost(self) -> float | None:
         """Price of the cluster's disks, those for WAL too, and of its machines if they count."""
         return costs.monthly(self.profile, self.with_vms)

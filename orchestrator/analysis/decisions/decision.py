@@ -35,6 +35,7 @@ from orchestrator.analysis.decisions.candidates import (
     each_once,
 )
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
+from orchestrator.analysis.decisions.reasons import said
 from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
@@ -180,20 +181,15 @@ def _no_contest(contest: Contest) -> str:
     if reason := contest.overload.obstacle(names):
         return reason
     if not names:
-        return "no tier has figures"
+        return said("no figures")
     if len(names) < 2 and not contest.slo and not contest.overload.always:
-        return f"only {names[0]} has figures"
+        return said("figures of one tier", of=names[0])
     single = _single(contest)
     if single and (not contest.slo or len(single) == len(names)):
-        return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
+        return said("one repetition", of=listed(single))
     if not contest.slo and all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
-        return (
-            "the machine or its load generator was the limit on every tier, so what the disks "
-            "could do was not measured"
-        )
-    if not contest.criteria and not contest.slo:
-        return "no figure is there of every run, so there is nothing to compare"
-    return ""
+        return said("machine on every tier")
+    return "" if contest.criteria or contest.slo else said("nothing to compare")
 
 
 def _single(contest: Contest) -> list[str]:
@@ -211,19 +207,16 @@ def _undecided(contest: Contest, reason: str) -> Decision:
 def _decided(candidate: Candidate, contest: Contest) -> Decision:
     every = offers.offers(contest)
     cheaper = every[: contest.candidates.index(candidate)]
-    said = (reasons.least_margins(cheaper), *reasons.remarks(candidate, contest))
-    remarks = "".join(f". {remark}" for remark in said if remark)
-    criterion, why = (
-        reasons.why_slo(candidate, contest) if contest.slo else reasons.why(candidate, contest)
-    )
+    beside = (reasons.least_margins(cheaper), *reasons.remarks(candidate, contest))
+    explain = reasons.why_slo if contest.slo else reasons.why
+    criterion, why = explain(candidate, contest)
     open_ = offers.cheaper_than(candidate, offers.passed_over(candidate, contest, "open"), contest)
-    price = candidate.price
     return Decision(
         contest.workload,
         candidate.name,
-        why + remarks,
-        candidate.monthly_cost if price else None,
-        price.currency if price else None,
+        ". ".join(filter(None, (why, *beside))),
+        candidate.monthly_cost if candidate.price else None,
+        candidate.currency,
         criterion=criterion,
         slo=tuple(map(format_objective, contest.slo)),
         offers=every,
@@ -252,10 +245,8 @@ def decide_cluster(
         rest = weighed([contest for contest in every if contest is not given_up], weights or {})
         other = _cheapest(rest, tiers, _standings(rest, tiers))
         if other and (tier is None or tiers.index(other) < tiers.index(tier)):
-            currency = other.price.currency if other.price else None
-            without.append(
-                WithoutWorkload(given_up.workload, other.name, other.monthly_cost, currency)
-            )
+            cost = other.monthly_cost, other.currency
+            without.append(WithoutWorkload(given_up.workload, other.name, *cost))
     return ClusterDecision(
         tier=tier.name if tier else None,
         reason=". ".join(
@@ -264,7 +255,7 @@ def decide_cluster(
         workloads=tuple(contest.workload for contest in every),
         standings=standings,
         monthly_cost=tier.monthly_cost if tier else None,
-        currency=tier.price.currency if tier and tier.price else None,
+        currency=tier.currency if tier else None,
         with_vms=tier.with_vms if tier else False,
         without=tuple(without),
     )

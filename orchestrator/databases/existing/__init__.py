@@ -115,7 +115,7 @@ class ExistingCluster:
         own.make()
         try:
             flavour, version = observed.flavour, observed.version
-            analyze = flavour != "yugabytedb" or versions.analyzed(version)
+            analyze = flavour == "yugabytedb" and versions.analyzed(version)
             for snapshot in volumes:
                 self._prepare(handle, Path(snapshot.name), snapshot.restored, world)
             yield Cluster(flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze)

@@ -99,7 +99,9 @@ class PostgreSQL(Database):
                     for each in zip(numbers, plans, volumes, started, strict=True)
                 )
                 container_nodes.wal_devices(described, PG_WAL, world)
-                yield Cluster(self.name, version, described, (endpoint,), network.name)
+                yield Cluster(
+                    self.name, version, described, (endpoint,), network.name, analyze=False
+                )
             except BaseException:
                 container_nodes.stop(names, 0, world)
                 raise

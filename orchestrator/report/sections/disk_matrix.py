@@ -13,7 +13,7 @@ from orchestrator.planning.disk_matrix import Ceiling, DepthLaw, MatrixCell
 from orchestrator.report import blocks, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
 
 Matrix = Sequence[MatrixCell]
@@ -22,11 +22,7 @@ ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 _NOT_REACHED = "not reached"
 _PALE = "#eaf3f9"  # of the lowest value
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
-_HEATS = (
-    blocks.Measure("iops", "iops", "IOPS", "I/Os per second"),
-    blocks.Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
-    blocks.Measure("latency_avg_s", "latency", "Mean latency", "ms", 1e3),
-)
+_HEATS = measures("matrix.measures")
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -141,14 +137,12 @@ def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator
     laws = [(tier, law) for tier, rows in measured.items() for law in disk_matrix.depth_laws(rows)]
     least = disk_matrix.MIN_LAW_POINTS
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
-    yield _laws(laws) if laws else nothing
+    table = table_of(
+        [_law_row(*law) for law in laws], ("Tier", "Asked for"), (said("matrix.depth"),)
+    )
+    yield table if laws else nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
     yield Charts((chart,), tuple(measured), said("matrix.deeper"))
-
-
-def _laws(laws: Sequence[tuple[str, DepthLaw]]) -> blocks.Table:
-    remark = said("matrix.depth")
-    return table_of([_law_row(*law) for law in laws], ("Tier", "Asked for"), (remark,))
 
 
 def _law_row(tier: str, law: DepthLaw) -> dict[str, Cell | str]:

@@ -13,6 +13,7 @@ from orchestrator.report.report_index import ReportIndex
 
 # Title of a column → its metric, and whether it is of the node that has most of it, not of all.
 _Columns = dict[str, tuple[str, bool]]
+_ALWAYS = ("latency_avg_s", "latency_p95_s", "latency_p99_s", "throughput_per_s", "cpu_pct")
 
 
 def section(index: ReportIndex) -> Section:
@@ -49,32 +50,20 @@ def _workload_part(index: ReportIndex, workload: Workload) -> Part:
 
 
 def _columns(index: ReportIndex, workload: str) -> _Columns:
-    """Per-statement latency, NOPM and the busiest disk only if this workload has them."""
+    """NOPM, payload, the busiest disk and what else few have only if this workload has them."""
 
-    def where(shown: bool, title: str, metric: str) -> _Columns:
-        return {title: (metric, False)} if shown else {}
+    def shown(metric: str) -> bool:
+        if metric == "nopm":
+            return index.is_tpcc_derived(workload)
+        if metric == "node_payload_bytes_per_s" and not _several_nodes(index):
+            return False
+        return metric in _ALWAYS or any(index.cell(tier, workload, metric) for tier in index.tiers)
 
-    def has(metric: str) -> bool:
-        return any(index.cell(tier, workload, metric) for tier in index.tiers)
-
-    new_order, at_a_rate = index.latency_scope(workload) != "all", has("offered_per_s")
-    statement, wait = "statement_latency_avg_s", "connection_wait_avg_s"
-    payload, of_node = "payload_bytes_per_s", "node_payload_bytes_per_s"
-    return {
-        "New-Order average latency" if new_order else "Average latency": ("latency_avg_s", False),
-        "p95": ("latency_p95_s", False),
-        "p99": ("latency_p99_s", False),
-        **where(has(statement), "Latency per statement", statement),
-        **where(has(wait), "Wait for a connection", wait),
-        **where(index.is_tpcc_derived(workload), "NOPM", "nopm"),
-        **where(at_a_rate, "Offered", "offered_per_s"),
-        **where(at_a_rate, "Served", "served_per_s"),
-        **where(has(payload), "Payload", payload),
-        **where(has(payload) and _several_nodes(index), "Payload of a node", of_node),
-        "Transactions/s": ("throughput_per_s", False),
-        "CPU": ("cpu_pct", False),
-        **_disk_columns(index),
-    }
+    titles = dict(words("measured.columns"))
+    if index.latency_scope(workload) != "all":
+        titles["latency_avg_s"] = "New-Order average latency"
+    columns = {title: (metric, False) for metric, title in titles.items() if shown(metric)}
+    return {**columns, **_disk_columns(index)}
 
 
 def _disk_columns(index: ReportIndex) -> _Columns:

@@ -10,29 +10,19 @@ from orchestrator.planning import load_points
 from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
 from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import Tier
 
-_INTERVALS = (
-    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
-    Measure("latency_p50_s", "latency-p50", "Median latency", "ms", 1e3),
-    Measure("latency_p95_s", "latency-p95", "95th percentile latency", "ms", 1e3),
-    Measure("latency_p99_s", "latency-p99", "99th percentile latency", "ms", 1e3),
-)
-_CPU = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
-_DISKS = (
-    Measure("disk_iops", "iops", "Disk IOPS", "IOPS"),
-    Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
-)
-
+_INTERVALS, _DISKS = measures("over_time.measures"), measures("over_time.disks")
+(_CPU,) = measures("over_time.cpu")
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
 _HEIGHT, _BAND = 150, 6  # pixels of lines, and of each tier's band below them
 _LIMITS = {"IOPS cap": "#882255", "bandwidth cap": "#DDCC77", "node CPU": "#332288"}  # its colour
-_NO_STRIP = pd.DataFrame({"limit": []})
+_NO_STRIP = pd.DataFrame({"tier": [], "limit": []})
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Caps = Mapping[float, str]  # declared limit → its label
 
@@ -146,7 +136,9 @@ def over_time(
         height=_HEIGHT,
         below=_BAND * len(banded),
     )
-    spec["layer"] += [_band(place, tier, tiers, bands) for place, tier in enumerate(banded)]
+    for place, tier in enumerate(banded):
+        of_tier = strip[strip["tier"] == tier].drop(columns="tier")
+        spec["layer"].append(_band(place, charts.colours(tiers)[tier], of_tier, bands))
     title = f"{measure.title} under {workload}, {measure.unit}"
     lines = {tier: charts.of_tier(tier) for tier in drawn}
     if both:
@@ -157,20 +149,21 @@ def over_time(
         }
     zoom = [charts.drawing("zoom")]
     reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
-    tables = _tables(series, measure, limits) | {"strip": strip.to_dict("records")}
+    tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
 
 
-def _band(place: int, tier: str, tiers: Sequence[str], bands: Mapping[str, str]) -> dict[str, Any]:
-    """Between the lines and their axis: what was at its limit, behind the tier's colour."""
-    return charts.drawing(
-        "over_time.band",
-        tier=charts.colours(tiers)[tier],
-        which=charts.of_tier(tier),
-        top=_HEIGHT + _BAND * place + 2,
-        bottom=_HEIGHT + _BAND * (place + 1),
-        limits={"domain": list(bands), "range": list(bands.values())},
-    )
+def _band(place: int, colour: str, strip: pd.DataFrame, bands: Mapping[str, str]) -> dict[str, Any]:
+    """Between the lines and their axis: what was at its limit, behind the tier's colour. Its data
+    are its own: a tier that is hidden, or never at a limit, must leave no axis without values."""
+    bottom = _HEIGHT + _BAND * (place + 1)
+    edges: dict[str, Any] = {"top": bottom - _BAND + 2, "bottom": bottom}
+    limits = {"domain": list(bands), "range": list(bands.values())}
+    rows = {"values": strip.to_dict("records")}
+    parts = [charts.drawing("over_time.band", colour=colour, **edges)]
+    if len(strip):
+        parts.append(charts.drawing("over_time.stretches", rows=rows, limits=limits, **edges))
+    return {"layer": parts}
 
 
 def _tables(series: Series, measure: Measure, limits: _Caps) -> dict[str, list[dict[Any, Any]]]:
