@@ -82,10 +82,9 @@ def baselines(results: Path) -> dict[str, str]:
         content = json.loads(file.read_text())
         version, names = content["schema_version"], dict(content["baselines"])
     except (ValueError, KeyError, TypeError) as error:
-        raise files.CutError(
-            f"{file} cannot be read ({type(error).__name__}: {error})",
-            advice="mend it, or name a campaign anew with `tierbench baseline set`: that puts this "
-            f"file aside as {_ASIDE}",
+        said = f"{type(error).__name__}: {error}"
+        raise failure(
+            files.CutError, "baselines cut", file=file, said=said, aside=_ASIDE
         ) from error
     if version > _SCHEMA_VERSION:
         raise failure(UsageError, "newer schema", file=file, version=version, known=_SCHEMA_VERSION)

@@ -14,7 +14,7 @@ from typing import Any, cast, get_args
 from orchestrator.errors import Mistake, UnavailableError
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
 from orchestrator.system import sql
 from orchestrator.system.redaction import hidden
@@ -154,11 +154,7 @@ def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
     if declared.tls not in get_args(TlsMode):
         yield _mistake("tls", f"{declared.tls!r}: write {', '.join(get_args(TlsMode))}")
     elif declared.tls in _VERIFIED and not declared.tls_root:
-        yield _mistake(
-            "tls_root",
-            "servers are verified unless the profile says otherwise: name the file of the "
-            "authority that signed their certificates; for servers without TLS write `tls: off`",
-        )
+        yield _mistake("tls_root", message("no authority"))
     elif declared.tls == "off" and files:
         yield _mistake(files[0], "has no effect with `tls: off`")
     if bool(declared.tls_certificate) != bool(declared.tls_key):

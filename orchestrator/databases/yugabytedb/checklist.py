@@ -17,7 +17,7 @@ from typing import Literal
 
 from orchestrator import __version__
 from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
-from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied
+from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied, described
 from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, NodeSize, Volume
@@ -53,30 +53,10 @@ def _settled(probe: Probe) -> tuple[bool, str]:
     return unread is None, unread or "written out, quiet, and every page was read"
 
 
-START = Fact(
-    "start",
-    "nodes come up one after the other and make one cluster",
-    lambda _: (True, "all are up"),
-)
-SETTLE = Fact("settle", "memory tables are written out and the disks become quiet", _settled)
-COLD_COPY = Fact(
-    "cold-copy", "nodes start again, all at once, from the disks of a stopped cluster", copied
-)
-SECOND_COPY = Fact(
-    "second-copy", "nodes that were started from a copy start from their disks once more", copied
-)
-TLS = Fact(
-    "tls",
-    "a node with TLS starts, and answers a session that verifies its certificate",
-    lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"),
-    needed=False,
-)
-_LOAD = "use `restore: load` in profiles until the cause is known"
-_ADVICE = {
-    COLD_COPY.name: _LOAD,
-    SECOND_COPY.name: _LOAD,
-    TLS.name: 'use `tls: "off"` in profiles until the cause is known',
-}
+START = described("start", lambda _: (True, "all are up"))
+SETTLE = described("settle", _settled)
+COLD_COPY, SECOND_COPY = described("cold-copy", copied), described("second-copy", copied)
+TLS = described("tls", lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"))
 
 
 def lines() -> tuple[Fact, ...]:
@@ -172,8 +152,8 @@ def _of_error(fact: Fact, error: Exception, state: State) -> CheckedFact:
     seen = f"{type(error).__name__}: {error}"
     if isinstance(error, TierbenchError):
         seen = "\n".join(text for text in (error.what, error.evidence) if text)
-    advice = _ADVICE.get(fact.name, "")
-    return CheckedFact(fact.name, fact.claim, state, f"{seen}\n{advice}".strip(), fact.inferred)
+    text = f"{seen}\n{fact.advice}".strip()
+    return CheckedFact(fact.name, fact.claim, state, text, fact.inferred)
 
 
 # ------------------------------------------------------------------ where it has passed

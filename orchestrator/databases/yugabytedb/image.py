@@ -12,7 +12,7 @@ from pathlib import Path
 
 from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec
 from orchestrator.platforms import own_images
 from orchestrator.powers import Platform
@@ -51,10 +51,7 @@ def advice(settings: Settings, platform: Platform) -> str:
         return f"{ways}, or take `image` out of the profile"
     number = dotted(settings.version.number)
     file = f"{_DOWNLOADS}/releases/{number}/yugabyte-{settings.version}-linux-x86_64.tar.gz"
-    return (
-        f"{ways}; or download {file} and run `make yugabyte-image TARBALL=<the file>`. DB=auto "
-        "takes PostgreSQL instead and says so in the report"
-    )
+    return message("other ways to get YugabyteDB", ways=ways, file=file)
 
 
 def obtain(spec: ClusterSpec, platform: Platform) -> str | None:

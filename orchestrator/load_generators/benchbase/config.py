@@ -13,7 +13,7 @@ import jinja2
 
 from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys.addresses import Server
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import misfit
@@ -190,11 +190,7 @@ def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.thinks and settings.arrival_rate:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"
     if settings.terminals > MAX_TERMINALS:
-        yield (
-            "threads",
-            f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: BenchBase gives "
-            "each a thread and a connection; the built-in workload shares connections",
-        )
+        yield "threads", message("many terminals", given=settings.terminals, most=MAX_TERMINALS)
 
 
 def _whole_seconds(value: Any) -> int:

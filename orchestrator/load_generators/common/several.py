@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import LoadError, TierbenchError, UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
@@ -39,10 +39,7 @@ def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> No
         return
     what = ""
     if not isinstance(generator, Splits):
-        what = (
-            f"it is run by {generator.name}, which keeps no record of each transaction: counts and "
-            "percentiles of several clients cannot be merged exactly"
-        )
+        what = message("no record to merge", generator=generator)
     elif workload.threads < spec.clients:
         what = f"it has {workload.threads} threads: each client needs one of its own"
     if what:

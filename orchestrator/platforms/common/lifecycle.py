@@ -68,12 +68,12 @@ def rent_s() -> int:
     return seconds_of("TIERBENCH_RENT_S", 900, least=60)
 
 
-def require_asked_for(what: str, is_open: str, instead: str) -> None:
-    """UsageError unless the environment asks for what protects nobody (`_ASKED_FOR`). `is_open`:
-    what others could do; `instead`: how it is avoided."""
+def require_asked_for(what: str, refusal: UsageError) -> None:
+    """Raises the refusal, which says what others could do and how that is avoided, unless the
+    environment asks for what protects nobody (`_ASKED_FOR`)."""
     if what not in os.environ.get(_ASKED_FOR, "").split():
-        advice = f"{instead}; where nobody else can reach it, `export {_ASKED_FOR}={what}`"
-        raise UsageError(is_open, advice=advice)
+        refusal.advice += f"; where nobody else can reach it, `export {_ASKED_FOR}={what}`"
+        raise refusal
 
 
 def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
@@ -93,11 +93,9 @@ def taken_over(place: str, campaign: str, its_host: str) -> GuardLostError:
 
 def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> UnavailableError:
     """The error of a second campaign. `drop`: the command that removes the guard of the first."""
-    process_id = [*process_mark.split(), "?", "?", "?"][2]
-    return UnavailableError(
-        f"another campaign is running on this {on}: process {process_id} on {its_host}, {more}",
-        advice="wait for it to end, or stop it with Ctrl-C where it runs; if that machine is gone "
-        f"for good, `{drop}`",
+    process = [*process_mark.split(), "?", "?", "?"][2]
+    return failure(
+        UnavailableError, "in use", on=on, process=process, host=its_host, more=more, drop=drop
     )
 
 

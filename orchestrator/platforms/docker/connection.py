@@ -98,12 +98,7 @@ def connect(
 def _require_protected(url: str, host: str) -> None:
     """UsageError for an engine elsewhere that is asked without TLS, unless that is asked for."""
     if url.startswith("http://") and not reach(url).is_local:
-        lifecycle.require_asked_for(
-            "plain-tcp",
-            f"{host} is asked without TLS: whoever can reach it is root there, and what goes to it "
-            "can be read and changed on its way",
-            "use ssh://…, or certificates (DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH)",
-        )
+        lifecycle.require_asked_for("plain-tcp", failure(UsageError, "plain TCP", host=host))
 
 
 def _require_listening(host: str, silence_s: float) -> None:

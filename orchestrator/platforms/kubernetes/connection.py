@@ -252,11 +252,8 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
     except (ConfigException, OSError) as error:
         raise _unconfigured(error) from error
     if context is not None and context not in contexts:
-        raise UsageError(
-            f"the kubeconfig has no context named {context!r}",
-            advice=f"it has {listed(sorted(contexts)) or 'none'}; `context` under `kubernetes` in "
-            "the profile, and KUBECONFIG, decide which cluster is used",
-        )
+        known = listed(sorted(contexts)) or "none"
+        raise failure(UsageError, "no context of that name", context=context, known=known)
     name = context or current
     try:
         load_kube_config(_files(), name, configuration)

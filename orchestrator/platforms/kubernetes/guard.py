@@ -154,10 +154,7 @@ class LeaseGuard:
         account = f"{space.NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
         there = partial(self._api.find, account)
         if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
-            raise UnavailableError(
-                f"{self._space.namespace} has no service account within {_ACCOUNT_S:g} s",
-                advice="is there such a namespace, and the cluster's controller manager running?",
-            )
+            raise failure(UnavailableError, "no account", space=self._space, within_s=_ACCOUNT_S)
 
 
 class Rent:

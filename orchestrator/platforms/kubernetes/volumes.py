@@ -180,13 +180,9 @@ class Volumes:
         bound = partial(self._volume_of, claim)
         volume = wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3)
         if volume is None:
-            said = trouble.volume_trouble(self._space.events(object_name(claim)))
-            raise RunError(
-                f"the claim {claim} got no volume within {timeout_s:g} s: "
-                f"{said or 'its provisioner says nothing'}",
-                advice="is its storage class right, and its driver running? A class that waits for "
-                "its first consumer gives a volume only to a container that uses it",
-            )
+            events = self._space.events(object_name(claim))
+            said = trouble.volume_trouble(events) or "its provisioner says nothing"
+            raise failure(RunError, "no volume", claim=claim, within_s=timeout_s, said=said)
         return volume_manifests.described_volume(volume)
 
     # -------------------------------------------------------------- snapshots
