@@ -295,10 +295,8 @@ def _names(before: Results, after: Results) -> Iterator[str]:
     """Compared all the same only if that was asked for."""
     names = [_host(campaign).get("hostname") for campaign in (before, after)]
     if all(names) and names[0] != names[1]:
-        yield (
-            f"they were measured on machines of other names ({names[0]} and {names[1]}): what "
-            "differs between two machines of a kind is in every difference"
-        )
+        doubt = "what differs between two machines of a kind is in every difference"
+        yield f"they were measured on machines of other names ({names[0]} and {names[1]}): {doubt}"
 
 
 def _code(before: Results, after: Results) -> Iterator[str]:

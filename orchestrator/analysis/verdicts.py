@@ -131,13 +131,8 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
-    pairs, plan = list(_pairs(campaign, names)), campaign.plan
-    return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)
-
-
-def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
-    """Those of the profiles `names` that are not the baseline."""
-    plan = campaign.plan
+    """Those of the profiles `names` that are not the baseline, against it."""
+    plan, pairs = campaign.plan, list[Pair]()
     for workload in plan.workloads:
         baseline = results.finished(campaign, plan.baseline, workload.name)
         share = looks.share(plan, workload.name)
@@ -148,4 +143,6 @@ def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
             sides, obstacle = (baseline, contender), comparability.obstacle([*baseline, *contender])
             load = overload.between(plan.baseline, baseline, name, contender)
             for pair in comparisons.of_runs(name, workload.name, sides, obstacle, share):
-                yield replace(pair, overload=load if pair.metric.direction == "lower" else None)
+                decides = load if pair.metric.direction == "lower" else None
+                pairs.append(replace(pair, overload=decides))
+    return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)

@@ -155,11 +155,11 @@ class ReportIndex:
         self, profile: str, workload: str, titles: Mapping[str, str], transaction_type: str = ""
     ) -> dict[str, Cell]:
         """Column's title → value, of metric → column's title."""
-        cells = {
-            title: self.cell(profile, workload, metric, transaction_type)
+        of = profile, workload
+        return {
+            title: self.value_cell(*of, self.cell(*of, metric, transaction_type))
             for metric, title in titles.items()
         }
-        return {title: self.value_cell(profile, workload, cell) for title, cell in cells.items()}
 
     # -------------------------------------------------------------- runs
 
@@ -194,10 +194,6 @@ class ReportIndex:
     def tiers_with_figures(self) -> tuple[str, ...]:
         left = {run.profile for run in self.campaign.plan.runs if self.loss(run) is None}
         return tuple(tier for tier in self.tiers if tier in left)
-
-    @cached_property
-    def lost_runs(self) -> tuple[Run, ...]:
-        return tuple(run for run in self.campaign.plan.runs if self.loss(run) is not None)
 
     # -------------------------------------------------------------- doubts
 

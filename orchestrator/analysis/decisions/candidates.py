@@ -62,9 +62,7 @@ def comparable(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Those in which tiers may be compared, and the tiers whose emulated latency has no tail."""
     constant = tuple(p.name for p in profiles if latency_quantiles.is_constant(p.tier))
-    if not constant:
-        return latencies, ()
-    return tuple(criterion for criterion in latencies if not criterion.is_tail), constant
+    return tuple(of for of in latencies if not (constant and of.is_tail)), constant
 
 
 @dataclass(frozen=True)

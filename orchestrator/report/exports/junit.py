@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis import results
@@ -17,22 +17,23 @@ from orchestrator.metrics import METRICS
 from orchestrator.planning import load_points
 from orchestrator.report import wording
 from orchestrator.report.exports.run_figures import RunFigures, runs
+from orchestrator.report.prose import words
 from orchestrator.report.rendering import filled
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.caveats import stamps
 
-_Outcome = Literal["passed", "skipped", "failure", "error"]
 # What XML 1.0 cannot hold, not even escaped; a server's log may have it.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class _Case:
-    """`kind`: the word for why it did not pass; `text`: what there is to say of it."""
+    """`outcome`: passed, skipped, failure or error; `kind`: the word for why it did not pass;
+    `text`: what there is to say of it."""
 
     group: str
     name: str
-    outcome: _Outcome
+    outcome: str
     kind: str
     text: str
     time_s: float = 0.0
@@ -78,12 +79,7 @@ def _run(index: ReportIndex, run: RunFigures) -> _Case:
     return _Case("runs", name, "passed", "", f"{len(run.figures)} figures", time_s)
 
 
-_OF_WORD: dict[str, _Outcome] = {
-    "better": "passed",
-    "same": "passed",
-    "worse": "failure",
-    "inconclusive": "skipped",
-}
+_OF_WORD = words("junit.outcomes")
 
 
 def _comparison(delta: Delta) -> _Case:

@@ -10,7 +10,7 @@ from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Sec
 from orchestrator.report.charts import charts
 from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections.summary import change_cell, has_intervals, levels
+from orchestrator.report.sections.summary import change_cell, levels
 from orchestrator.report.wording import sentence
 
 
@@ -71,9 +71,8 @@ def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
         return ()
     plan = index.campaign.plan
     margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
-    caption = said("deltas.dots_alone", margin=margin)
-    if has_intervals(index):
-        caption = said("deltas.dots", levels=levels(index), margin=margin)
+    at = levels(index)
+    caption = said("deltas.dots" if at else "deltas.dots_alone", levels=at, margin=margin)
     return (Charts(drawn, index.contenders, caption),)
 
 

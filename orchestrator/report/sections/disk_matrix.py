@@ -13,7 +13,7 @@ from orchestrator.planning.disk_matrix import Ceiling, DepthLaw, MatrixCell
 from orchestrator.report import blocks, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import measures, said
+from orchestrator.report.prose import measures, said, words
 from orchestrator.report.report_index import ReportIndex
 
 Matrix = Sequence[MatrixCell]
@@ -86,10 +86,7 @@ def _so_far(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.D
     return disk_matrix.table(cells, {(m.metric, m.scope): m.value for m in newest})
 
 
-_CEILINGS = (
-    *("IOPS", "IOPS declared", "Reading", "Writing", "Bandwidth declared"),
-    *("Native I/O size", "One I/O alone"),
-)
+_CEILINGS = words("matrix.columns").values()
 
 
 def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.results import RunData, span_s
-from orchestrator.analysis.telemetry.disk_demand import Overhead, overheads, queue_depth
+from orchestrator.analysis.telemetry.disk_demand import overheads, queue_depth
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
@@ -149,14 +149,13 @@ def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
 
 
 def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
-    windows: dict[str, list[tuple[Overhead, float]]] = {"read": [], "write": []}
-    for run in _runs(index, profile):
-        for disk in group(run.record.facts, "disks"):
-            for way, overhead in overheads(run.record, disk).items():
-                windows[way].append((overhead, queue_depth(run.record, disk)))
-    for way, of_way in windows.items():
-        if not of_way:
-            continue
+    windows = units.gathered(
+        (way, (overhead, queue_depth(run.record, disk)))
+        for run in _runs(index, profile)
+        for disk in group(run.record.facts, "disks")
+        for way, overhead in overheads(run.record, disk).items()
+    )
+    for way, of_way in sorted(windows.items()):  # reads, then writes
         costs = [overhead for overhead, _ in of_way]
         off = max((c.off_pct for c in costs if c.off_pct is not None), key=abs, default=None)
         yield {

@@ -10,6 +10,7 @@ from orchestrator.planning.slo import format_objective
 from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, table_of
 from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.units import gathered
 
 # Title of a column → its metric, and whether it is of the node that has most of it, not of all.
 _Columns = dict[str, tuple[str, bool]]
@@ -112,22 +113,19 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
 def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
     """Tier and type → each clause of the SLO about that type, and whether it was proven to be met,
     by the decision; what that did not judge is open."""
-    words = {
+    word = {
         (offer.tier, result.objective): result.word
         for decision in index.verdict.decisions
         if decision.workload == workload
         for offer in decision.offers
         for result in offer.slo
     }
-    clauses: dict[tuple[str, str], list[str]] = {}
-    for objective in index.campaign.plan.workload(workload).slo:
-        if objective.scope == "all":
-            continue
-        clause = format_objective(objective)
-        short = clause.removeprefix(f"{objective.scope} ")
-        for tier in index.tiers:
-            word = words.get((tier, clause), "open")
-            clauses.setdefault((tier, objective.scope), []).append(f"{short}: {word}")
+    slo = index.campaign.plan.workload(workload).slo
+    clauses = gathered(
+        ((tier, scope), f"{text.removeprefix(f'{scope} ')}: {word.get((tier, text), 'open')}")
+        for scope, text in ((of.scope, format_objective(of)) for of in slo if of.scope != "all")
+        for tier in index.tiers
+    )
     return {key: "; ".join(of_type) for key, of_type in clauses.items()}
 
 

@@ -7,7 +7,6 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import Decision, Delta, Sweep
 from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.analysis.statistics.looks import repetitions
-from orchestrator.model import Plan
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
@@ -28,15 +27,11 @@ def subtitle(index: ReportIndex) -> str:
     cluster = plan.profiles[0].cluster
     parts = [index.campaign.name, _database(index), units.counted(cluster.nodes, "node")]
     if plan.repetitions > 1:
-        parts.append(f"{_least(plan)}{plan.repetitions} repetitions")
+        least = min(repetitions(plan, workload.name) for workload in plan.workloads)
+        span = f"{least} to " if least < plan.repetitions else ""
+        parts.append(f"{span}{plan.repetitions} repetitions")
     parts.append(_when(index))
     return " · ".join(part for part in parts if part)
-
-
-def _least(plan: Plan) -> str:
-    """`2 to `, where workloads have unlike numbers of repetitions."""
-    least = min(repetitions(plan, workload.name) for workload in plan.workloads)
-    return f"{least} to " if least < plan.repetitions else ""
 
 
 def _database(index: ReportIndex) -> str:
@@ -91,10 +86,10 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
 
 
 def _lost_text(index: ReportIndex) -> str:
-    if not (lost := index.lost_runs):
+    runs = index.campaign.plan.runs
+    if not (lost := sum(index.loss(run) is not None for run in runs)):
         return ""
-    planned = units.counted(len(index.campaign.plan.runs), "planned run")
-    text = f" {len(lost)} of {planned} left no figures"
+    text = f" {lost} of {units.counted(len(runs), 'planned run')} left no figures"
     if excluded := len(index.verdict.excluded):  # they finished, and do not count as valid
         were = "was" if excluded == 1 else "were"
         text += f" that count: {excluded} {were} excluded as invalid"
@@ -202,10 +197,8 @@ def _reading(index: ReportIndex) -> Iterator[str]:
     if index.contenders:
         plan = index.campaign.plan
         margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-        if has_intervals(index):
-            yield said("summary.changes", levels=levels(index), margins=margins)
-        else:
-            yield said("summary.changes_alone")
+        at, alone = levels(index), said("summary.changes_alone")
+        yield said("summary.changes", levels=at, margins=margins) if at else alone
     if index.twin:
         yield said("summary.twin", twin=index.twin, baseline=index.verdict.baseline)
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
@@ -213,13 +206,10 @@ def _reading(index: ReportIndex) -> Iterator[str]:
 
 
 def levels(index: ReportIndex) -> str:
-    """Of the changes' intervals: `95 %`."""
-    return wording.confidence(delta.confidence_pct for delta in index.verdict.deltas)
-
-
-def has_intervals(index: ReportIndex) -> bool:
-    """Whether any change has one: it needs two repetitions on each side."""
-    return any(delta.ci_low_pct is not None for delta in index.verdict.deltas)
+    """Of the changes' intervals: `95 %`; empty if none has one, which two repetitions give."""
+    deltas = index.verdict.deltas
+    known = any(delta.ci_low_pct is not None for delta in deltas)
+    return wording.confidence(delta.confidence_pct for delta in deltas) if known else ""
 
 
 def _metrics(index: ReportIndex, workload: str) -> dict[str, str]:

@@ -13,9 +13,8 @@ from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
 
 
-def sections(index: ReportIndex) -> tuple[Section, ...]:
+def sections(index: ReportIndex) -> Iterator[Section]:
     """One for each sweep: what was found, charts, then each tier's figures at each load."""
-    every = []
     for sweep in index.verdict.sweeps:
         drawn = charts_of_sweep(index, sweep)
         pictures = (Charts(drawn, index.tiers, said("sweeps.charts")),) if drawn else ()
@@ -25,8 +24,7 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
             *(Part(tier, (_loads(index, sweep, tier),)) for tier in index.tiers),
         )
         title = f"{sweep.workload} under several loads"
-        every.append(Section(f"sweep-{sweep.workload}", title, parts))
-    return tuple(every)
+        yield Section(f"sweep-{sweep.workload}", title, parts)
 
 
 def overview(sweep: Sweep) -> blocks.Table:

@@ -43,5 +43,6 @@ def test_words_are_of_kinds_that_there_are() -> None:
     assert words("stamps.notes").keys() <= set(get_args(NoteKind))
     assert words("stamps.doubts").keys() <= set(get_args(DoubtKind))
     assert words("status.styles").keys() == set(get_args(StatusWord))
+    assert words("junit.outcomes").keys() == set(get_args(VerdictWord))
     assert words("verdict.styles").keys() == set(get_args(VerdictWord))
     assert words("disks.held_by").keys() == set(get_args(DiskKind))
