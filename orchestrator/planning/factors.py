@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, get_args
 
 from orchestrator.errors import UsageError
@@ -22,6 +23,7 @@ VARY = "--vary"
 EXISTING = "existing"  # the database of a cluster that others run
 CACHE, DATA, NODES, COPIES, STRIPED = "cache", "data", "nodes", "replication_factor", "count"
 _COLD, _CACHES = "cold", ("cold", "warm")
+_PLACES = get_args(ClientPlace)
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
 _WORDS: Mapping[str, str] = shipped(__package__, "words.yaml")["factors"]
 
@@ -39,15 +41,9 @@ def _size(text: str) -> float:
     return number
 
 
-def _state(text: str) -> str:
-    if text not in _CACHES:
-        raise ValueError(f"a cache is {' or '.join(_CACHES)}, not {text}")
-    return text
-
-
-def _place(text: str) -> str:
-    if text not in get_args(ClientPlace):
-        raise ValueError(f"a client is {' or '.join(get_args(ClientPlace))}, not {text}")
+def _one_of(known: Sequence[str], what: str, text: str) -> str:
+    if text not in known:
+        raise ValueError(f"a {what} is {' or '.join(known)}, not {text}")
     return text
 
 
@@ -64,12 +60,12 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
     NODES: OfCluster("nodes", "number of nodes", _whole),
     COPIES: OfCluster("replication_factor", "replication factor", _whole),
     "clients": OfCluster("clients", "number of load clients", _whole),
-    "client": OfCluster("client", "place of load clients", _place),
+    "client": OfCluster("client", "place of load clients", partial(_one_of, _PLACES, "client")),
     "network": OfCluster("network_bytes_per_s", "network", parse_link_rate, format_link_rate),
 }
 # What reads a value of what is no key of the workload.
 _READERS = {name: of.read for name, of in OF_CLUSTER.items()}
-_READERS |= {DATA: _size, STRIPED: _whole, CACHE: _state}
+_READERS |= {DATA: _size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
 
 
 def parse(text: str | None) -> tuple[Varied, ...]:

@@ -159,11 +159,8 @@ def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake
         if file is None:
             continue
         if names.count(name) > 1:
-            raise UsageError(
-                f"the {kind} {name!r} is named twice; nothing was started",
-                advice="name it once; --repeats says how often each is measured"
-                + (", --aa measures the baseline under a second name" * (kind == "profile")),
-            )
+            again = ", --aa measures the baseline under a second name" * (kind == "profile")
+            raise UsageError(*refusal(__package__, "twice", kind=kind, name=name, again=again))
         other = files.setdefault(file.stem, file)
         if other is not file:
             raise UsageError(*refusal(__package__, "same name", file=file, kind=kind, other=other))

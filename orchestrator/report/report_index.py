@@ -170,17 +170,12 @@ class ReportIndex:
     def planned(self, profile: str, workload: str) -> tuple[Run, ...]:
         return self._of_cell[profile, workload].planned
 
-    @cached_property
-    def runs(self) -> Mapping[int, RunData]:
-        """By number, those that left a record."""
-        return {data.record.run.number: data for data in self.campaign.runs}
-
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
         return self._of_cell[profile, workload].finished
 
     def loss(self, run: Run) -> str | None:
         """Why a planned run left no figures; None if it left some."""
-        data = self.runs.get(run.number)
+        data = self.campaign.by_number.get(run.number)
         if data is None:
             return self.campaign.absent
         if doubts := self.campaign.excluded.get(run.number):

@@ -76,14 +76,14 @@ class Resumption:
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
         if unknown := [name for name in self.despite if name not in ASPECTS]:
-            said = refusal(__package__, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
-            raise UsageError(*said)
+            why = refusal(__package__, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
+            raise UsageError(*why)
         if refused := {k: text for k, text in differences.items() if k not in self.despite}:
             words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
             options = " ".join(f"--despite {aspect}" for aspect in refused)
             name = self.folder.name
-            said = refusal(__package__, "other place", name=name, words=words, options=options)
-            raise UsageError(*said)
+            why = refusal(__package__, "other place", name=name, words=words, options=options)
+            raise UsageError(*why)
         number = 1 + interruptions(self.plan)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
@@ -103,9 +103,7 @@ class Resumption:
         for run in (run for run in self.plan.runs if run.number not in finished):
             folder = self.folder / "runs" / run.slug
             try:
-                if not (record := left.get(run.number)):
-                    raise LoadError("it was ended before its data were checked")
-                _read_afterwards(folder, record, parts)
+                _read_afterwards(folder, left.get(run.number), parts)
                 yield f"{run.slug} was measured before, and read afterwards from its raw files"
             except (TierbenchError, OSError) as error:
                 if (aside := store.put_aside(self.folder, run)) is not None:
@@ -160,11 +158,11 @@ class Resumption:
                 yield aspect, f"{', '.join(sorted(names))} as measured against plan.json"
 
 
-def _read_afterwards(folder: Path, record: Record, parts: Parts) -> None:
+def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     """Makes the tables and the record of a run whose program was ended after it had measured.
     LoadError if something that its figures and telemetry rest on is missing."""
-    window = measured_window(record)
-    if window is None or "checked" not in record.facts:
+    window = measured_window(record) if record else None
+    if record is None or window is None or "checked" not in record.facts:
         raise LoadError("it was ended before its data were checked")
     differences = files.differences(folder / "record.json")
     if wrong := [text for text in differences if text.startswith("raw/")]:

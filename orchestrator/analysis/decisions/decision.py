@@ -15,14 +15,8 @@ lower.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, overload, results
-from orchestrator.analysis.conclusions import (
-    Bottleneck,
-    ClusterDecision,
-    Decision,
-    Standing,
-    WithoutWorkload,
-)
+from orchestrator.analysis import comparability, conclusions, overload, results
+from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision, Standing
 from orchestrator.analysis.decisions import load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
@@ -246,7 +240,7 @@ def decide_cluster(
         other = _cheapest(rest, tiers, _standings(rest, tiers))
         if other and (tier is None or tiers.index(other) < tiers.index(tier)):
             cost = other.monthly_cost, other.currency
-            without.append(WithoutWorkload(given_up.workload, other.name, *cost))
+            without.append(conclusions.WithoutWorkload(given_up.workload, other.name, *cost))
     return ClusterDecision(
         tier=tier.name if tier else None,
         reason=". ".join(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from orchestrator import units
 from orchestrator.analysis import results
@@ -38,15 +38,6 @@ class _Case:
     time_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Suite:
-    """`began`: of its first run, as the schema has a time; None if none was begun."""
-
-    workload: str
-    cases: list[_Case]
-    began: str | None
-
-
 def text(campaign: Results, verdict: Verdict) -> str:
     """The whole document, with its declaration."""
     index, every = ReportIndex(campaign, verdict), list(runs(campaign))
@@ -55,11 +46,13 @@ def text(campaign: Results, verdict: Verdict) -> str:
     return filled("junit.xml.jinja", {"xml": lambda words: _NOT_XML.sub("\ufffd", words)}, **values)
 
 
-def _suite(index: ReportIndex, workload: str, every: list[RunFigures]) -> _Suite:
+def _suite(index: ReportIndex, workload: str, every: list[RunFigures]) -> dict[str, Any]:
+    """`began`: of its first run, as the schema has a time; None if none was begun."""
     own = (data for data in index.campaign.runs if data.record.run.workload == workload)
     span = results.span_s(own)
     began = datetime.fromtimestamp(span[0], UTC).strftime("%Y-%m-%dT%H:%M:%S") if span else None
-    return _Suite(workload, list(_cases(index, workload, every)), began)
+    cases = list(_cases(index, workload, every))
+    return {"workload": workload, "cases": cases, "began": began}
 
 
 def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterator[_Case]:

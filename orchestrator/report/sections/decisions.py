@@ -13,7 +13,7 @@ from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
@@ -162,24 +162,21 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
 
 
 def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
-    rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
-    if index.throughput_metric(workload) == "nopm":
-        rate = Measure("nopm", "throughput", "NOPM", "NOPM")
-    average, p99 = "average latency", "p99 latency"
-    if index.latency_scope(workload) == NEW_ORDER:
-        average, p99 = "New-Order average", "New-Order p99"
-    latency = Measure("latency_avg_s", "latency", average, "ms", 1e3)
-    if index.has_p99((offer.tier, workload) for offer in offers):
-        latency = Measure("latency_p99_s", "p99", p99, "ms", 1e3)
+    throughput, nopm = measures("decision.rates")
+    rate = nopm if index.throughput_metric(workload) == "nopm" else throughput
+    of_orders = index.latency_scope(workload) == NEW_ORDER
+    average, p99 = measures("decision.new_order" if of_orders else "decision.latencies")
+    latency = p99 if index.has_p99((offer.tier, workload) for offer in offers) else average
     scope, slo = "", index.campaign.plan.workload(workload).slo
     if own := next((clause for clause in slo if METRICS[clause.metric].unit == "s"), None):
         title, scope = format_objective(own).partition(" <")[0], own.scope
         latency = Measure(own.metric, "latency", title, "ms", 1e3)
     for shown, of_type in ((rate, ""), (latency, scope)):
-        cells = [
-            (offer, index.cell(offer.tier, workload, shown.metric, of_type)) for offer in offers
+        rows = [
+            _price_row(offer, cell, shown.factor)
+            for offer in offers
+            if (cell := index.cell(offer.tier, workload, shown.metric, of_type)) is not None
         ]
-        rows = [_price_row(offer, cell, shown.factor) for offer, cell in cells if cell is not None]
         limits = [
             {"value": clause.limit * shown.factor, "slo": format_objective(clause)}
             for clause in slo

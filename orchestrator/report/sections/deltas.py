@@ -16,19 +16,17 @@ from orchestrator.report.wording import sentence
 
 def section(index: ReportIndex) -> Section:
     """Tables, and why some comparisons are open."""
-    anchor, title = "deltas", f"Against {index.verdict.baseline}"
+    baseline = index.verdict.baseline
     if not index.contenders and not index.twin:
-        title = "Against another tier"
-        nothing = Paragraph(said("deltas.alone", baseline=index.verdict.baseline))
-        tables: tuple[Part, ...] = (Part("", (nothing,)),)
-    else:
-        p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
-        latency = _table(index, {"latency_avg_s": "average", **p99})
-        tables = (
-            Part("Latency (negative is better)", (latency,)),
-            Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
-        )
-    return Section(anchor, title, (*tables, *_open_questions(index)))
+        nothing = Paragraph(said("deltas.alone", baseline=baseline))
+        return Section("deltas", "Against another tier", (Part("", (nothing,)),))
+    p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
+    latency = _table(index, {"latency_avg_s": "average", **p99})
+    tables = (
+        Part("Latency (negative is better)", (latency,)),
+        Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
+    )
+    return Section("deltas", f"Against {baseline}", (*tables, *_open_questions(index)))
 
 
 def _table(index: ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:

@@ -108,18 +108,14 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
 
 
 def _check_row(check: GateCheck) -> Row:
-    unit = "" if check.unit == "1/s" else check.unit
-    off, allowed = "", ""
-    if check.declared:
-        off = units.format_change((check.measured / check.declared - 1) * 100)
-    if check.tolerance_pct is not None:
-        allowed = f"±{units.format_number(check.tolerance_pct)} %"
+    unit, allowed_pct = "" if check.unit == "1/s" else check.unit, check.tolerance_pct
+    off_pct = (check.measured / check.declared - 1) * 100 if check.declared else None
     return {
         "Limit": check.limit,
         "Declared": wording.declared(check.declared, unit),
         "Measured": units.format_quantity(check.measured, unit),
-        "Off by": off,
-        "Allowed": allowed,
+        "Off by": "" if off_pct is None else units.format_change(off_pct),
+        "Allowed": "" if allowed_pct is None else f"±{units.format_quantity(allowed_pct, '%')}",
         "Verdict": Cell(check.verdict, strong=not check.passed),
     }
 

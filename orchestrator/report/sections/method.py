@@ -75,7 +75,7 @@ def analyze(campaign: Results) -> str:
 
 
 def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
-    data = index.runs.get(run.number)
+    data = index.campaign.by_number.get(run.number)
     window = data.record.phase("measure") if data is not None else None
     unknown = Cell("not published" if index.campaign.published else "never measured", missing=True)
     loss = index.loss(run)

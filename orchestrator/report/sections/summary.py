@@ -1,6 +1,7 @@
 """The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Decision, Delta, Sweep
@@ -73,14 +74,15 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
         return "not conclusive", f"No workload has an answer{too_few}.{lost}"
     have = "has" if answered == 1 else "have"
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
-    open_ = any(decision.cheaper_open for decision in index.verdict.decisions)
-    word: StatusWord = "enough; cheaper not excluded" if open_ else "conclusive"
-    without = dict.fromkeys(decision.without_prices for decision in index.verdict.decisions)
-    by_limits = [why for why in without if why]
-    if by_limits:
-        word = "enough; price open"
+    decisions = index.verdict.decisions
+    by_limits = [why for why in dict.fromkeys(of.without_prices for of in decisions) if why]
+    word: StatusWord = "conclusive"
     if answered < total or lost:
         word = "partly conclusive"
+    elif by_limits:
+        word = "enough; price open"
+    elif any(decision.cheaper_open for decision in decisions):
+        word = "enough; cheaper not excluded"
     chosen = "".join(f"{index.opening(why)} " for why in by_limits)
     return word, (
         f"{chosen}{answered} of {units.counted(total, 'workload')} {have} an answer; "
@@ -140,19 +142,18 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
 
 def _swept(sweep: Sweep) -> str:
     """What a sweep found of its one tier."""
-    tier = sweep.tiers[0]
+    tier, named = sweep.tiers[0], partial(load_in_words, sweep.axis)
     if tier.peak_per_s is None:
         return "no load left figures"
-    peak = units.format_quantity(tier.peak_per_s, "1/s")
-    ends = [load_in_words(sweep.axis, value) for value in (sweep.values[0], sweep.values[-1])]
-    text = f"at most {peak} from {ends[0]} to {ends[1]}; the knee "
-    known = tier.knee is not None
-    text += f"is at {load_in_words(sweep.axis, tier.knee or 0)}" if known else "was not reached"
-    if not sweep.slo:
-        return text
-    if tier.at_slo is None:
-        return f"{text}; no load is proven to meet the SLO"
-    return f"{text}; proven to meet the SLO up to {load_in_words(sweep.axis, tier.at_slo)}"
+    met = tier.at_slo is not None and said("sweeps.met", load=named(tier.at_slo))
+    return said(
+        "sweeps.alone",
+        peak=units.format_quantity(tier.peak_per_s, "1/s"),
+        first=named(sweep.values[0]),
+        last=named(sweep.values[-1]),
+        knee="was not reached" if tier.knee is None else f"is at {named(tier.knee)}",
+        slo=(met or said("sweeps.not_met")) if sweep.slo else "",
+    )
 
 
 def faster(index: ReportIndex) -> Iterator[Answer]:
