@@ -45,7 +45,7 @@ def need(root: Path, name: str, platform: Platform) -> str:
     """Returns the tag of an image of ours. UnavailableError if it has not been built."""
     image = tag(root, name)
     if not platform.images.present(image):
-        raise failure(UnavailableError, "not built", image=image)
+        raise failure(UnavailableError, "image not built", image=image)
     return image
 
 

@@ -141,7 +141,7 @@ def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_
         return now_s - since_s >= QUIET_S
 
     if not wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
-        raise failure(RunError, "not settled", minutes=deadline_s / 60)
+        raise failure(RunError, "still flushing", minutes=deadline_s / 60)
 
 
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:

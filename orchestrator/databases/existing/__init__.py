@@ -169,7 +169,7 @@ class ExistingCluster:
             since = postgresql.since if handle.is_postgresql else counters.since
             counted = since(handle.begun, _counted(cluster))
         except (OSError, KeyError, ValueError) as error:
-            raise failure(RunError, "not read", error=error) from error
+            raise failure(RunError, "cluster not read", error=error) from error
         restored = {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
         return replace(
             facts,

@@ -97,7 +97,7 @@ class BenchBaseSettings:
 def bind(workload: Workload) -> Workload:
     """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
-        raise failure(UsageError, "another workload", workload=workload.name)
+        raise failure(UsageError, "not for BenchBase", workload=workload.name)
     return replace(
         workload,
         generator=NAME,
