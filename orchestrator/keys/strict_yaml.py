@@ -93,13 +93,6 @@ def shipped(package: str, name: str) -> Mapping[str, Any]:
     return parse(name, file.read_text(encoding="utf-8"))
 
 
-def refusal(package: str, case: str, /, **values: object) -> tuple[str, str]:
-    """What is wrong and what to do about it: the words that the `refusals.yaml` of a package has
-    for a case, with these values in their braces."""
-    said = shipped(package, "refusals.yaml")[case]
-    return said["what"].format(**values), said.get("advice", "").format(**values)
-
-
 def filled(content: Any, values: Mapping[str, Any]) -> Any:
     """Content of a shipped file with the values that its texts `$name` stand for. Where that is
     None, or none is given, its key is left out, and so is what has nothing else in it."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from orchestrator import units
 from orchestrator.errors import UsageError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Note, Plan, Profile
 from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING
@@ -200,20 +200,18 @@ def check(plan: Plan, limit: str | None) -> None:
         return
     (most, currency), things = _read(limit), rented(plan)
     if unknown := units.listed([item.title for item in things if item.price is None]):
-        raise UsageError(*refusal(__package__, "cost unknown", limit=limit, unknown=unknown))
+        raise failure(UsageError, "cost unknown", limit=limit, unknown=unknown)
     sums = total(things)
     if others := [name for name in sums if name.upper() != currency]:
         listed = units.listed(others)
-        said = refusal(__package__, "other currency", currency=currency, others=listed)
-        raise UsageError(*said)
+        raise failure(UsageError, "other currency", currency=currency, others=listed)
     amount = sum(sums.values())
     if amount > most:
-        said = refusal(__package__, "too expensive", amount=amount, currency=currency, most=most)
-        raise UsageError(*said)
+        raise failure(UsageError, "too expensive", amount=amount, currency=currency, most=most)
 
 
 def _read(limit: str) -> tuple[float, str]:
     match = _LIMIT.fullmatch(limit.strip())
     if match is None:
-        raise UsageError(*refusal(__package__, "no amount", limit=limit))
+        raise failure(UsageError, "no amount", limit=limit)
     return float(match[1]), match[2].upper()

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, get_args
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
-from orchestrator.keys.strict_yaml import refusal, shipped
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClientPlace, Profile, Workload
 from orchestrator.planning.load_points import RATE_OPTION
 from orchestrator.tier import OthersDisks, Unlimited
@@ -78,15 +79,14 @@ def parse(text: str | None) -> tuple[Varied, ...]:
     if name == DATA and (match := _COUNTED.fullmatch(values)):
         values, name = match.groups()
     if name == "host_cache":
-        raise UsageError(*refusal(__package__, "host cache"))
+        raise failure(UsageError, "host cache")
     words = [word.strip() for word in values.split(",")]
     if not (name and equals and all(words)) or len(set(words)) < max(2, len(words)):
-        raise UsageError(*refusal(__package__, "no factor", text=text))
+        raise failure(UsageError, "no factor", text=text)
     try:
         read = [_READERS.get(name, str)(word) for word in words]
     except ValueError as error:
-        said = refusal(__package__, "bad value of a factor", text=text, error=error)
-        raise UsageError(*said) from error
+        raise failure(UsageError, "bad value of a factor", text=text, error=error) from error
     numbers = list(map(_number, read))
     every = [Varied("", name, *pair) for pair in zip(words, numbers, strict=True)]
     return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))

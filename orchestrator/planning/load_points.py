@@ -12,7 +12,8 @@ from typing import Literal, get_args
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import LoadPoint
-from orchestrator.keys.strict_yaml import raise_all, refusal
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Workload
 from orchestrator.units import counted, format_number
 
@@ -35,10 +36,9 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     value = float(match[1]) if match else 0.0
     share = words.endswith("%")
     if match and match[0] == match[1] == words and 0 < value < 1:
-        said = refusal(__package__, "share or rate", text=text, pct=value * 100, words=words)
-        raise UsageError(*said)
+        raise failure(UsageError, "share or rate", text=text, pct=value * 100, words=words)
     if not value or (share and (value >= 100 or words.endswith("/s%"))):
-        raise UsageError(*refusal(__package__, "neither share nor rate", text=text))
+        raise failure(UsageError, "neither share nor rate", text=text)
     return value, share
 
 
@@ -57,7 +57,7 @@ def parse_sweep(text: str) -> tuple[Axis, tuple[float, ...]]:
     elif name == "threads" and any(value % 1 or value > MOST_THREADS for value in values):
         wrong = f"has a number of threads that is not whole, or above {MOST_THREADS:,}"
     if wrong:
-        raise UsageError(*refusal(__package__, "bad sweep", text=text, wrong=wrong))
+        raise failure(UsageError, "bad sweep", text=text, wrong=wrong)
     return "threads" if name == "threads" else "rate", tuple(sorted(values))
 
 
@@ -67,7 +67,7 @@ def applied(
     """The workloads to plan, and the share (in %) of a capacity that these must find first, if
     one was asked for. UsageError where a workload's load cannot be set so."""
     if sweep and latency_at:
-        raise UsageError(*refusal(__package__, "two questions"))
+        raise failure(UsageError, "two questions")
     if sweep:
         axis, values = parse_sweep(sweep)
         _require(workloads, axis, SWEEP)

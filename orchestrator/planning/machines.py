@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.keys.schema import NamedTierYaml
-from orchestrator.keys.strict_yaml import raise_all, refusal
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Placing, Profile
 from orchestrator.tier import DiskKind
 
@@ -53,7 +54,7 @@ def known_as(engine: str) -> str:
 def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
     """UsageError if machines are named for a platform that has no engines to connect to."""
     if named(profile) and not has_engines:
-        raise UsageError(*refusal(__package__, "no engines", profile=profile, platform=platform))
+        raise failure(UsageError, "no engines", profile=profile, platform=platform)
 
 
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
@@ -63,5 +64,4 @@ def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None
         engines = named(profile)
         if engines and profile.cluster.nodes > len(engines):
             names = f"{len(engines)} machines ({', '.join(engines)})"
-            said = refusal(__package__, "few machines", profile=profile, machines=names)
-            raise UsageError(*said)
+            raise failure(UsageError, "few machines", profile=profile, machines=names)

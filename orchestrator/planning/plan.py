@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, factors, machines, node_disks
 from orchestrator.planning.factors import EXISTING as EXISTING
@@ -97,8 +97,7 @@ def make_plan(
     that are taken as they are."""
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
-        said = refusal(__package__, "unknown baseline", baseline=baseline, names=", ".join(names))
-        raise UsageError(*said)
+        raise failure(UsageError, "unknown baseline", baseline=baseline, names=", ".join(names))
     twins = [_twin(profiles, baseline or names[0])] if aa else []
     names += [twin.name for twin in twins]
     runs = _runs(names, workloads, repetitions, seed)
@@ -153,7 +152,7 @@ def _twin(profiles: Sequence[Profile], baseline: str) -> Profile:
     """The baseline under a second name. UsageError if another profile has that name."""
     name = f"{baseline}-again"
     if any(profile.name == name for profile in profiles):
-        raise UsageError(*refusal(__package__, "name of the second", name=name, baseline=baseline))
+        raise failure(UsageError, "name of the second", name=name, baseline=baseline)
     return replace(next(p for p in profiles if p.name == baseline), name=name)
 
 
@@ -163,14 +162,12 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
     for profile in profiles:
         is_others = profile.cluster.database == EXISTING
         if is_others and database not in ("auto", EXISTING):
-            said = refusal(__package__, "not started here", profile=profile.name, database=database)
-            raise UsageError(*said)
+            raise failure(UsageError, "not started here", profile=profile.name, database=database)
         if database == EXISTING and not is_others:
-            raise UsageError(*refusal(__package__, "no running cluster", profile=profile.name))
+            raise failure(UsageError, "no running cluster", profile=profile.name)
         alone = [load.name for load in workloads if load.database is not None]
         if is_others and alone:
-            said = refusal(__package__, "disks elsewhere", alone=", ".join(alone), profile=profile)
-            raise UsageError(*said)
+            raise failure(UsageError, "disks elsewhere", alone=", ".join(alone), profile=profile)
 
 
 def _runs(

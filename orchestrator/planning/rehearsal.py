@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.keys.schema import DRY
-from orchestrator.keys.strict_yaml import refusal
 from orchestrator.model import Node, Note, Plan, Profile, Workload
 from orchestrator.tier import NoDisk, Tier
 
@@ -26,7 +26,7 @@ def rehearsed(plan: Plan) -> Plan:
     """The plan with parts that do nothing. UsageError where its workloads need a real disk."""
     alone = [workload.name for workload in plan.workloads if workload.database is not None]
     if alone:
-        raise UsageError(*refusal(__package__, "no rehearsal", alone=", ".join(alone)))
+        raise failure(UsageError, "no rehearsal", alone=", ".join(alone))
     profiles = tuple(
         replace(
             profile,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning.costs import most_s
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
@@ -84,7 +84,7 @@ def _data_bytes(profile: Profile, text: str) -> float:
     if factor is None:
         return float(size_bytes or 0)
     if cluster.node is None:
-        raise UsageError(*refusal(__package__, "memory unknown", profile=profile.name, text=text))
+        raise failure(UsageError, "memory unknown", profile=profile.name, text=text)
     all_memory = cluster.node.memory_bytes * cluster.nodes
     return factor * all_memory / max(1, cluster.replication_factor)
 
@@ -134,7 +134,7 @@ def in_time(
         if most_s(plan := planned(loads, repetitions)) <= budget_s:
             return plan
     time, least, most = map(format_seconds, (budget_s, plan.estimate_s, most_s(plan)))
-    raise UsageError(*refusal(__package__, "too short", time=time, least=least, most=most))
+    raise failure(UsageError, "too short", time=time, least=least, most=most)
 
 
 def _shorter(load: Workload, share: float) -> Workload:

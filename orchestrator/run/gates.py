@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import GateError, TierbenchError
 from orchestrator.kernel import mounts
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
 from orchestrator.planning import durations, node_disks
@@ -261,8 +261,8 @@ def require_passed(gate: Gate) -> None:
         return
     misses, busy = "; ".join(_misses(gate)), " and ".join(host_load.reasons(gate))
     if busy:
-        raise GateError(*refusal(__package__, "busy", tier=gate.tier, misses=misses, busy=busy))
-    raise GateError(*refusal(__package__, "other disk", tier=gate.tier, misses=misses))
+        raise failure(GateError, "busy", tier=gate.tier, misses=misses, busy=busy)
+    raise failure(GateError, "other disk", tier=gate.tier, misses=misses)
 
 
 def _misses(gate: Gate) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from orchestrator.databases.common.container_nodes import container_name
 from orchestrator.errors import GateError, UsageError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
@@ -34,7 +34,7 @@ Told = Mapping[str, Mapping[str, Any]]  # device → its token bucket
 def check(profile: Profile, world: World) -> None:
     """UsageError or UnavailableError if the links of its cluster cannot be shaped."""
     if machines.named(profile) or not isinstance(world.platform, JoinsNetworks):
-        raise UsageError(*refusal(__package__, "no network of their own"))
+        raise failure(UsageError, "no network of their own")
     own_images.need(world.root, "disk", world.platform)
 
 
@@ -77,8 +77,7 @@ def require(rate: int, links: Mapping[str, Told]) -> None:
                 name: format_link_rate(at) if at else "no limit" for name, at in limits.items()
             }
             declared, told = format_link_rate(rate), named(others) or "that it has none"
-            said = refusal(__package__, "other link", end=end, declared=declared, told=told)
-            raise GateError(*said)
+            raise failure(GateError, "other link", end=end, declared=declared, told=told)
 
 
 def proven(rate: int, server: str, client: str, host: str, world: World) -> dict[str, float]:
@@ -94,7 +93,7 @@ def proven(rate: int, server: str, client: str, host: str, world: World) -> dict
     ways = ", ".join(f"{name.partition('_')[0]} {format_link_rate(v)}" for name, v in shown.items())
     declared = f"{TRUE_PCT:g} % of the declared {format_link_rate(rate)}"
     ends = f"{client} and {server}"
-    raise GateError(*refusal(__package__, "other rate", ends=ends, declared=declared, ways=ways))
+    raise failure(GateError, "other rate", ends=ends, declared=declared, ways=ways)
 
 
 def container(end: str, words: Sequence[str], world: World) -> ContainerSpec:
@@ -108,6 +107,5 @@ def _link(end: str, words: Sequence[str], world: World) -> dict[str, Any]:
     """What `link` says in the network of a container. GateError if it fails."""
     done = world.platform.once(container(end, words, world), _ASK_S)
     if done.exit_code != 0:
-        said = refusal(__package__, "helper failed", end=end, words=" ".join(words))
-        raise GateError(*said, evidence=done.out)
+        raise failure(GateError, "helper failed", end=end, words=" ".join(words), evidence=done.out)
     return dict(json.loads(done.out.splitlines()[-1]))

@@ -19,7 +19,7 @@ from orchestrator.collectors.common import local
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
 from orchestrator.facts import IdentityFacts, PhaseName
 from orchestrator.kernel import containers, mounts
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Doubt, Node, Outcome, Phase, Plan, Profile, Record, Run, Workload
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
@@ -236,8 +236,7 @@ def _writing(here: RunContext) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        said = refusal(__package__, "not written", here=here, error=error)
-        raise UnavailableError(*said) from error
+        raise failure(UnavailableError, "not written", here=here, error=error) from error
 
 
 def _save(here: RunContext) -> None:

@@ -17,7 +17,7 @@ from orchestrator.analysis.comparability import revision, unlike_machines
 from orchestrator.analysis.results import Results, measured_window
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.facts import group
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import several
 from orchestrator.model import CLIENT, Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
@@ -76,14 +76,12 @@ class Resumption:
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
         if unknown := [name for name in self.despite if name not in ASPECTS]:
-            why = refusal(__package__, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
-            raise UsageError(*why)
+            raise failure(UsageError, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
         if refused := {k: text for k, text in differences.items() if k not in self.despite}:
             words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
             options = " ".join(f"--despite {aspect}" for aspect in refused)
             name = self.folder.name
-            why = refusal(__package__, "other place", name=name, words=words, options=options)
-            raise UsageError(*why)
+            raise failure(UsageError, "other place", name=name, words=words, options=options)
         number = 1 + interruptions(self.plan)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"

@@ -17,7 +17,7 @@ from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, interruptions, numbered
 from orchestrator.platforms.common.claims import RentsVolumes
@@ -128,7 +128,7 @@ class Setbacks:
         if not self._schedule.is_last(run) and (trouble is not None or self._left is not None):
             self._clean_up()
 
-    def _stop_after_three(self, failure: str | None, trouble: Exception) -> None:
+    def _stop_after_three(self, why: str | None, trouble: Exception) -> None:
         if len(self._row) < IN_A_ROW:
             return
         last = self._row[-1][0]
@@ -140,9 +140,9 @@ class Setbacks:
         kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
         mend, number = getattr(trouble, "advice", "") or "mend that", last.number
         run, folder = f"{number} of {len(self._schedule.plan.runs)}", self._schedule.folder
-        values = {"run": run, "failure": failure, "mend": mend, "folder": folder}
-        said = refusal(__package__, "three failed", **values)
-        raise kind(*said, evidence=getattr(trouble, "evidence", "")) from trouble
+        values = {"run": run, "failure": why, "mend": mend, "folder": folder}
+        evidence = getattr(trouble, "evidence", "")
+        raise failure(kind, "three failed", **values, evidence=evidence) from trouble
 
     def _clean_up(self) -> None:
         world = self._world
@@ -150,8 +150,7 @@ class Setbacks:
             world.platform.answers, deadline_s=ENGINE_BACK_S, clock=world.clock, every_s=2.0
         ):
             folder, longest = self._schedule.folder, format_seconds(ENGINE_BACK_S)
-            said = refusal(__package__, "engine stays away", longest=longest, folder=folder)
-            raise UnavailableError(*said)
+            raise failure(UnavailableError, "engine stays away", longest=longest, folder=folder)
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:
             platform = world.platform

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.keys.strict_yaml import refusal, shipped
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.keys.tier_keys import as_held
 from orchestrator.model import DeviceCap, Volume
 from orchestrator.parts import Disks, NodesData
@@ -36,7 +37,7 @@ class CgroupTier(disk_server.OnFiles):
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         if not tier.limits.iops and not tier.limits.bytes_per_s:
-            raise UsageError(*refusal(__package__, "no rate", tier=tier.name))
+            raise failure(UsageError, "no rate", tier=tier.name)
         disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
         _require_alike(tier, world)
 
@@ -97,7 +98,7 @@ def version(machine: Machine) -> int:
     controllers = f"{_GROUPS}/cgroup.controllers"
     if machine.exists(controllers) and "io" in machine.read(controllers).split():
         return 2
-    raise UnavailableError(*refusal(__package__, "no control group", machine=machine.name))
+    raise failure(UnavailableError, "no control group", machine=machine.name)
 
 
 def _require_alike(tier: Tier, world: World) -> None:
@@ -105,7 +106,7 @@ def _require_alike(tier: Tier, world: World) -> None:
     versions = {machine.name: version(machine) for machine in world.platform.machines()}
     if len(set(versions.values())) > 1:
         told = ", ".join(f"{name}: {number}" for name, number in versions.items())
-        raise UnavailableError(*refusal(__package__, "unlike control groups", tier=tier, told=told))
+        raise failure(UnavailableError, "unlike control groups", tier=tier, told=told)
 
 
 def _bypass_cache(volume: Volume, world: World) -> None:
@@ -115,7 +116,7 @@ def _bypass_cache(volume: Volume, world: World) -> None:
     state = f"/sys/block/{Path(volume.device).name}/loop/dio"
     machine = server.find_machine()
     if switched.exit_code != 0 or (machine.exists(state) and machine.read(state).strip() != "1"):
-        raise RunError(*refusal(__package__, "page cache", volume=volume, why=switched.err.strip()))
+        raise failure(RunError, "page cache", volume=volume, why=switched.err.strip())
     switched = server.exec(("device", "through", volume.device), timeout_s=_LOSETUP_S)
     if switched.exit_code != 0:
         raise RunError(f"flushes of {volume.device} would count as writes: {switched.err.strip()}")

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.parts import Disks, Levers, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
@@ -201,10 +201,9 @@ def change(container: str, limits: Mapping[str, float], world: World) -> Mapping
 
 def _check_changes(limits: Mapping[str, float]) -> None:
     if not limits:
-        raise UsageError(*refusal(__package__, "no limit"))
+        raise failure(UsageError, "no limit")
     for name, value in limits.items():
         if name not in CHANGEABLE:
-            said = refusal(__package__, "unknown limit", name=name, known=", ".join(CHANGEABLE))
-            raise UsageError(*said)
+            raise failure(UsageError, "unknown limit", name=name, known=", ".join(CHANGEABLE))
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name}={value}: a limit is a number of 0 (none) or more")

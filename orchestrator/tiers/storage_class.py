@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
@@ -48,8 +48,7 @@ class StorageClassTier:
         known = {each.name: each for each in platform.storage_classes()}
         if not wanted.provisioner and wanted.name not in known:
             there = listed(list(known)) or "none"
-            said = refusal(__package__, "unknown class", tier=tier, wanted=wanted, known=there)
-            raise UnavailableError(*said)
+            raise failure(UnavailableError, "unknown class", tier=tier, wanted=wanted, known=there)
         if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
             return
         named = None if wanted.provisioner else known[wanted.name]
@@ -134,18 +133,17 @@ def _claims(needed_by: str, world: World) -> Claims:
     """By which the platform rents volumes. UnavailableError if it rents none."""
     claims: Claims | None = getattr(world.platform, "claims", None)
     if claims is None:
-        raise UnavailableError(*refusal(__package__, "no volumes rented", needed_by=needed_by))
+        raise failure(UnavailableError, "no volumes rented", needed_by=needed_by)
     return claims
 
 
 def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
-    said = refusal(__package__, "volumes kept", tier=tier.name, what=what, policy=policy)
-    return UnavailableError(*said)
+    return failure(UnavailableError, "volumes kept", tier=tier.name, what=what, policy=policy)
 
 
 def _wanted(tier: Tier) -> ClassWanted:
     if tier.disk.storage_class is None:
-        raise UsageError(*refusal(__package__, "class not named", tier=tier.name))
+        raise failure(UsageError, "class not named", tier=tier.name)
     return tier.disk.storage_class
 
 
@@ -225,8 +223,7 @@ def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> Rented
     else:
         given = platform.rented(volume.name, _RENT_S)
     if wrong := listed(list(_wrong(tier, of, given))):
-        said = refusal(__package__, "other volume", tier=tier.name, volume=volume.name, wrong=wrong)
-        raise GateError(*said)
+        raise failure(GateError, "other volume", tier=tier.name, volume=volume.name, wrong=wrong)
     return given
 
 

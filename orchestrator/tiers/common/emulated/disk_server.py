@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks, MadeOnMachines, NodesData
 from orchestrator.platforms import own_images
@@ -54,10 +54,9 @@ def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine])
             try:
                 is_there = machine.exists(device)
             except OSError as error:
-                said = refusal(__package__, "kernel not seen", **needed, error=error)
-                raise UnavailableError(*said) from error
+                raise failure(UnavailableError, "kernel not seen", **needed, error=error) from error
             if not is_there:
-                raise UnavailableError(*refusal(__package__, "kernel lacks", **needed))
+                raise failure(UnavailableError, "kernel lacks", **needed)
 
     at_once.each(look, machines)
 
@@ -207,8 +206,12 @@ def _await(line: str, container: Container, deadline_s: float, late: str, clock:
         nonlocal said
         said = next((text for text in container.logs().splitlines() if text.startswith(line)), "")
         if not said and container.state() != "running":
-            words = refusal(__package__, "disk did not start", disk=container.name)
-            raise RunError(*words, evidence=container.logs(tail=20))
+            raise failure(
+                RunError,
+                "disk did not start",
+                disk=container.name,
+                evidence=container.logs(tail=20),
+            )
         return bool(said)
 
     if not wait_until(is_there, deadline_s=deadline_s, clock=clock, every_s=0.05):
@@ -226,7 +229,7 @@ def _ready(
     points = [len(latency.read), len(latency.write)] if latency else [0, 0]
     reported = ready.get("latency_table_points") or [0, 0]
     if [int(count or 0) for count in reported] != points:
-        raise GateError(*refusal(__package__, "other tables", reported=reported, points=points))
+        raise failure(GateError, "other tables", reported=reported, points=points)
     return as_node(container, node, "disk"), ready
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.kernel import mounts
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Platform, World
@@ -107,7 +107,7 @@ def named(name: str, world: World) -> KnownDisk:
     if known := {**disks, **{known.disk.at: known for known in disks.values()}}.get(name):
         return known
     names = f"there are {', '.join(disks)}" if disks else "there is none"
-    raise UsageError(*refusal(__package__, "unknown disk", name=name, names=names))
+    raise failure(UsageError, "unknown disk", name=name, names=names)
 
 
 # ------------------------------------------------------------------ up
@@ -127,18 +127,18 @@ def prepared(
     file, if it shall not be one in the cache. UsageError or UnavailableError, and nothing was
     changed, if the disk cannot be put up there."""
     if not _NAME.fullmatch(name):
-        raise UsageError(*refusal(__package__, "bad name of a disk", name=name))
+        raise failure(UsageError, "bad name of a disk", name=name)
     others = {known.disk.name: known for known in standing_disks(world)}
     left = others.pop(name, None)
     if left and left.state == "up":
-        raise UsageError(*refusal(__package__, "disk is up", name=name, at=left.disk.at))
+        raise failure(UsageError, "disk is up", name=name, at=left.disk.at)
     image = Path(data or (left.disk.image if left else world.cache / "standing" / f"{name}.img"))
     image = Path(world.machine.real_path(str(image.absolute())))
     for other in others.values():
         if other.disk.image == str(image):
             raise UsageError(f"{image} has the data of the disk {other.disk.name} already")
     if left and left.disk.image != str(image):
-        raise UsageError(*refusal(__package__, "data elsewhere", name=name, left=left, image=image))
+        raise failure(UsageError, "data elsewhere", name=name, left=left, image=image)
     size_bytes = _size(image, size_bytes, default_bytes, world, again=bool(left or data))
     if not at.is_absolute():
         raise UsageError(f"--at is {at}: give it in full, from /")
@@ -161,15 +161,13 @@ def _size(
         free_bytes = world.machine.free_bytes(str(image.parent))
         if free_bytes < size_bytes:
             has, size = map(format_bytes, (free_bytes, size_bytes))
-            said = refusal(__package__, "no room", folder=image.parent, has=has, size=size)
-            raise UnavailableError(*said)
+            raise failure(UnavailableError, "no room", folder=image.parent, has=has, size=size)
         return size_bytes
     if not again:
-        raise UsageError(*refusal(__package__, "data left", image=image))
+        raise failure(UsageError, "data left", image=image)
     size_bytes = image.stat().st_size
     if asked_bytes not in (None, size_bytes):
-        said = refusal(__package__, "other size", image=image, size=format_bytes(size_bytes))
-        raise UsageError(*said)
+        raise failure(UsageError, "other size", image=image, size=format_bytes(size_bytes))
     return size_bytes
 
 
@@ -177,12 +175,12 @@ def _check_place(at: Path, world: World) -> bool:
     """Whether the mount point is still to be made. UsageError if nothing can be mounted there."""
     if not world.machine.exists(str(at)):
         if not world.machine.is_folder(str(at.parent)):
-            raise UsageError(*refusal(__package__, "no folder", folder=at.parent, at=at))
+            raise failure(UsageError, "no folder", folder=at.parent, at=at)
         return True
     if str(at) in _mounted(world):
-        raise UsageError(*refusal(__package__, "place taken", at=at))
+        raise failure(UsageError, "place taken", at=at)
     if not world.machine.is_folder(str(at)) or world.machine.listing(str(at)):
-        raise UsageError(*refusal(__package__, "folder not empty", at=at))
+        raise failure(UsageError, "folder not empty", at=at)
     return False
 
 
@@ -227,8 +225,7 @@ def _mount(device: str, at: str, world: World) -> None:
     command = ("mount", "-t", "xfs", "-o", "noatime,nouuid", device, at)
     done = world.shell.run(command, timeout_s=_MOUNT_S)
     if done.exit_code != 0:
-        said = refusal(__package__, "not mounted", device=device, at=at, why=done.err.strip())
-        raise RunError(*said)
+        raise failure(RunError, "not mounted", device=device, at=at, why=done.err.strip())
 
 
 def _quietly(undo: Callable[..., object], *arguments: object) -> None:
@@ -252,7 +249,7 @@ def take_down(known: KnownDisk, world: World, keep_data: bool = False) -> Path |
         _unmount(disk.at, world)
         if known.runs and (users := _users_of_device(known.mount.device, world)):
             _mount(known.mount.source, disk.at, world)
-            raise RunError(*refusal(__package__, "disk in use", disk=disk.name, users=users))
+            raise failure(RunError, "disk in use", disk=disk.name, users=users)
     _clear(replace(known, mount=None), world)
     if keep_data or not disk.own_image:
         return Path(disk.image)
@@ -265,8 +262,7 @@ def _unmount(at: str, world: World) -> None:
     if done.exit_code == 0:
         return
     why = done.err.strip().rstrip(".")
-    said = refusal(__package__, "not unmounted", at=at, why=why, users=_users_of_path(at, world))
-    raise RunError(*said)
+    raise failure(RunError, "not unmounted", at=at, why=why, users=_users_of_path(at, world))
 
 
 def _users_of_path(at: str, world: World) -> str:
@@ -307,4 +303,4 @@ def _mounted(world: World) -> Mapping[str, mounts.MountPoint]:
     try:
         return {mount.path: mount for mount in mounts.mount_points(world.machine)}
     except OSError as error:
-        raise UnavailableError(*refusal(__package__, "mounts not seen", error=error)) from error
+        raise failure(UnavailableError, "mounts not seen", error=error) from error

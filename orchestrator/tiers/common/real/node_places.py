@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from orchestrator import units
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.machines import HasEngines, is_here, on
 from orchestrator.powers import World
 from orchestrator.tier import NodeDisks, RealDisks, Tier
@@ -65,7 +65,7 @@ def mounted(tier: Tier) -> RealDisks:
     """The tier's real disks. UsageError if it names none."""
     if isinstance(tier.disk, RealDisks) and (tier.disk.disks or tier.disk.path):
         return tier.disk
-    raise UsageError(*refusal(__package__, "no path", tier=tier.name))
+    raise failure(UsageError, "no path", tier=tier.name)
 
 
 def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
@@ -113,15 +113,16 @@ def require_here(what: str, world: World) -> None:
     if is_here(world):
         return
     names = listed([machine.name for machine in world.platform.machines()])
-    raise UnavailableError(*refusal(__package__, "containers elsewhere", what=what, machines=names))
+    raise failure(UnavailableError, "containers elsewhere", what=what, machines=names)
 
 
 def require_one_machine(tier: Tier, world: World) -> None:
     """UnavailableError if nodes are spread over machines: real disks are looked for on one."""
     names = [machine.name for machine in world.platform.machines()]
     if len(names) > 1:
-        said = refusal(__package__, "nodes on several machines", tier=tier, machines=listed(names))
-        raise UnavailableError(*said)
+        raise failure(
+            UnavailableError, "nodes on several machines", tier=tier, machines=listed(names)
+        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 from orchestrator import units
 from orchestrator.errors import Mistake, RunError, UnavailableError, UsageError, VoidError
 from orchestrator.kernel import block_devices, mounts
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
@@ -111,8 +111,13 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
             raise
         cause = error
     if cause or not mounts.is_there(disk, machine):
-        said = refusal(__package__, "disk vanished", node=disk.node, path=disk.mount.path)
-        raise VoidError(*said, evidence=cause.what if cause else "") from cause
+        raise failure(
+            VoidError,
+            "disk vanished",
+            node=disk.node,
+            path=disk.mount.path,
+            evidence=cause.what if cause else "",
+        ) from cause
 
 
 def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
@@ -124,11 +129,11 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
         _require_own_mount(disk, machine)
     _require_as_expected(tier, disk)
     if "ro" in disk.mount.options.split(","):
-        raise UnavailableError(*refusal(__package__, "read-only", path=path))
+        raise failure(UnavailableError, "read-only", path=path)
     free = free_bytes(path, machine)
     if free < needed_bytes:
         has, needed = map(units.format_bytes, (free, needed_bytes))
-        raise UnavailableError(*refusal(__package__, "no room", path=path, has=has, needed=needed))
+        raise failure(UnavailableError, "no room for a disk", path=path, has=has, needed=needed)
     return disk
 
 
@@ -142,22 +147,20 @@ def free_bytes(path: Path, machine: Machine) -> int:
 def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
     path = disk.path
     if disk.mount.path != machine.real_path(str(path)):
-        raise UsageError(*refusal(__package__, "no mount point", path=path, disk=disk))
+        raise failure(UsageError, "no mount point", path=path, disk=disk)
     if mounts.on_root_disk(disk, machine):
-        raise UsageError(*refusal(__package__, "disk of the system", path=path, disk=disk.whole))
+        raise failure(UsageError, "disk of the system", path=path, disk=disk.whole)
 
 
 def _require_as_expected(tier: Tier, disk: mounts.RealDisk) -> None:
     """UsageError if the file system is another, or is mounted otherwise, than the tier says."""
     kind, expected = disk.mount.kind, mounted(tier)
     if expected.file_system not in (None, kind):
-        said = refusal(__package__, "other file system", disk=disk, kind=kind, expected=expected)
-        raise UsageError(*said)
+        raise failure(UsageError, "other file system", disk=disk, kind=kind, expected=expected)
     options = disk.mount.options.split(",")
     lacking = [option for option in expected.mount_options if option not in options]
     if lacking:
-        said = refusal(__package__, "mounted otherwise", disk=disk, lacking=", ".join(lacking))
-        raise UsageError(*said)
+        raise failure(UsageError, "mounted otherwise", disk=disk, lacking=", ".join(lacking))
 
 
 @contextmanager
@@ -188,6 +191,5 @@ def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, .
     data = path / FOLDER
     missing = [name for name in names if not machine.is_folder(str(data / name))]
     if missing:
-        said = refusal(__package__, "nothing restored", data=data, missing=" and no ".join(missing))
-        raise RunError(*said)
+        raise failure(RunError, "nothing restored", data=data, missing=" and no ".join(missing))
     return tuple(data / name for name in names)

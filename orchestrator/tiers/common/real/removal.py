@@ -13,7 +13,7 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
-from orchestrator.keys.strict_yaml import refusal
+from orchestrator.keys.messages import failure
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
@@ -165,7 +165,7 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
     done = in_container(program("anew", world, arguments), [root_of(folder)], world)
     if done.exit_code != 0:
         said = done.out.strip().replace(HOST, "")[-400:]
-        raise RunError(*refusal(__package__, "folder not made anew", folder=folder, said=said))
+        raise failure(RunError, "folder not made anew", folder=folder, said=said)
 
 
 def root_of(folder: Path) -> Path:
