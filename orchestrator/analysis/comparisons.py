@@ -21,15 +21,9 @@ from orchestrator.units import counted, format_change, format_quantity
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
 # reports first: each further comparison is one more chance of a false alarm.
 COMPARED = (
-    ("throughput_per_s", "all"),
-    ("nopm", "all"),
-    ("payload_bytes_per_s", "all"),
-    ("latency_avg_s", "all"),
-    ("latency_p99_s", "all"),
-    ("latency_avg_s", "new_order"),
-    ("latency_p99_s", "new_order"),
+    *((rate, "all") for rate in ("throughput_per_s", "nopm", "payload_bytes_per_s")),
+    *((of, scope) for scope in ("all", "new_order") for of in ("latency_avg_s", "latency_p99_s")),
 )
-
 
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values
 # may agree by chance: where half of the runs are slow, two blocks are wrong in 6 %, three in 5 %.

@@ -82,6 +82,11 @@ class Results:
         return "" if self.plan.scale in FULL_SCALES else self.plan.scale
 
     @cached_property
+    def by_number(self) -> Mapping[int, RunData]:
+        """Those that left a record."""
+        return {run.record.run.number: run for run in self.runs}
+
+    @cached_property
     def done(self) -> tuple[RunData, ...]:
         """The runs that finished, whether they count or not, in the order of their numbers."""
         done = (run for run in self.runs if run.record.outcome == "done")

@@ -3,16 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, comparisons, overload, results
+from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
 from orchestrator.analysis.comparisons import Pair
-from orchestrator.analysis.conclusions import (
-    Bottleneck,
-    CellSummary,
-    Decision,
-    Delta,
-    ExcludedRun,
-    Verdict,
-)
+from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, Verdict
 from orchestrator.analysis.decisions import decision, factors, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
@@ -104,26 +97,24 @@ def missing(campaign: Results) -> tuple[str, ...]:
     )
 
 
-def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
+def excluded(campaign: Results) -> tuple[conclusions.ExcludedRun, ...]:
     """The finished runs that enter nothing, by the validity rule."""
+    runs = (run for run in campaign.plan.runs if run.number in campaign.excluded)
+    reasons = {
+        number: tuple(f"{doubt.kind}: {doubt.text}" for doubt in doubts)
+        for number, doubts in campaign.excluded.items()
+    }
     return tuple(
-        ExcludedRun(
-            run.number,
-            run.profile,
-            run.workload,
-            tuple(f"{doubt.kind}: {doubt.text}" for doubt in campaign.excluded[run.number]),
-        )
-        for run in campaign.plan.runs
-        if run.number in campaign.excluded
+        conclusions.ExcludedRun(r.number, r.profile, r.workload, reasons[r.number]) for r in runs
     )
 
 
 def _fate(campaign: Results, run: Run) -> str:
     if doubts := campaign.excluded.get(run.number):
         return f"run {run.number} excluded: {doubts[0].kind}: {doubts[0].text}"
-    record = next((r.record for r in campaign.runs if r.record.run.number == run.number), None)
-    if record is None:
+    if run.number not in campaign.by_number:
         return f"run {run.number} was {campaign.absent}"
+    record = campaign.by_number[run.number].record
     why = f": {record.failure}" if record.failure else ""
     return f"run {run.number} {record.outcome}{why}"
 
@@ -140,13 +131,8 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
-    pairs, plan = list(_pairs(campaign, names)), campaign.plan
-    return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)
-
-
-def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
-    """Those of the profiles `names` that are not the baseline."""
-    plan = campaign.plan
+    """Those of the profiles `names` that are not the baseline, against it."""
+    plan, pairs = campaign.plan, list[Pair]()
     for workload in plan.workloads:
         baseline = results.finished(campaign, plan.baseline, workload.name)
         share = looks.share(plan, workload.name)
@@ -157,4 +143,6 @@ def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
             sides, obstacle = (baseline, contender), comparability.obstacle([*baseline, *contender])
             load = overload.between(plan.baseline, baseline, name, contender)
             for pair in comparisons.of_runs(name, workload.name, sides, obstacle, share):
-                yield replace(pair, overload=load if pair.metric.direction == "lower" else None)
+                decides = load if pair.metric.direction == "lower" else None
+                pairs.append(replace(pair, overload=decides))
+    return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)

@@ -158,9 +158,8 @@ class AnyTierYaml(RealDiskYaml):
         given = {**dict(self), "storage_class": storage_class, "snapshots": snapshots}
         given["enforcement"] = self.enforcement.name
         kind = DISKS[self.enforcement.kind]
-        return kind(
-            **{field.name: given[field.name] for field in fields(kind) if field.name in given}
-        )
+        own = {field.name for field in fields(kind)}
+        return kind(**{name: value for name, value in given.items() if name in own})
 
 
 class TierYaml(AnyTierYaml):

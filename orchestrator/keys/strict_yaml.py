@@ -217,17 +217,6 @@ def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -
     return f"unknown {kind} {name!r}; {hint}{listed}"
 
 
-_PLAIN = {
-    "int_parsing": "expected a whole number",
-    "int_type": "expected a whole number",
-    "float_parsing": "expected a number",
-    "float_type": "expected a number",
-    "bool_parsing": "expected true or false",
-    "string_type": "expected a text",
-    "invalid_key": "a key must be a text; a comma in a number, as in 5,000, begins a new key",
-}
-
-
 def _place(where: str, location: tuple[int | str, ...]) -> str:
     path = ".".join(str(part) for part in location)
     if where.endswith(": "):  # a file, not a key in it
@@ -240,6 +229,7 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
         return f"unknown key: did you mean {meant[-1]}?" if meant else "unknown key"
     if error["type"] == "missing":
         return "this key is missing"
-    text = _PLAIN.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ")
+    plain = shipped(__package__, "plain.yaml").get(error["type"])
+    text = plain or str(error["msg"]).removeprefix("Value error, ")
     given = "" if isinstance(error["input"], Mapping) else f" (given: {short(error['input'])})"
     return text if "got" in text else f"{text}{given}"

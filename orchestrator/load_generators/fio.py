@@ -17,6 +17,7 @@ from typing import Any
 
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import refuse
 from orchestrator.metrics import measured
@@ -169,11 +170,7 @@ def _measure(workload: Workload, point: MatrixCell, container: Container, folder
     timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
     done = container.exec(argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:
-        raise LoadError(
-            f"fio ended with exit code {done.exit_code} at point {point.name}",
-            advice="the output of the points before it is among the raw files of the run",
-            evidence=done.tail(),
-        )
+        raise failure(LoadError, "fio failed", done=done, point=point, evidence=done.tail())
     return container.exec(("cat", _OUTPUT), timeout_s=30).out
 
 

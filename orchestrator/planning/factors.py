@@ -8,10 +8,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, get_args
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClientPlace, Profile, Workload
 from orchestrator.planning.load_points import RATE_OPTION
 from orchestrator.tier import OthersDisks, Unlimited
@@ -21,23 +24,9 @@ VARY = "--vary"
 EXISTING = "existing"  # the database of a cluster that others run
 CACHE, DATA, NODES, COPIES, STRIPED = "cache", "data", "nodes", "replication_factor", "count"
 _COLD, _CACHES = "cold", ("cold", "warm")
-_EXAMPLE = "for example nodes=3,6,9 or data=20,30 tables: two or more values, each once"
+_PLACES = get_args(ClientPlace)
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
-_WORDS = {
-    NODES: "{} nodes",
-    COPIES: "replication factor {}",
-    "clients": "{} load clients",
-    "client": "client {}",
-    "network": "{} network",
-    DATA: "{} of data",
-    "tables": "{} tables",
-    "warehouses": "{} warehouses",
-    CACHE: "{} cache",
-    STRIPED: "{} striped disks",
-    RATE_OPTION: "{}/s",
-    "threads": "{} threads",
-}
-_HOST_CACHE = "it is set where a disk is attached: attach one with each setting, compare profiles"
+_WORDS: Mapping[str, str] = shipped(__package__, "words.yaml")["factors"]
 
 
 def _whole(text: str) -> int:
@@ -53,15 +42,9 @@ def _size(text: str) -> float:
     return number
 
 
-def _state(text: str) -> str:
-    if text not in _CACHES:
-        raise ValueError(f"a cache is {' or '.join(_CACHES)}, not {text}")
-    return text
-
-
-def _place(text: str) -> str:
-    if text not in get_args(ClientPlace):
-        raise ValueError(f"a client is {' or '.join(get_args(ClientPlace))}, not {text}")
+def _one_of(known: Sequence[str], what: str, text: str) -> str:
+    if text not in known:
+        raise ValueError(f"a {what} is {' or '.join(known)}, not {text}")
     return text
 
 
@@ -78,12 +61,12 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
     NODES: OfCluster("nodes", "number of nodes", _whole),
     COPIES: OfCluster("replication_factor", "replication factor", _whole),
     "clients": OfCluster("clients", "number of load clients", _whole),
-    "client": OfCluster("client", "place of load clients", _place),
+    "client": OfCluster("client", "place of load clients", partial(_one_of, _PLACES, "client")),
     "network": OfCluster("network_bytes_per_s", "network", parse_link_rate, format_link_rate),
 }
 # What reads a value of what is no key of the workload.
 _READERS = {name: of.read for name, of in OF_CLUSTER.items()}
-_READERS |= {DATA: _size, STRIPED: _whole, CACHE: _state}
+_READERS |= {DATA: _size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
 
 
 def parse(text: str | None) -> tuple[Varied, ...]:
@@ -96,14 +79,14 @@ def parse(text: str | None) -> tuple[Varied, ...]:
     if name == DATA and (match := _COUNTED.fullmatch(values)):
         values, name = match.groups()
     if name == "host_cache":
-        raise UsageError(f"{VARY} cannot change the host cache of a disk", advice=_HOST_CACHE)
+        raise failure(UsageError, "host cache")
     words = [word.strip() for word in values.split(",")]
     if not (name and equals and all(words)) or len(set(words)) < max(2, len(words)):
-        raise UsageError(f"{VARY} {text!r} is no factor with its values", advice=_EXAMPLE)
+        raise failure(UsageError, "no factor", text=text)
     try:
         read = [_READERS.get(name, str)(word) for word in words]
     except ValueError as error:
-        raise UsageError(f"{VARY} {text!r}: {error}", advice=_EXAMPLE) from error
+        raise failure(UsageError, "bad value of a factor", text=text, error=error) from error
     numbers = list(map(_number, read))
     every = [Varied("", name, *pair) for pair in zip(words, numbers, strict=True)]
     return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))

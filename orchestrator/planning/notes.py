@@ -31,10 +31,8 @@ def unlike_disks(profiles: Sequence[Profile]) -> str:
     real = [profile.name for profile in profiles if profile.tier.disk.is_real]
     others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:
-        return (
-            f"the disks of {listed(real)} are real and those of {listed(others)} are not: part of "
-            "each difference is this machine's, and not the tier's"
-        )
+        said = f"the disks of {listed(real)} are real and those of {listed(others)} are not: "
+        return f"{said}part of each difference is this machine's, and not the tier's"
     ways = dict.fromkeys(profile.tier.disk.enforcement for profile in profiles)
     text = f"tiers are held to their limits in different ways ({', '.join(ways)}): part of each "
     return f"{text}difference may be the way" if len(ways) > 1 else ""

@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, factors, machines, node_disks
 from orchestrator.planning.factors import EXISTING as EXISTING
@@ -96,10 +97,7 @@ def make_plan(
     that are taken as they are."""
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
-        raise UsageError(
-            f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
-            advice="name it in --profiles too",
-        )
+        raise failure(UsageError, "unknown baseline", baseline=baseline, names=", ".join(names))
     twins = [_twin(profiles, baseline or names[0])] if aa else []
     names += [twin.name for twin in twins]
     runs = _runs(names, workloads, repetitions, seed)
@@ -154,10 +152,7 @@ def _twin(profiles: Sequence[Profile], baseline: str) -> Profile:
     """The baseline under a second name. UsageError if another profile has that name."""
     name = f"{baseline}-again"
     if any(profile.name == name for profile in profiles):
-        raise UsageError(
-            f"{name!r} is the name of a profile, and --aa needs it for the second {baseline}",
-            advice="give that profile's file another name",
-        )
+        raise failure(UsageError, "name of the second", name=name, baseline=baseline)
     return replace(next(p for p in profiles if p.name == baseline), name=name)
 
 
@@ -167,22 +162,12 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
     for profile in profiles:
         is_others = profile.cluster.database == EXISTING
         if is_others and database not in ("auto", EXISTING):
-            raise UsageError(
-                f"{profile.name} is a cluster that others run: it cannot be started as {database}",
-                advice="leave out --db: tierbench finds out which database answers there",
-            )
+            raise failure(UsageError, "not started here", profile=profile.name, database=database)
         if database == EXISTING and not is_others:
-            raise UsageError(
-                f"{profile.name} names no running cluster to attach to",
-                advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
-            )
+            raise failure(UsageError, "no running cluster", profile=profile.name)
         alone = [load.name for load in workloads if load.database is not None]
         if is_others and alone:
-            raise UsageError(
-                f"{', '.join(alone)} measures a disk by itself, and those of {profile.name} are "
-                "not here",
-                advice="name workloads on a database, or run fio on the cluster's nodes",
-            )
+            raise failure(UsageError, "disks elsewhere", alone=", ".join(alone), profile=profile)
 
 
 def _runs(

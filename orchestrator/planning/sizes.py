@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning.costs import most_s
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
@@ -83,8 +84,7 @@ def _data_bytes(profile: Profile, text: str) -> float:
     if factor is None:
         return float(size_bytes or 0)
     if cluster.node is None:
-        what = f"the memory of the nodes of {profile.name} is not declared, so {text} of it is open"
-        raise UsageError(what, advice="give --data in bytes, such as 100GiB")
+        raise failure(UsageError, "memory unknown", profile=profile.name, text=text)
     all_memory = cluster.node.memory_bytes * cluster.nodes
     return factor * all_memory / max(1, cluster.replication_factor)
 
@@ -133,11 +133,8 @@ def in_time(
     for repetitions in range(REPETITIONS - 1, 1, -1):
         if most_s(plan := planned(loads, repetitions)) <= budget_s:
             return plan
-    least, most = map(format_seconds, (plan.estimate_s, most_s(plan)))
-    raise UsageError(
-        f"{format_seconds(budget_s)} is too short: two repetitions take {least} to {most}",
-        advice="allow more --time, or compare fewer tiers or workloads",
-    )
+    time, least, most = map(format_seconds, (budget_s, plan.estimate_s, most_s(plan)))
+    raise failure(UsageError, "too short", time=time, least=least, most=most)
 
 
 def _shorter(load: Workload, share: float) -> Workload:

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import GateError, TierbenchError
 from orchestrator.kernel import mounts
+from orchestrator.keys.messages import failure
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
 from orchestrator.planning import durations, node_disks
@@ -123,12 +124,8 @@ class Gates:
         for profile in self._schedule.plan.profiles if self._schedule else ():
             tier, last_s = profile.tier, ended_s.get(profile.name)
             before = newest.get(tier.name)
-            if (
-                before
-                and last_s
-                and _disks_of(tier) not in self._in_force
-                and before.taken_s < last_s
-            ):
+            was_retaken = _disks_of(tier) in self._in_force
+            if before and last_s and not was_retaken and before.taken_s < last_s:
                 self._retake(tier, before, "the last run", drain=False)
 
     def _retake(self, tier: Tier, before: Gate, after: str, drain: bool) -> None:
@@ -262,12 +259,10 @@ def require_passed(gate: Gate) -> None:
     """GateError if the disk is not what its tier declares, or this machine was too busy to tell."""
     if gate.passed:
         return
-    what = f"the disk of {gate.tier} is not what the tier declares: {'; '.join(_misses(gate))}"
-    advice = "figures made on it would say nothing about the tier: see docs/TIERS.md"
-    if busy := " and ".join(host_load.reasons(gate)):
-        what += f". This machine was busy during the check: {busy}"
-        advice = "stop what else runs here and try again; an honest disk fails on a busy machine"
-    raise GateError(what, advice=advice)
+    misses, busy = "; ".join(_misses(gate)), " and ".join(host_load.reasons(gate))
+    if busy:
+        raise failure(GateError, "busy", tier=gate.tier, misses=misses, busy=busy)
+    raise failure(GateError, "other disk", tier=gate.tier, misses=misses)
 
 
 def _misses(gate: Gate) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from orchestrator.databases.common.container_nodes import container_name
 from orchestrator.errors import GateError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
@@ -33,11 +34,7 @@ Told = Mapping[str, Mapping[str, Any]]  # device → its token bucket
 def check(profile: Profile, world: World) -> None:
     """UsageError or UnavailableError if the links of its cluster cannot be shaped."""
     if machines.named(profile) or not isinstance(world.platform, JoinsNetworks):
-        raise UsageError(
-            "`network` shapes networks that nodes have to themselves and a helper can join: on "
-            "several machines they are in their machine's, and no pod joins that of another",
-            advice="leave `network` out, and shape the links of the machines by your own means",
-        )
+        raise failure(UsageError, "no network of their own")
     own_images.need(world.root, "disk", world.platform)
 
 
@@ -79,11 +76,8 @@ def require(rate: int, links: Mapping[str, Told]) -> None:
             others = {
                 name: format_link_rate(at) if at else "no limit" for name, at in limits.items()
             }
-            raise GateError(
-                f"the link of {end} is not limited to {format_link_rate(rate)}: the kernel says "
-                f"{named(others) or 'that it has none'}",
-                advice="did something else change it? `tc qdisc show` in its network says more",
-            )
+            declared, told = format_link_rate(rate), named(others) or "that it has none"
+            raise failure(GateError, "other link", end=end, declared=declared, told=told)
 
 
 def proven(rate: int, server: str, client: str, host: str, world: World) -> dict[str, float]:
@@ -97,11 +91,9 @@ def proven(rate: int, server: str, client: str, host: str, world: World) -> dict
         if all(abs(value / rate - 1) <= TRUE_PCT / 100 for value in shown.values()):
             return shown
     ways = ", ".join(f"{name.partition('_')[0]} {format_link_rate(v)}" for name, v in shown.items())
-    raise GateError(
-        f"a transfer between {client} and {server} is not within {TRUE_PCT:g} % of the declared "
-        f"{format_link_rate(rate)}: {ways}",
-        advice="is this machine fast enough for it, and idle? Else declare a slower `network`",
-    )
+    declared = f"{TRUE_PCT:g} % of the declared {format_link_rate(rate)}"
+    ends = f"{client} and {server}"
+    raise failure(GateError, "other rate", ends=ends, declared=declared, ways=ways)
 
 
 def container(end: str, words: Sequence[str], world: World) -> ContainerSpec:
@@ -115,9 +107,5 @@ def _link(end: str, words: Sequence[str], world: World) -> dict[str, Any]:
     """What `link` says in the network of a container. GateError if it fails."""
     done = world.platform.once(container(end, words, world), _ASK_S)
     if done.exit_code != 0:
-        raise GateError(
-            f"the link of {end} could not be shaped or measured (`link {' '.join(words)}`)",
-            advice="the kernel needs the token bucket filter (module sch_tbf)",
-            evidence=done.out,
-        )
+        raise failure(GateError, "helper failed", end=end, words=" ".join(words), evidence=done.out)
     return dict(json.loads(done.out.splitlines()[-1]))

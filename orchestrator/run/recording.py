@@ -19,6 +19,7 @@ from orchestrator.collectors.common import local
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
 from orchestrator.facts import IdentityFacts, PhaseName
 from orchestrator.kernel import containers, mounts
+from orchestrator.keys.messages import failure
 from orchestrator.model import Doubt, Node, Outcome, Phase, Plan, Profile, Record, Run, Workload
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
@@ -235,9 +236,7 @@ def _writing(here: RunContext) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what = f"the results of {here.run.slug} cannot be written to {here.campaign}: {error}"
-        advice = f"make room there and go on: `tierbench resume {here.campaign}`"
-        raise UnavailableError(what, advice) from error
+        raise failure(UnavailableError, "not written", here=here, error=error) from error
 
 
 def _save(here: RunContext) -> None:

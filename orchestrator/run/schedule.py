@@ -17,6 +17,7 @@ from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, interruptions, numbered
 from orchestrator.platforms.common.claims import RentsVolumes
@@ -127,7 +128,7 @@ class Setbacks:
         if not self._schedule.is_last(run) and (trouble is not None or self._left is not None):
             self._clean_up()
 
-    def _stop_after_three(self, failure: str | None, trouble: Exception) -> None:
+    def _stop_after_three(self, why: str | None, trouble: Exception) -> None:
         if len(self._row) < IN_A_ROW:
             return
         last = self._row[-1][0]
@@ -137,25 +138,19 @@ class Setbacks:
         if len(failed) == 1 and planned - failed:
             return
         kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
-        raise kind(
-            f"three runs in a row failed for the same cause, so the campaign ends after run "
-            f"{last.number} of {len(self._schedule.plan.runs)}: {failure}",
-            advice=f"{getattr(trouble, 'advice', '') or 'mend that'}; then go on: "
-            f"`tierbench resume {self._schedule.folder}`; `tierbench analyze` reports the finished "
-            "runs",
-            evidence=getattr(trouble, "evidence", ""),
-        ) from trouble
+        mend, number = getattr(trouble, "advice", "") or "mend that", last.number
+        run, folder = f"{number} of {len(self._schedule.plan.runs)}", self._schedule.folder
+        values = {"run": run, "failure": why, "mend": mend, "folder": folder}
+        evidence = getattr(trouble, "evidence", "")
+        raise failure(kind, "three failed", **values, evidence=evidence) from trouble
 
     def _clean_up(self) -> None:
         world = self._world
         if not wait_until(
             world.platform.answers, deadline_s=ENGINE_BACK_S, clock=world.clock, every_s=2.0
         ):
-            raise UnavailableError(
-                f"the container engine did not come back within {format_seconds(ENGINE_BACK_S)}",
-                advice="start it (`tierbench setup` does, as root on Debian) and go on: "
-                f"`tierbench resume {self._schedule.folder}`",
-            )
+            folder, longest = self._schedule.folder, format_seconds(ENGINE_BACK_S)
+            raise failure(UnavailableError, "engine stays away", longest=longest, folder=folder)
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:
             platform = world.platform

@@ -10,6 +10,7 @@ from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.system import files, store
 from orchestrator.system.clock import from_stamp
 
@@ -81,17 +82,12 @@ def baselines(results: Path) -> dict[str, str]:
         content = json.loads(file.read_text())
         version, names = content["schema_version"], dict(content["baselines"])
     except (ValueError, KeyError, TypeError) as error:
-        raise files.CutError(
-            f"{file} cannot be read ({type(error).__name__}: {error})",
-            advice="mend it, or name a campaign anew with `tierbench baseline set`: that puts this "
-            f"file aside as {_ASIDE}",
+        said = f"{type(error).__name__}: {error}"
+        raise failure(
+            files.CutError, "baselines cut", file=file, said=said, aside=_ASIDE
         ) from error
     if version > _SCHEMA_VERSION:
-        raise UsageError(
-            f"{file} has schema_version {version}; this version of tierbench reads up to "
-            f"{_SCHEMA_VERSION}",
-            advice="use the version that wrote it",
-        )
+        raise failure(UsageError, "newer schema", file=file, version=version, known=_SCHEMA_VERSION)
     return {str(name): str(folder) for name, folder in names.items()}
 
 

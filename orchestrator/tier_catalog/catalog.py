@@ -191,16 +191,11 @@ def _below_s(kind: DiskType) -> float:
 def _tiers(catalog: Catalog) -> Iterator[TierRow]:
     for full, kind in catalog.types.items():
         for name, size in (kind.sizes or {}).items():
-            yield TierRow(
-                f"{provider_of(full)}/{name}",
-                f"{kind.title} {name}",
-                kind,
-                (size.size_bytes, size.size_bytes),
-                size.limits,
-                size.limits,
-                size.burst.model if size.burst else None,
-                next(iter(size.prices or kind.prices), None),
-            )
+            row, title = f"{provider_of(full)}/{name}", f"{kind.title} {name}"
+            size_bytes, its = (size.size_bytes, size.size_bytes), size.limits
+            model = size.burst.model if size.burst else None
+            price = next(iter(size.prices or kind.prices), None)
+            yield TierRow(row, title, kind, size_bytes, its, its, model, price)
         if not kind.sizes:
             span, least, most = _bounds(full, kind, catalog)
             burst = "credit" if least.burst else None  # only the smaller sizes burst

@@ -16,6 +16,7 @@ from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.facts import OTHERS, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
+from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Node, sources
 from orchestrator.powers import World
@@ -140,10 +141,7 @@ def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_
         return now_s - since_s >= QUIET_S
 
     if not wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
-        raise RunError(
-            f"YugabyteDB was still flushing or merging files after {deadline_s / 60:g} minutes",
-            advice="the tier may be too slow for this data set at this size",
-        )
+        raise failure(RunError, "still flushing", minutes=deadline_s / 60)
 
 
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:

@@ -214,12 +214,8 @@ def make_contest(
 
 def _limits(profile: Profile) -> tuple[float, float, float]:
     """Less is a lesser disk; what is not limited counts as the most."""
-    tier = profile.tier
-    return (
-        tier.limits.iops or math.inf,
-        tier.limits.bytes_per_s or math.inf,
-        -(tier.latency.read_s or 0.0),
-    )
+    limits, latency_s = profile.tier.limits, profile.tier.latency.read_s or 0.0
+    return limits.iops or math.inf, limits.bytes_per_s or math.inf, -latency_s
 
 
 def in_common(

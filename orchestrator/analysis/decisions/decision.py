@@ -15,14 +15,8 @@ lower.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, overload, results
-from orchestrator.analysis.conclusions import (
-    Bottleneck,
-    ClusterDecision,
-    Decision,
-    Standing,
-    WithoutWorkload,
-)
+from orchestrator.analysis import comparability, conclusions, overload, results
+from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision, Standing
 from orchestrator.analysis.decisions import load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
@@ -211,13 +205,12 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
     explain = reasons.why_slo if contest.slo else reasons.why
     criterion, why = explain(candidate, contest)
     open_ = offers.cheaper_than(candidate, offers.passed_over(candidate, contest, "open"), contest)
-    price = candidate.price
     return Decision(
         contest.workload,
         candidate.name,
         ". ".join(filter(None, (why, *beside))),
-        candidate.monthly_cost if price else None,
-        price.currency if price else None,
+        candidate.monthly_cost if candidate.price else None,
+        candidate.currency,
         criterion=criterion,
         slo=tuple(map(format_objective, contest.slo)),
         offers=every,
@@ -246,10 +239,8 @@ def decide_cluster(
         rest = weighed([contest for contest in every if contest is not given_up], weights or {})
         other = _cheapest(rest, tiers, _standings(rest, tiers))
         if other and (tier is None or tiers.index(other) < tiers.index(tier)):
-            currency = other.price.currency if other.price else None
-            without.append(
-                WithoutWorkload(given_up.workload, other.name, other.monthly_cost, currency)
-            )
+            cost = other.monthly_cost, other.currency
+            without.append(conclusions.WithoutWorkload(given_up.workload, other.name, *cost))
     return ClusterDecision(
         tier=tier.name if tier else None,
         reason=". ".join(
@@ -258,7 +249,7 @@ def decide_cluster(
         workloads=tuple(contest.workload for contest in every),
         standings=standings,
         monthly_cost=tier.monthly_cost if tier else None,
-        currency=tier.price.currency if tier and tier.price else None,
+        currency=tier.currency if tier else None,
         with_vms=tier.with_vms if tier else False,
         without=tuple(without),
     )

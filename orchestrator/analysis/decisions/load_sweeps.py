@@ -179,10 +179,8 @@ def contest(loads: Loads, causes: Mapping[tuple[str, str], str]) -> Contest:
     measured: the best of several loads would be the luckiest, and more so for a flat curve."""
     campaign, first, last = loads.campaign, loads.points[0][1], loads.points[-1][1]
     profiles = campaign.plan.tiers
-    every = [
-        [run for profile in profiles for run in loads.runs(profile.name, place)]
-        for place in range(len(loads.points))
-    ]
+    places = range(len(loads.points))
+    every = [[run for tier in profiles for run in loads.runs(tier.name, at)] for at in places]
     counted = any(results.value_of(run.record, "nopm") is not None for run in every[0])
     throughput, latencies = _criteria(loads, counted)
     latencies, constant = comparable(latencies, profiles)
@@ -223,17 +221,12 @@ def _criteria(loads: Loads, counted: bool) -> tuple[Criterion, tuple[Criterion, 
 def _whole_repetitions(
     campaign: Results, profile: Profile, *ends: Workload
 ) -> tuple[list[RunData], ...]:
-    """The finished runs at each end of a sweep, of the repetitions that have all of them."""
+    """The finished runs at each end of a sweep, of the repetitions that have all of them, in
+    their order, which is that of runs' numbers."""
     cells = [results.finished(campaign, profile.name, workload.name) for workload in ends]
     numbers = [{run.record.run.repetition for run in runs} for runs in cells]
     common = set.intersection(*numbers)
-    return tuple(
-        sorted(
-            (run for run in runs if run.record.run.repetition in common),
-            key=lambda run: run.record.run.repetition,
-        )
-        for runs in cells
-    )
+    return tuple([run for run in runs if run.record.run.repetition in common] for runs in cells)
 
 
 # ------------------------------------------------------------------ with an SLO
@@ -269,7 +262,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         tier.name,
         "".join((text, *remarks)),
         tier.monthly_cost if priced else None,
-        tier.price.currency if priced and tier.price else None,
+        tier.currency if priced else None,
         criterion="capacity at the SLO",
         slo=slo,
         with_vms=tier.with_vms,

@@ -39,7 +39,7 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
         monthly_cost=cost,
         cost_per_unit=per_unit,
         unit=f"{UNITS:,} NOPM" if rate is NOPM else f"{UNITS:,} transactions/s",
-        currency=price.currency if price else "",
+        currency=candidate.currency or "",
         on_front=None if contest.no_prices else _on_front(candidate, contest),
         price_region=price.region if price else "",
         price_as_of=price.as_of if price else "",
@@ -133,10 +133,8 @@ def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
 
 def _same_list(candidate: Candidate, other: Candidate) -> bool:
     """Whether both have prices of one currency, and machines of one kind."""
-    if candidate.price is None or other.price is None:
-        return False
     same_vm = candidate.profile.cluster.vm == other.profile.cluster.vm
-    return same_vm and candidate.price.currency == other.price.currency
+    return same_vm and candidate.currency is not None and candidate.currency == other.currency
 
 
 def by_price(candidate: Candidate, contest: Contest) -> bool:

@@ -148,7 +148,8 @@ def _windows(candidate: Candidate, contest: Contest) -> Iterator[tuple[str, str]
 
 
 def _no_disk(contest: Contest) -> str:
-    """If CPU or think time was the limit on every tier: as much as the comparisons allow."""
+    """Name of what is said if CPU or think time was the limit on every tier: as much as the
+    comparisons allow; or an empty one."""
     if not all(tier.cause in _NOT_THE_DISK for tier in contest.candidates):
         return ""
     refused = contest.standing("not enough")

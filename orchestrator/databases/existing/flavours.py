@@ -14,18 +14,9 @@ from orchestrator.system.sql import Identified, Session
 from orchestrator.yugabyte import versions
 
 _POSTGRESQL = re.compile(r"PostgreSQL \d")
-REFUSED_BECAUSE = (
-    "how it loads, and where it keeps tables and log, is not as with PostgreSQL or YugabyteDB, so "
-    "its figures would be of something else than these nodes' disks"
-)
 
 # PgBouncer's answer to a session that brings settings, which ours do (seen of 1.18).
 POOLER_REFUSED = "unsupported startup parameter"
-POOLER_ADVICE = (
-    "those are a pooler's words (PgBouncer): name the database's own hosts and ports in "
-    "`existing.hosts`; or, to measure through the pooler, let it have "
-    "`ignore_startup_parameters = options`"
-)
 # YugabyteDB's own: https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
 POOLER_FLAG = "enable_ysql_conn_mgr"
 

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from orchestrator.databases.existing import owned_database
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
 from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.powers import World
 from orchestrator.system import host
@@ -76,11 +77,8 @@ class Lease:
         other = self.take()
         if other is not None:
             owned_database.forget(world.cache, remembered)
-            raise UnavailableError(
-                f"{other} is measuring the cluster at {self.declared.where}: each would measure "
-                "the other's load",
-                advice="wait for it to end; if it is gone without a word, it is out of the way "
-                f"{_SILENT_S:g} s after it was last heard of",
+            raise failure(
+                UnavailableError, "cluster in use", other=other, lease=self, silent_s=_SILENT_S
             )
         try:
             with self.world.platform.guard.beats.during(self._beat):
@@ -104,14 +102,11 @@ class Lease:
                 with self._session() as session:
                     return self._other(session)
             except RunError as error:
-                failure = error
+                refusal = error
                 if attempt:
                     self.world.clock.sleep(_AGAIN_S)
-        raise UnavailableError(
-            f"whether another campaign is on the cluster at {self.declared.where} cannot be seen: "
-            f"{failure.what}",
-            advice=f"{self.declared.user} must be allowed to make the database {LEASE_DATABASE}, "
-            "or to use it as its owner has granted; nothing but its table `lease` is in it",
+        raise failure(
+            UnavailableError, "lease not seen", lease=self, error=refusal, name=LEASE_DATABASE
         )
 
     def clear(self) -> str:
@@ -189,10 +184,8 @@ class Lease:
         try:
             self._remove(self._mine)
         except TierbenchError as error:
-            self.world.progress.warn(
-                f"the database {LEASE_DATABASE} may still be there: {error.what}; `tierbench "
-                "clean` drops it when no campaign is on the cluster"
-            )
+            text = message("lease may stay", name=LEASE_DATABASE, error=error)
+            self.world.progress.warn(text)
         else:
             owned_database.forget(self.world.cache, self._remembered)
 

@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.databases.existing.declaration import Existing, address, tls
 from orchestrator.errors import UNREADABLE, RunError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.powers import World
 from orchestrator.system import files, host, sql
@@ -86,11 +87,7 @@ class OwnDatabase:
             )
             age = f" {format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
         if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
-            raise UsageError(
-                f"the {problem}{age}",
-                advice="choose another name (`existing.database`); or, to have it dropped although "
-                f"it may be in use, add `existing.may_drop: {self.name}`",
-            )
+            raise failure(UsageError, "database not ours", problem=problem, age=age, name=self.name)
 
     def require_creatable(self) -> None:
         """UsageError if our user cannot create a database."""
@@ -98,10 +95,7 @@ class OwnDatabase:
             rows = session.rows(query(__package__, "may_create"))
         if rows and not rows[0]["may"]:
             user = self.declared.user
-            raise UsageError(
-                f"{user} may not create a database in the cluster at {self.declared.where}",
-                advice=f'run ALTER ROLE "{user}" CREATEDB, or write another user in the profile',
-            )
+            raise failure(UsageError, "may not create", user=user, where=self.declared.where)
 
     def look(self) -> tuple[bool, Owner | None]:
         """Whether there is a database of our name, and who made it by its mark."""

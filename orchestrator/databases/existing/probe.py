@@ -12,6 +12,7 @@ from orchestrator.databases.existing.disks import HostDisks, Places
 from orchestrator.databases.existing.postgresql_queries import TIMED
 from orchestrator.errors import Mistake
 from orchestrator.facts import DatabaseFacts
+from orchestrator.keys.messages import message
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, ClusterSpec, Node, sources
 from orchestrator.system import http_client
 from orchestrator.system.sql import Connect, query
@@ -140,15 +141,11 @@ def _counts_pressure(url: str) -> bool:
 def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     """Everything in which the cluster is not as the profile says."""
     if observed.other is not None:
-        text = f"this is {observed.other}, which is not measured: {flavours.REFUSED_BECAUSE}"
-        yield Mistake("cluster.existing.hosts", text)
+        yield Mistake("cluster.existing.hosts", message("another database", name=observed.other))
         return
     if not observed.flavour:
-        yield Mistake(
-            "cluster.existing.hosts",
-            f"the server calls itself {observed.banners[0]!r}, neither PostgreSQL nor YugabyteDB: "
-            "if its storage is that of one of them, say which with `flavour`",
-        )
+        text = message("unknown database", banner=observed.banners[0])
+        yield Mistake("cluster.existing.hosts", text)
         return
     banners = set(observed.banners)
     if len(banners) > 1:
@@ -185,10 +182,7 @@ def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Itera
         grant = granted if observed.flavour == POSTGRESQL else ""
         yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
     if any(machine.disks.on_root for machine in observed.machines):
-        yield (
-            "the servers' directories are taken to be on the machines' root disks: if the servers "
-            "run in containers, declare `existing.devices`"
-        )
+        yield message("root disks")
     if not observed.waits_counted:
         yield f"how long sessions wait for the disk is not seen: {' and '.join(TIMED)} are off"
     if observed.pooler:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator.databases.common.container_nodes import shape_mistakes
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.messages import message
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec
 from orchestrator.units import parse_seconds
@@ -117,12 +118,8 @@ def _setting_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
         elif name in reserved:
             yield _mistake(name, f"cannot be set here: {reserved[name]}")
         elif not durable(name, value) and name not in accepted:
-            yield _mistake(
-                name,
-                f"{value!r} gives up durability, so that tiers would be compared without the "
-                f"writes that durability costs; if that is the question, add "
-                f"`{ACCEPT_DATA_LOSS}: {name}`",
-            )
+            accept = f"`{ACCEPT_DATA_LOSS}: {name}`"
+            yield _mistake(name, message("durability given up", value=value, accept=accept))
 
 
 def durable(name: str, value: str) -> bool:

@@ -13,6 +13,7 @@ from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.image import tags
 from orchestrator.databases.yugabytedb.settings import read
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import filled, refused, shipped
 from orchestrator.model import ClusterSpec, Placing
 from orchestrator.tier import ClassWanted
@@ -31,10 +32,7 @@ def values(
     if mistakes:
         raise refused(mistakes)
     if settings.own_wal_directory:
-        raise UsageError(
-            "`wal_directory: own` has no place in the chart, which names its directories itself",
-            advice="leave it out for this purpose",
-        )
+        raise failure(UsageError, "no place in the chart")
     repository, _, tag = tags(settings)[0].rpartition(":")
     # What `yugabyted` gives servers, which the chart starts without it.
     since = settings.version.has

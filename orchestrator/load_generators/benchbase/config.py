@@ -13,6 +13,7 @@ import jinja2
 
 from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys.addresses import Server
+from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import misfit
@@ -96,10 +97,7 @@ class BenchBaseSettings:
 def bind(workload: Workload) -> Workload:
     """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
-        raise UsageError(
-            f"BenchBase cannot run {workload.name}: it is used for the TPC-C-derived workload only",
-            advice="leave out --generator (GENERATOR), or take the workload tpcc",
-        )
+        raise failure(UsageError, "not for BenchBase", workload=workload.name)
     return replace(
         workload,
         generator=NAME,
@@ -192,11 +190,7 @@ def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.thinks and settings.arrival_rate:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"
     if settings.terminals > MAX_TERMINALS:
-        yield (
-            "threads",
-            f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: BenchBase gives "
-            "each a thread and a connection; the built-in workload shares connections",
-        )
+        yield "threads", message("many terminals", given=settings.terminals, most=MAX_TERMINALS)
 
 
 def _whole_seconds(value: Any) -> int:

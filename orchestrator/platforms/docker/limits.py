@@ -16,6 +16,7 @@ from typing import Any
 from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import DeviceCap
 from orchestrator.powers import ContainerSpec, Machine
@@ -119,10 +120,7 @@ def _limits_in_force(
         unified = next(line.split(":", 2)[2] for line in lines if line.startswith("0::"))
         return _version_2(f"{_GROUPS}{unified}", number, machine)
     except (OSError, StopIteration) as error:
-        raise GateError(
-            f"the limits of {container} cannot be read back from its control group: {error}",
-            advice="`enforcement: cgroup` needs the engine on this very machine",
-        ) from error
+        raise failure(GateError, "limits not read", container=container, error=error) from error
 
 
 def _version_1(group: str, number: str, machine: Machine) -> dict[str, int]:

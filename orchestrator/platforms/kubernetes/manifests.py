@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.errors import UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes import space
@@ -38,10 +39,7 @@ def pod(
     """The pod of a container. `claims`: of the volumes that its mounts name; one that has none is
     a folder that ends with the pod. UnavailableError if it asks for what no pod can have."""
     if spec.io_caps:
-        raise UnavailableError(
-            f"{spec.name}: a pod cannot have limits of its disk in its control group",
-            advice="on Kubernetes use `enforcement: emulated` or a storage class",
-        )
+        raise failure(UnavailableError, "no limits in a control group", container=spec.name)
     volumes, mounts = _volumes(spec, claims)
     # No pod joins another's network: it is on that machine, by its placement.
     network = "" if (spec.network or "").startswith(NETWORK_OF) else spec.network

@@ -9,6 +9,7 @@ from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.guards import GuardBeats
+from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
@@ -153,10 +154,8 @@ class Space:
             conditions = thing.get("status", {}).get("conditions") or []
             reasons = [each.get("message") for each in conditions if each.get("status") == "True"]
             said = "; ".join(filter(None, reasons)) or "it says no reason"
-            raise RunError(
-                f"{what} could not be removed within {deadline_s:g} s: {said}",
-                advice=f"`kubectl describe` it (in {self.namespace}, unless it is in none), which "
-                "says what holds it, then `tierbench clean`",
+            raise failure(
+                RunError, "thing not removed", what=what, within_s=deadline_s, said=said, space=self
             )
 
     def machine_trouble(self, pod: Thing) -> str:

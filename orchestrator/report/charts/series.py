@@ -140,9 +140,8 @@ def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
     table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
     span_s = table["seconds"].max() - table["seconds"].min()
     lines = table.drop_duplicates("line").set_index("line")[list(labels)].astype(str)
-    bin_s = max(
-        1, math.ceil(span_s / min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines))))
-    )
+    of_line = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines)))
+    bin_s = max(1, math.ceil(span_s / of_line))
     table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
     means = table.groupby(["line", "seconds"], sort=False)["value"].mean().reset_index()
     return Series(lines.loc[means.pop("line")].reset_index(drop=True).join(means), bin_s)

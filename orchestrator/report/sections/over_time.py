@@ -10,22 +10,12 @@ from orchestrator.planning import load_points
 from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
 from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import Tier
 
-_INTERVALS = (
-    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
-    Measure("latency_p50_s", "latency-p50", "Median latency", "ms", 1e3),
-    Measure("latency_p95_s", "latency-p95", "95th percentile latency", "ms", 1e3),
-    Measure("latency_p99_s", "latency-p99", "99th percentile latency", "ms", 1e3),
-)
-_CPU = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
-_DISKS = (
-    Measure("disk_iops", "iops", "Disk IOPS", "IOPS"),
-    Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
-)
-
+_INTERVALS, _DISKS = measures("over_time.measures"), measures("over_time.disks")
+(_CPU,) = measures("over_time.cpu")
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 _CAP_IN_VIEW = 2.0

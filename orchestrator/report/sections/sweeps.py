@@ -6,40 +6,28 @@ from typing import Any, get_args
 from orchestrator import units
 from orchestrator.analysis.conclusions import Sweep, TierSweep
 from orchestrator.planning.load_points import Axis, load_in_words
-from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Chart,
-    Charts,
-    Measure,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    table_of,
-)
+from orchestrator.report import blocks, wording
+from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
 
 
-def sections(index: ReportIndex) -> tuple[Section, ...]:
+def sections(index: ReportIndex) -> Iterator[Section]:
     """One for each sweep: what was found, charts, then each tier's figures at each load."""
-    every = []
     for sweep in index.verdict.sweeps:
         drawn = charts_of_sweep(index, sweep)
-        blocks = (Charts(drawn, index.tiers, said("sweeps.charts")),) if drawn else ()
+        pictures = (Charts(drawn, index.tiers, said("sweeps.charts")),) if drawn else ()
         text = " ".join([said("sweeps.knee"), *([said("sweeps.capacity")] if sweep.slo else [])])
         parts = (
-            Part("", (Paragraph(text), overview(sweep), *blocks)),
+            Part("", (Paragraph(text), overview(sweep), *pictures)),
             *(Part(tier, (_loads(index, sweep, tier),)) for tier in index.tiers),
         )
         title = f"{sweep.workload} under several loads"
-        every.append(Section(f"sweep-{sweep.workload}", title, parts))
-    return tuple(every)
+        yield Section(f"sweep-{sweep.workload}", title, parts)
 
 
-def overview(sweep: Sweep) -> Table:
+def overview(sweep: Sweep) -> blocks.Table:
     """What was found of each tier."""
     stops = [f"{tier.tier}: {tier.stopped}." for tier in sweep.tiers if tier.stopped]
     remarks = (f"SLO: {', '.join(sweep.slo)}.",) if sweep.slo else ()
@@ -64,7 +52,7 @@ def _overview_row(sweep: Sweep, tier: TierSweep) -> dict[str, Cell]:
     }
 
 
-def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> Table:
+def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> blocks.Table:
     """A tier's figures, its loads as rows."""
     of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
     titles = {
@@ -90,9 +78,7 @@ def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> Table:
 
 _MANY = 1e6  # in thousands and millions from here on, as bytes are
 _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
-_THROUGHPUT = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
-_P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
-_AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
+_THROUGHPUT, _P99, _AVERAGE = measures("sweeps.measures")
 
 
 def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
@@ -108,7 +94,7 @@ def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
     return tuple(chart for chart in drawn if chart is not None)
 
 
-def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[str, Any]]:
+def _points(index: ReportIndex, sweep: Sweep, shown: blocks.Measure) -> Iterator[dict[str, Any]]:
     """One per tier and load, with the ends of its interval. Latency under overload is left out."""
     for tier in index.tiers:
         for value, workload in zip(sweep.values, sweep.workloads, strict=True):
@@ -119,7 +105,7 @@ def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[s
                 yield {"tier": tier, "load": value, "value": mean, "low": low, "high": high}
 
 
-def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
+def _chart(index: ReportIndex, sweep: Sweep, shown: blocks.Measure) -> Chart | None:
     points = list(_points(index, sweep, shown))
     if not points:
         return None

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
+from orchestrator.keys.messages import failure
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
@@ -163,10 +164,8 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
     arguments = [f"{HOST}{folder}", *names]
     done = in_container(program("anew", world, arguments), [root_of(folder)], world)
     if done.exit_code != 0:
-        raise RunError(
-            f"{folder} cannot be made anew: {done.out.strip().replace(HOST, '')[-400:]}",
-            advice="look at what is there; remove or unmount it by hand if nobody needs it",
-        )
+        said = done.out.strip().replace(HOST, "")[-400:]
+        raise failure(RunError, "folder not made anew", folder=folder, said=said)
 
 
 def root_of(folder: Path) -> Path:

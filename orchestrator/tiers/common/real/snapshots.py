@@ -14,6 +14,7 @@ from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.kernel import mounts
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
 from orchestrator.system.shell import run_of_profile, script
@@ -67,31 +68,21 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
     for root in roots if way.way in COPIES else ():
         if not machine.is_folder(str(root)):
-            raise UsageError(
-                f"{tier.name}: `snapshots` names {root}, which is not a directory",
-                advice="mount a second disk there first, or correct `path` of `snapshots`",
-            )
+            raise failure(UsageError, "no directory of snapshots", tier=tier.name, root=root)
         content_of_ours(root / FOLDER, machine)
     if way.path:
         points = mounts.mount_points(machine)
         other = mounts.holding(Path(way.path), points, machine)
         for disk in disks:
             if disk.mount.device == other.device:
-                raise UsageError(
-                    f"{tier.name}: `snapshots` names {way.path}, which is on {disk.node}, the disk "
-                    "that is measured",
-                    advice="name a directory on another disk, or say `snapshots: copy`",
-                )
+                raise failure(UsageError, "snapshots on same disk", tier=tier, way=way, disk=disk)
 
 
 def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
     """The names in a folder that has our mark; none if it is not there. UsageError without it."""
     content = machine.listing(str(folder)) if machine.exists(str(folder)) else ()
     if content and MARK not in content:
-        raise UsageError(
-            f"{folder} exists and was not made by tierbench, so it is neither used nor removed",
-            advice="rename it, or give another path",
-        )
+        raise failure(UsageError, "folder of others", folder=folder)
     return content
 
 
