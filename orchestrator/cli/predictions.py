@@ -48,8 +48,11 @@ OTHERS = {"--profile", "--profiles", "-p", "--workload", "--workloads", "-w", "-
 def predict(
     app: App, run: RunArgument, tier: TiersOption = None, results: asked.ResultsOption = RESULTS
 ) -> None:
-    """Predicts from a run what other tiers would do; without --tier all of the catalog."""
-    predictions = list(_predictions(_predictor(app, run, results)[1], tier or (), app.root))
+    """Predicts from a run what other tiers would do; without --tier those that were measured beside
+    it, with what they did, and all of the catalog."""
+    _, predictor = _predictor(app, run, results)
+    measured = [] if tier else list(predictor.compared())
+    predictions = [*measured, *_predictions(predictor, tier or (), app.root)]
     app.out.show(predictions, _table(predictions, [named(*key) for key in FIGURES]))
 
 
@@ -145,6 +148,8 @@ def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
                 unit = METRICS[name.split()[-1]].unit
                 told = [format_quantity(value, unit) for value in values]
                 cells[place] = "{} ({} to {})".format(*told)
+                if name in p.measured:
+                    cells[place] += f", measured {format_quantity(p.measured[name], unit)}"
         cost = "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"
         chance = "–" if p.chance is None else f"{100 * p.chance:.0f} %"
         table.add_row(p.tier + " (upwards)" * p.upwards, *cells, p.limit, cost, chance)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist, fmean, stdev
 
 import numpy as np
@@ -49,7 +49,8 @@ class Estimate:
 class Prediction:
     """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
     `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes.
-    `chance`: that an SLO is met, of which the least likely clause counts."""
+    `chance`: that an SLO is met, of which the least likely clause counts. `measured`: what it did,
+    where it was measured too."""
 
     tier: str
     upwards: bool
@@ -58,12 +59,14 @@ class Prediction:
     monthly_cost: float | None
     currency: str
     chance: float | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
 
 
 class Predictor:
     """Of the cell of a run, whose repetitions give the noise. UsageError: nothing can be said."""
 
     def __init__(self, campaign: Results, run: RunData) -> None:
+        self._campaign = campaign
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
         self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
         self.measured = self._runs[len(self._runs) // 2]
@@ -85,6 +88,17 @@ class Predictor:
         cost = round(price.monthly * self._system.nodes, 2) if price else None
         told = (there[0].limit, figures, cost, price.currency if price else "", chance)
         return Prediction(tier.name, slower < FASTER, *told)
+
+    def compared(self) -> Iterator[Prediction]:
+        """Of the campaign's other tiers that were measured too, beside what they did."""
+        own = self.measured.record
+        for profile in self._campaign.plan.tiers:
+            runs = finished(self._campaign, profile.name, own.workload.name)
+            if runs and profile.name != own.profile.name:
+                each = {named(*key): whole(runs, key) for key in FIGURES}
+                measured = {name: fmean(values) for name, values in each.items() if values}
+                prediction = self.predict(replace(profile.tier, name=profile.name))
+                yield replace(prediction, measured=measured)
 
     def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
         """What was measured, times what the simulation of the tier is to that of the measured one:

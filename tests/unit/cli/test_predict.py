@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.prediction.prediction import FIGURES
+from orchestrator.analysis.results import finished, whole
 from orchestrator.cli import predictions
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
@@ -56,6 +58,18 @@ def test_json_has_each_figure_with_its_interval(
     figure = tier["figures"]["throughput_per_s"]
     assert figure["low"] < figure["value"] < figure["high"]
     assert (tier["tier"], tier["upwards"], tier["limit"]) == ("azure/P15", False, "iops_cap")
+
+
+def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(RUN, "--json", "--results", results) == EXIT_DONE
+    first, *others = json.loads(capfd.readouterr().out)
+    (did,) = whole(finished(store.load(results / "latest"), "premium", "tpcc"), FIGURES[0])
+    assert (first["tier"], first["measured"]["throughput_per_s"]) == ("premium", did)
+    assert len(others) > 20 and not any(other["measured"] for other in others)
+    assert predict(RUN, "--results", results) == EXIT_DONE
+    assert f", measured {did:.0f}/s" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
