@@ -3,12 +3,15 @@
 Units stand in a field's name, as in `orchestrator.model`; `_pct` is percent of 100.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Literal
 
 from orchestrator.facts import BottleneckCause
-from orchestrator.model import Direction, Doubt
+from orchestrator.metrics import METRICS
+from orchestrator.model import Direction, Doubt, Objective
 from orchestrator.units import format_change
 
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
@@ -301,3 +304,41 @@ class Verdict:
     excluded: tuple[ExcludedRun, ...] = ()
     cluster: ClusterDecision | None = None  # None with one workload or one tier
     varied: tuple[VariedFactor, ...] = ()
+
+
+# ------------------------------------------------------------------ predictions, beside a verdict
+
+T90 = NormalDist().inv_cdf(0.95)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`low`, `high`: of the interval that holds it in 90 %."""
+
+    value: float
+    low: float
+    high: float
+
+    def chance(self, objective: Objective) -> float:
+        """That the clause is met, by the normal distribution of the logarithm."""
+        sd = math.log(self.high / self.low) / 2 / T90
+        below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
+        return below if METRICS[objective.metric].direction == "lower" else 1 - below
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
+    `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes.
+    `chance`: that an SLO is met, of which the least likely clause counts. `run`: by which one.
+    `measured`: what it did, where it was measured too."""
+
+    tier: str
+    upwards: bool
+    limit: BottleneckCause
+    figures: Mapping[str, Estimate]
+    monthly_cost: float | None
+    currency: str
+    chance: float | None = None
+    run: str = ""
+    measured: Mapping[str, float] = field(default_factory=dict)

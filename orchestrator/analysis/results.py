@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator import model
+from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
@@ -56,7 +57,7 @@ class RunData:
 class Results:
     """One results folder, loaded. `gates`: all truth gates, in the order of time. `so_far`: number
     of a run that has not finished → the figures of the points that it has measured. `checksum`: of
-    its files (`store.checksum`), or empty."""
+    its files (`store.checksum`), or empty. `predictions`: of other tiers, if that was asked."""
 
     name: str
     plan: Plan
@@ -65,6 +66,7 @@ class Results:
     gates: tuple[Gate, ...] = ()
     so_far: Mapping[int, tuple[Measurement, ...]] = field(default_factory=dict)
     checksum: str = ""
+    predictions: tuple[Prediction, ...] = ()
 
     @property
     def published(self) -> bool:

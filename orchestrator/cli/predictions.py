@@ -16,7 +16,8 @@ from rich.table import Table
 from typer import Argument, Option
 
 from orchestrator import tier_catalog
-from orchestrator.analysis.prediction.prediction import FIGURES, Prediction, Predictor, named
+from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.prediction.prediction import FIGURES, Predictor, named
 from orchestrator.analysis.results import Results
 from orchestrator.cli import RESULTS, console
 from orchestrator.cli import options as asked
@@ -50,10 +51,14 @@ def predict(
 ) -> None:
     """Predicts from a run what other tiers would do; without --tier those that were measured beside
     it, with what they did, and all of the catalog."""
-    _, predictor = _predictor(app, run, results)
+    campaign, predictor = _predictor(app, run, results)
     measured = [] if tier else list(predictor.compared())
     predictions = [*measured, *_predictions(predictor, tier or (), app.root)]
-    app.out.show(predictions, _table(predictions, [named(*key) for key in FIGURES]))
+    hint = []
+    if not tier:
+        store.save_predictions(app.folder(results, campaign.name), predictions)
+        hint = [f"`tierbench analyze {campaign.name}` draws them into its report"]
+    app.out.show(predictions, _table(predictions, [named(*key) for key in FIGURES]), *hint)
 
 
 @asked.takes(in_json=True)

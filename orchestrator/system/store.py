@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.analysis.conclusions import Decision, Verdict
+from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
 from orchestrator.analysis.results import LEFT_OUT, Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
@@ -173,6 +173,7 @@ def save_record(folder: Path, record: Record) -> None:
 
 
 _GATES = "gates.json"
+_PREDICTIONS = "predictions.json"
 
 
 def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
@@ -185,6 +186,17 @@ def _gates(campaign: Path) -> tuple[Gate, ...]:
     """None of older campaigns, and of those that ended before their first."""
     file = campaign / _GATES
     return _read(file, tuple[Gate, ...], part="gates") if file.is_file() else ()
+
+
+def save_predictions(campaign: Path, predictions: Sequence[Prediction]) -> None:
+    """Saves what was predicted of other tiers, over what was before."""
+    content = [asdict(prediction) for prediction in predictions]
+    write_json(campaign / _PREDICTIONS, {"schema_version": SCHEMA_VERSION, "predictions": content})
+
+
+def _predictions(campaign: Path) -> tuple[Prediction, ...]:
+    file, known = campaign / _PREDICTIONS, tuple[Prediction, ...]
+    return _read(file, known, part="predictions") if file.is_file() else ()
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
@@ -209,13 +221,16 @@ def load(campaign: Path, tables: bool = True) -> Results:
     file = campaign / "fingerprint.json"
     fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
     gates = _whole(partial(_gates, campaign), tuple[Gate, ...](), cut)
+    predictions = _whole(partial(_predictions, campaign), tuple[Prediction, ...](), cut)
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
         if record := _whole(partial(_read, file, Record), None, cut):
             runs.append(_run_data(record, file.parent, tables, cut))
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes)))
-    return Results(campaign.resolve().name, plan, fingerprint, tuple(runs), gates)
+    return Results(
+        campaign.resolve().name, plan, fingerprint, tuple(runs), gates, predictions=predictions
+    )
 
 
 def checksum(campaign: Path) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from statistics import NormalDist, fmean, stdev
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from statistics import fmean, stdev
 
 import numpy as np
 
+from orchestrator.analysis.conclusions import T90, Estimate, Prediction
 from orchestrator.analysis.prediction.demands import at_cap, disk_of, model
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
-from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import Objective
 from orchestrator.tier import Tier
@@ -24,42 +24,9 @@ FASTER = 0.98  # of the measured tier's average latency: below it a prediction i
 FIGURES: tuple[Key, ...] = tuple(
     (metric, "all") for metric in ("throughput_per_s", "latency_avg_s", "latency_p99_s")
 )
-T90 = NormalDist().inv_cdf(0.95)
 # What nine errors of the model in ten stay below, as logarithms, downwards and upwards: of rates
 # and averages, and of percentiles (docs/PREDICTION.md, on real parts).
 RATE_ERRORS, TAIL_ERRORS = (0.28, 0.48), (1.1, 1.4)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """`low`, `high`: of the interval that holds it in 90 %."""
-
-    value: float
-    low: float
-    high: float
-
-    def chance(self, objective: Objective) -> float:
-        """That the clause is met, by the normal distribution of the logarithm."""
-        sd = math.log(self.high / self.low) / 2 / T90
-        below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
-        return below if METRICS[objective.metric].direction == "lower" else 1 - below
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
-    `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes.
-    `chance`: that an SLO is met, of which the least likely clause counts. `measured`: what it did,
-    where it was measured too."""
-
-    tier: str
-    upwards: bool
-    limit: BottleneckCause
-    figures: Mapping[str, Estimate]
-    monthly_cost: float | None
-    currency: str
-    chance: float | None = None
-    measured: Mapping[str, float] = field(default_factory=dict)
 
 
 class Predictor:
@@ -87,7 +54,7 @@ class Predictor:
         chance, price = min(chances, default=None), tier.price
         cost = round(price.monthly * self._system.nodes, 2) if price else None
         told = (there[0].limit, figures, cost, price.currency if price else "", chance)
-        return Prediction(tier.name, slower < FASTER, *told)
+        return Prediction(tier.name, slower < FASTER, *told, run=self.measured.record.run.slug)
 
     def compared(self) -> Iterator[Prediction]:
         """Of the campaign's other tiers that were measured too, beside what they did."""
