@@ -1,4 +1,4 @@
-"""Predictions in a report: tiers that were measured too beside what they did, and a map by price."""
+"""Predictions in a report: measured tiers beside what they did, and a map of all by price."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def test_measured_stands_beside_predicted_and_the_map_has_all_with_a_price(
     texts = [[cell.text for cell in row] for row in table.rows]
     assert texts == [["premium", "300/s (240/s to 360/s)", "320/s"]], "what is known alone"
     (chart,) = maps.rows
+    assert chart.live is not None
     points = chart.live["datasets"]["points"]
     assert [point["name"] for point in points] == [p.tier for p in EVERY[:3]]
     assert [point["did"] for point in points] == [320.0, None, None]
