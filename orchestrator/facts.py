@@ -196,8 +196,7 @@ class GeneratorFacts(_Group):
     with what `load_generators/common/several.py` notes of each, and `start_skew_s`: how long after
     the first the last of them began. `bytes_per_transaction`: of the rows that one carries, which
     are its `payload`: "written", "read" or "sorted"; `ends_with_work`: whether the window ended
-    with the last of them. `moved_bytes`: what was "read" and "written" in the window, where the
-    generator itself asked the disk.
+    with the last of them.
     """
 
     version: str | None = None
@@ -215,7 +214,6 @@ class GeneratorFacts(_Group):
     bytes_per_transaction: float | None = None
     payload: str | None = None
     ends_with_work: bool | None = None
-    moved_bytes: Mapping[str, Any] = field(default_factory=dict)
     clients: Mapping[str, Any] = field(default_factory=dict)
 
 

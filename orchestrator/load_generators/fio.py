@@ -119,7 +119,6 @@ class Fio(LoadGenerator):
             version=", ".join(
                 sorted({str(content.get("fio version", "")) for content in contents})
             ),
-            moved_bytes=_moved(workload, contents, end_s - start_s),
             more={"cells": len(points)},
         )
         return Result((*figures, *_together(points, figures)), None, None, facts)
@@ -222,22 +221,6 @@ def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measur
         **_percentiles([latency.get("bins", {}) for latency in latencies], point.in_flight),
     }
     return tuple(measured(metric, value, point.name) for metric, value in figures.items())
-
-
-def _moved(
-    workload: Workload, contents: Sequence[Mapping[str, Any]], window_s: float
-) -> dict[str, float]:
-    """Bytes read and written in the window, which begins behind the first point's warm-up: each at
-    the rate of its measured time. Empty if an earlier run measured some of the points."""
-    later_s = workload.warmup_s + workload.measure_s
-    spans_s = [workload.measure_s, *[later_s] * (len(contents) - 1)]
-    if sum(spans_s) > window_s:
-        return {}
-    jobs = [(content["jobs"][0], span_s) for content, span_s in zip(contents, spans_s, strict=True)]
-    return {
-        name: sum(float(job[way]["bw_bytes"]) * span_s for job, span_s in jobs)
-        for name, way in (("read", "read"), ("written", "write"))
-    }
 
 
 def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dict[str, float]:

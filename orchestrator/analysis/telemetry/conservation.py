@@ -43,7 +43,7 @@ def payload(run: RunData) -> dict[str, float]:
     rate = results.value_of(run.record, "payload_bytes_per_s")
     if rate and facts.payload:
         return {facts.payload: rate * results.measured_s(run.record)}
-    return {way: float(moved) for way, moved in facts.moved_bytes.items() if moved}
+    return {}
 
 
 def written(run: RunData) -> dict[str, float]:

@@ -47,10 +47,7 @@ def _row(prediction: Prediction, shown: Sequence[Measure]) -> dict[str, Cell]:
         told = _told(prediction, measure.metric)
         value = prediction.measured.get(measure.metric)
         did = "" if value is None else format_quantity(value, METRICS[measure.metric].unit)
-        row |= {
-            f"{measure.title}, predicted": Cell(told),
-            f"{measure.title}, measured": Cell(did),
-        }
+        row |= {f"{measure.title}, predicted": Cell(told), f"{measure.title}, measured": Cell(did)}
     return row
 
 

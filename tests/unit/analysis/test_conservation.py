@@ -166,19 +166,6 @@ def test_littles_law_is_a_figure_of_every_closed_loop() -> None:
     assert counted(campaign)["in_flight_pct"] == pytest.approx(100.0, rel=0.01)
 
 
-def test_a_matrix_is_held_against_what_fio_asked_of_the_disk() -> None:
-    """Of the run above, as if fio had asked for 98.5 % of what the disks wrote."""
-
-    def of_fio(record: Record) -> Record:
-        moved = {"read": 0.0, "written": 0.985 * 3 * RATE * WINDOW_S}
-        kept = tuple(m for m in record.measurements if m.metric != "payload_bytes_per_s")
-        facts = {**record.facts, "generator": {"moved_bytes": moved}}
-        return replace(record, measurements=kept, facts=facts)
-
-    values = counted(load((RATE,) * 3, change=of_fio))
-    assert values["written_per_payload"] == pytest.approx(1 / 0.985, rel=0.001)
-
-
 def test_what_was_not_sampled_has_no_figure() -> None:
     campaign = load((RATE,) * 3)
     (run,) = campaign.runs

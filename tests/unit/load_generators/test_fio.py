@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import LoadError, UsageError
-from orchestrator.load_generators import fio
 from orchestrator.load_generators.fio import Fio, point_figures
 from orchestrator.model import Cluster, ClusterSpec, Dataset, Node, NodeSize, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.powers import Completed, World
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
-from tests.plans import a_workload
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 POINT = MatrixCell("random", 50, 4 * KIB, 8)
@@ -259,12 +257,3 @@ def test_a_database_is_not_measured_by_fio() -> None:
     with pytest.raises(UsageError) as error:
         Fio().check(WORKLOAD, replace(SPEC, database="postgresql"), world_of()[0])
     assert error.value.mistakes[0].where == "database"
-
-
-def test_what_fio_moved_in_the_window_has_all_warm_ups_but_the_first() -> None:
-    """Points of 1 s and 4 s: 4 s of the first, 5 s of the second; nothing of an earlier run's."""
-    load = replace(a_workload(), warmup_s=1.0, measure_s=4.0)
-    jobs = [{"read": {"bw_bytes": rate}, "write": {"bw_bytes": 10}} for rate in (100, 200)]
-    contents = [{"jobs": [job]} for job in jobs]
-    assert fio._moved(load, contents, 9.5) == {"read": 4 * 100 + 5 * 200, "written": 9 * 10}
-    assert fio._moved(load, contents, 5.0) == {}
