@@ -11,7 +11,7 @@ from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.seconds import CPU_PCT
-from orchestrator.analysis.telemetry.shares import nearest_cap, own_share
+from orchestrator.analysis.telemetry.shares import nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.units import format_seconds
 
@@ -125,7 +125,8 @@ def latency_text(values: Values, node: str) -> str:
     await_s, idle_s = values.get("disk_await_s", 0.0), values.get("idle_disk_latency_s")
     own, helps = "", "More IOPS or bandwidth would not help; a tier with a lower latency would"
     if idle_s and await_s > UNLOADED * idle_s:
-        most = "most" if own_share(values) >= 1 / disk_demand.QUEUEING else "part"
+        share = idle_s / await_s  # of what stands there; reads alone may wait less
+        most = "most" if share >= 1 / disk_demand.QUEUEING else "part" if share >= 0.2 else "little"
         own = f", {most} of it the disk's own {format_seconds(idle_s)}"
     if own or nearest_cap(values) >= FREE_PCT:
         helps = "A tier with a lower latency would help"
