@@ -15,9 +15,10 @@ local dialects = require("dialects")
 local formula = require("formula")
 local layout = require("layout")
 local loader = require("loader")
+local parts = require("parts")
 local workers = require("workers")
 
-local PART_ROWS, CHUNK_ROWS, MOST_TABLES = 250000, 2500, 20
+local CHUNK_ROWS, MOST_TABLES = 2500, 20
 local opt, dialect
 
 -- True if an interrupted load goes on. bulk_facts comes last: if it is there, all tables are.
@@ -38,24 +39,7 @@ local function ensure_tables(conn)
    return true
 end
 
--- Parts still to load. `again`: rows of it may be there, of COPY that committed by itself.
-local function parts(conn, resumed)
-   local list, complete = {}, {}
-   for _, row in ipairs(conn:exec("SELECT t, first FROM bulk_parts")) do
-      complete[row[1] .. " " .. row[2]] = true
-   end
-   for t = 1, opt.tables do
-      for first = 1, opt.rows, PART_ROWS do
-         local last = math.min(first + PART_ROWS - 1, opt.rows)
-         if not complete[t .. " " .. first] then
-            list[#list + 1] = {t = t, first = first, last = last, again = resumed}
-         end
-      end
-   end
-   return list
-end
-
-local function load_part(conn, part, share)
+local function copy_part(conn, part, share)
    local buffer = formula.buffer(CHUNK_ROWS)
    conn:copy_start("COPY bulk" .. part.t .. " FROM STDIN" .. dialect.copy_options)
    for first = part.first, part.last, CHUNK_ROWS do
@@ -67,35 +51,9 @@ local function load_part(conn, part, share)
    conn:copy_end()
 end
 
-local function load_surely(own, part, share)
-   local loaded, bytes = share.rows, share.bytes
-   own:run(function(conn, attempt)
-      local key = string.format("(%d, %d)", part.t, part.first)
-      if attempt > 1 then
-         if conn:exec("SELECT 1 FROM bulk_parts WHERE (t, first) = " .. key)[1] then return end
-         share.rows, share.bytes = loaded, bytes
-      end
-      if dialect.transactional_copy then
-         conn:exec("BEGIN")
-      elseif part.again or attempt > 1 then
-         conn:exec(string.format("DELETE FROM bulk%d WHERE id BETWEEN %d AND %d", part.t,
-                                 part.first, part.last))
-      end
-      load_part(conn, part, share)
-      conn:exec("INSERT INTO bulk_parts VALUES " .. key)
-      if dialect.transactional_copy then conn:exec("COMMIT") end
-   end)
-   share.units = share.units + 1
-end
-
-local function load(list)
-   local n = math.min(opt.workers, #list)
-   if n == 0 then return end
-   local phase = {name = "load", units = "parts", count = #list, effort = #list * PART_ROWS}
-   workers.run(n, phase, function(index, share)
-      local own = loader.session(opt, dialect, index)
-      for i = index + 1, #list, n do load_surely(own, list[i], share) end
-   end)
+local function remove_part(conn, part)
+   conn:exec(string.format("DELETE FROM bulk%d WHERE id BETWEEN %d AND %d", part.t, part.first,
+                           part.last))
 end
 
 -- The key, statistics, and what the table must hold from now on.
@@ -132,7 +90,9 @@ workers.main(function()
    end
    local started_us = clock.now_us()
    local conn = loader.connect(opt, dialect, 0)
-   load(parts(conn, ensure_tables(conn)))
+   local list = parts.left(conn, "bulk_parts", opt.tables, opt.rows, ensure_tables(conn))
+   local source = {kept = "bulk_parts", copy = copy_part, remove = remove_part}
+   parts.load(list, source, opt, dialect)
    if opt.rows > 0 then finish_tables() end
    conn:exec("DELETE FROM bulk_parts")
    workers.say{phase = "done", tables = opt.tables, rows = opt.tables * opt.rows,
