@@ -1,5 +1,5 @@
--- Tables t = 1…N whose rows are loaded in parts, in parallel and each once: a table with the columns
--- t and first, `source.kept`, holds which parts are complete, so that an interrupted load goes on.
+-- Tables t = 1…N whose rows are loaded in parts, in parallel and each once: `source.kept`, a table
+-- with the columns t and first, holds which parts are complete, so an interrupted load goes on.
 local loader = require("loader")
 local workers = require("workers")
 
@@ -43,8 +43,8 @@ local function load_surely(own, source, dialect, part, share)
    share.units = share.units + 1
 end
 
--- Loads them by --workers. `source`: `copy(conn, part, share)` loads the rows of one and counts them
--- in `share`, `remove(conn, part)` takes away what an earlier attempt left.
+-- Loads them by --workers. `source`: `copy(conn, part, share)` loads the rows of one and counts
+-- them in `share`, `remove(conn, part)` takes away what an earlier attempt left.
 function parts.load(list, source, opt, dialect)
    local n = math.min(opt.workers, #list)
    if n == 0 then return end
