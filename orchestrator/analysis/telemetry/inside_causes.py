@@ -26,6 +26,7 @@ IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a fast
 IN_CACHE_PCT = 10.0  # of the time with an I/O under way
 CORE_PCT = 95.0
 ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
+ALONE = (0.8, 1.15)  # the same, and sessions that compute at a time, where they were seen
 LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
 RETRIED_PCT = 5.0  # of transactions
 NO_FASTER_DISK = "A faster disk would not."
@@ -93,10 +94,17 @@ def cpu_text(values: Values, node: str) -> str:
 
 
 def _single_core(values: Values, node: str) -> str:
-    computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
-    more = values.get("cpu_pct", 0.0) < CPU_PCT and computing  # that it may use, and could
-    alone = one_core(values.get("node_cores"), values.get("busiest_core_pct"))
-    return words.said("single_core", values, node=node) if more and alone else ""
+    running_pct = values.get("seen_running_pct", 100.0)
+    limited = values.get("cpu_pct", 0.0) >= CPU_PCT  # it may use no more
+    cores, busiest_pct = values.get("node_cores", 0.0), values.get("busiest_core_pct")
+    computing = values.get("sessions", 0.0) * running_pct / 100
+    # A thread that the kernel moves from core to core fills none of them.
+    alone = all(ALONE[0] <= used <= ALONE[1] for used in (computing, cores))
+    if limited or running_pct < WAITING_PCT or not (alone or one_core(cores, busiest_pct)):
+        return ""
+    sessions = ", but more sessions at a time would use them" if alone and room(values) else ""
+    core = f", and the busiest core of its machine was at {busiest_pct:.0f} %" if busiest_pct else ""
+    return words.said("single_core", values, node=node, core=core, more=sessions)
 
 
 def _memory_bound(values: Values, node: str) -> str:
