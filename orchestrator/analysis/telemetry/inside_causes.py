@@ -103,7 +103,8 @@ def _single_core(values: Values, node: str) -> str:
     if limited or running_pct < WAITING_PCT or not (alone or one_core(cores, busiest_pct)):
         return ""
     sessions = ", but more sessions at a time would use them" if alone and room(values) else ""
-    core = f", and the busiest core of its machine was at {busiest_pct:.0f} %" if busiest_pct else ""
+    core = f", and the busiest core of its machine was at {busiest_pct or 0:.0f} %"
+    core = "" if busiest_pct is None else core
     return words.said("single_core", values, node=node, core=core, more=sessions)
 
 
