@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
-from tempfile import gettempdir
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from orchestrator import __version__
@@ -21,17 +21,20 @@ from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
+from orchestrator.keys.schema import DRY
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO
-from orchestrator.planning import costs, machines, notes
+from orchestrator.planning import costs, machines, notes, rehearsal
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.dry import DryPlatform
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
+from orchestrator.system.clock import MadeUpClock
 from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import format_bytes, listed, parse_bytes
@@ -144,6 +147,27 @@ def _execute(
     return folder
 
 
+def rehearse(app: App, request: Request) -> Path:
+    """Plans as asked, on parts that do nothing, without Docker; goes through all runs in made-up
+    time, and returns the campaign's folder."""
+    with TemporaryDirectory() as cache:
+        platform: Any = DryPlatform()
+        known = dict.fromkeys(app.platforms(), lambda *_: platform)
+        dry = replace(
+            app, cache=Path(cache), clock=MadeUpClock(app.clock.now()), platforms=lambda: known
+        )
+        request = replace(request, database="postgresql")  # any: none is started
+        plan = rehearsal.rehearsed(plans.make_plan(dry, request))
+        app.progress.warn(rehearsal.WARNING)
+        world = replace(dry.world(), scope="tierbench")
+        parts = dry.parts(world.platform)
+        collectors = tuple(collector for collector in parts.collectors if collector.name == DRY)
+        host = asdict(world.machine.facts())
+        facts = fingerprint(app, host, rehearsal.WARNING, world)
+        parts = replace(parts, collectors=collectors)
+        return experiment.execute(plan, parts, world, request.results, facts)
+
+
 def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
     """Makes the runs of a stored campaign that have no finished record; returns its folder.
     UsageError if its figures are not of runs, these would not be like those before, or they would
@@ -227,8 +251,7 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
         checks.check(plan, parts, world)
         checks.prove_start(preferred, parts, world)
     except Exception as error:  # whatever it is: PostgreSQL is tried before anything ends
-        failure = error.what if isinstance(error, TierbenchError) else str(error)
-        without = plans.make_plan(app, request, failure)
+        without = plans.make_plan(app, request, str(error))
         for note in without.notes:
             if note.kind == "fallback database":
                 world.progress.warn(note.text)
