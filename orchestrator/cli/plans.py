@@ -4,40 +4,35 @@ read and bind → choose databases → window → order → price: each step tak
 """
 
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 
 from orchestrator.analysis.statistics import looks
-from orchestrator.cli import reading, sizing
+from orchestrator.analysis.statistics.stats import t_quantile
+from orchestrator.cli import reading
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Compared, Request, weights_in
 from orchestrator.cli.reading import PlanDraft
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Workload
+from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import AUTO, KeepsIntervals
-from orchestrator.planning import (
-    costs,
-    load_points,
-    machines,
-    overrides,
-    plan,
-    profiles,
-    sizes,
-    windows,
-)
+from orchestrator.planning import costs, load_points, machines, overrides, plan, sizes, windows
 from orchestrator.planning import notes as plan_notes
+from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.powers import Platform
 from orchestrator.run import forecast
 from orchestrator.tier import ClassVolumes
-from orchestrator.units import listed, shortened
+from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
 
 MOST_REPETITIONS = 10  # where --until may add some, and --max-repeats does not say how many
+NOISE_PCT = 3.0  # standard deviation of a tier's runs (docs/ERROR-RATES.md)
 # Options that are fields of the plan as they are.
 _AS_ASKED = (
     *("repetitions", "seed", "scale", "margin_pct", "p99_margin_pct", "baseline", "aa"),
@@ -56,7 +51,7 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
         ordered = _order(replace(draft, request=asked, workloads=tuple(workloads)))
         return forecast.timed(ordered, *app.unasked())
 
-    timed = sizing.in_time(request, draft.workloads, planned)
+    timed = _in_time(request, draft.workloads, planned)
     return replace(timed, notes=(*timed.notes, *costs.notes(timed)))
 
 
@@ -133,6 +128,38 @@ def _order(draft: PlanDraft) -> Plan:
 
 
 # ------------------------------------------------------------------ what the steps decide by
+
+
+def _in_time(
+    request: Request,
+    workloads: Sequence[Workload],
+    planned: Callable[[Sequence[Workload], Request], Plan],
+) -> Plan:
+    """The plan as asked for; with --time the one that ends in it, and what that can find."""
+    if request.time is None:
+        return planned(workloads, request)
+    if request.windows == "many":
+        raise UsageError("--time plans windows and repetitions itself: leave out --windows many")
+
+    def repeated(loads: Sequence[Workload], count: int) -> Plan:
+        if not request.until:
+            return planned(loads, replace(request, repetitions=count))
+        first = min(count, request.repetitions)
+        return planned(loads, replace(request, repetitions=first, most_repetitions=count))
+
+    timed = sizes.in_time(parse_seconds(request.time), workloads, repeated)
+    return replace(timed, notes=(*timed.notes, _finds(timed, request.time)))
+
+
+def _finds(plan: Plan, time: str) -> Note:
+    """What was planned, and the change that it finds four times in five: of n pairs of runs (t(97.5
+    %) + t(80 %)) · √2 · noise ÷ √n, with n - 1 degrees of freedom (power of a paired t-test)."""
+    windows = listed(list(dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)))
+    n = max(plan.looks, default=plan.repetitions)
+    change_pct = sum(t_quantile(q, n - 1) for q in (0.975, 0.8)) * NOISE_PCT * math.sqrt(2 / n)
+    text = f"{counted(n, 'repetition')} of windows of {windows} end within {time} by the longest "
+    text += f"estimate; where runs of one tier vary by {NOISE_PCT:g} %, they find a change of "
+    return Note("planned in time", f"{text}{change_pct:.0f} % four times in five")
 
 
 def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:
@@ -216,7 +243,7 @@ def _with_databases(
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     if request.node_size:
-        size = sizing.node_size(bound, connected, request.node_size)
+        size = _node_size(bound, connected, request.node_size)
         bound = [sizes.with_node(profile, size) for profile in bound]
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
@@ -255,6 +282,18 @@ def _windows(
     return fitted, {}, notes
 
 
+def _node_size(profiles: Sequence[Profile], connected: Connected, text: str) -> NodeSize:
+    """As given, or what the machines have for their nodes. UnavailableError if none answers."""
+    if text != "auto":
+        return sizes.node_size(text)
+    placing, facts = profiles[0].placing, [told(machine) for machine in of_nodes(connected())]
+    beside = placing is None or not (placing.client_machine or placing.client_selector)
+    nodes = max(profile.cluster.nodes for profile in profiles)
+    disks = [p.cluster.node.disk_bytes for p in profiles if p.cluster.node is not None]
+    has = [(machine.cpus, machine.memory_bytes) for machine in facts]
+    return sizes.of_machines(has, nodes, max(disks, default=0), beside)
+
+
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
     """The cluster of that database, with the size and the settings that the profile has for it."""
     if unknown := {*cluster.node_of, *cluster.settings_of} - set(databases()):
@@ -283,9 +322,7 @@ def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
         return ""
 
 
-def placed(
-    app: App, name: str, platform: str | None = None, scale: str = profiles.ANY_SCALE
-) -> Profile:
+def placed(app: App, name: str, platform: str | None = None, scale: str = ANY_SCALE) -> Profile:
     """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
     mistakes, or if its machines are not that platform's."""
     ((profile,), _) = read_files(app.root, [name], [], scale, app.disk_kinds())
