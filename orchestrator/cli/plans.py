@@ -19,6 +19,7 @@ from orchestrator.cli.reading import PlanDraft
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import AUTO, KeepsIntervals
 from orchestrator.planning import costs, load_points, machines, overrides, plan, sizes, windows
@@ -166,8 +167,7 @@ def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, fl
     """Of workloads of the campaign. UsageError for a name that is none of them."""
     names, weights = [load.name for load in workloads], weights_in(request.weights)
     if unknown := [name for name in weights if name not in names]:
-        what = f"--weights names {listed(unknown)}, and the workloads are {listed(names)}"
-        raise UsageError(what, advice="give weights to workloads of this campaign")
+        raise failure(UsageError, "other weights", unknown=listed(unknown), names=listed(names))
     return weights
 
 
@@ -175,22 +175,13 @@ def _looks(request: Request) -> Mapping[int, float]:
     """When a campaign that may grow is judged, and at which levels; empty for any other."""
     if request.until is None:
         if request.most_repetitions is not None:
-            raise UsageError(
-                "--max-repeats says how far --until decided may go, which was not asked for",
-                advice="give both; or --repeats alone, for a fixed number",
-            )
+            raise failure(UsageError, "most without until")
         return {}
     if request.sweep or request.latency_at:
-        raise UsageError(
-            "--until decided does not go with --sweep or --latency-at, whose questions are others",
-            advice="give --repeats instead",
-        )
+        raise failure(UsageError, "until of a sweep")
     first, most = request.repetitions, request.most_repetitions or MOST_REPETITIONS
     if not 2 <= first <= most:
-        raise UsageError(
-            f"--until decided cannot begin with {first} repetitions and end with at most {most}",
-            advice="give --repeats 2 or more, and --max-repeats no less than that",
-        )
+        raise failure(UsageError, "bad repetitions", first=first, most=most)
     return looks.shares(first, most)
 
 
@@ -200,28 +191,17 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     named = {profile.name: profile.platform for profile in profiles if profile.platform}
     if request.platform is None and len(set(named.values())) > 1:
         told = ", ".join(f"{name}: {platform}" for name, platform in named.items())
-        raise UsageError(
-            f"the profiles name several platforms ({told})",
-            advice="one campaign compares tiers on one platform: say which with --platform",
-        )
+        raise failure(UsageError, "several platforms", told=told)
     first, placings = profiles[0], {profile.name: profile.placing for profile in profiles}
     if any(placing != first.placing for placing in placings.values()):
-        raise UsageError(
-            f"the profiles {', '.join(placings)} say different things under `kubernetes` "
-            "or `machines`",
-            advice="tiers are compared on the same machines: write the same in each",
-        )
+        raise failure(UsageError, "several placings", profiles=", ".join(placings))
     name = request.platform or next(iter(named.values()), PLATFORM)
     if first.placing and not machines.named(first) and (request.platform, name) == (None, "docker"):
         raise UsageError(f"{first.name} has `kubernetes`: say --platform kubernetes, or docker")
     if name != PLATFORM:
         app.connection(name)
     elif claimed := listed([p.name for p in profiles if isinstance(p.tier.disk, ClassVolumes)]):
-        raise UsageError(
-            f"the disks of {claimed} are volumes of a StorageClass, which {name} does not have",
-            advice="say --platform kubernetes (PLATFORM=kubernetes) or `platform: kubernetes` in "
-            "the profile, or another --enforcement",
-        )
+        raise failure(UsageError, "no StorageClass", profiles=claimed, platform=name)
     return name
 
 
@@ -259,11 +239,7 @@ def _windows(
     number. UsageError where a database cannot say how far apart its checkpoints are."""
     if request.windows == "many":
         if request.until or request.sweep or request.latency_at:
-            raise UsageError(
-                "--windows many plans how often each workload is repeated, and so do --until, "
-                "--sweep and --latency-at",
-                advice="leave out one of them",
-            )
+            raise failure(UsageError, "many windows and others")
         return windows.many(workloads, request.repetitions)
     if request.windows == "scale" or not any(w.writes and not w.database for w in workloads):
         return workloads, {}, ()
@@ -271,12 +247,7 @@ def _windows(
     for profile in profiles:
         database = known[profile.cluster.database]
         if not isinstance(database, KeepsIntervals):
-            raise UsageError(
-                f"{profile.name} runs on {database.name}, which says no checkpoint interval "
-                "beforehand",
-                advice="--windows checkpoints is for PostgreSQL that is started here; elsewhere "
-                "give the workload a `measure` that holds two flushes or checkpoints",
-            )
+            raise failure(UsageError, "no interval", profile=profile.name, database=database.name)
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
     fitted, notes = windows.of_whole_intervals(workloads, max(intervals_s))
     return fitted, {}, notes
@@ -297,10 +268,8 @@ def _node_size(profiles: Sequence[Profile], connected: Connected, text: str) -> 
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
     """The cluster of that database, with the size and the settings that the profile has for it."""
     if unknown := {*cluster.node_of, *cluster.settings_of} - set(databases()):
-        raise UsageError(
-            f"`node_of` or `settings_of` of the cluster names {listed(sorted(unknown))}",
-            advice=f"write the name of a database: {listed(list(databases()))}",
-        )
+        names, known = listed(sorted(unknown)), listed(list(databases()))
+        raise failure(UsageError, "settings of no database", names=names, known=known)
     node = cluster.node_of.get(name, cluster.node)
     settings = {**cluster.settings, **cluster.settings_of.get(name, {})}
     return replace(cluster, database=name, node=node, node_of={}, settings=settings, settings_of={})
