@@ -10,7 +10,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.options import Request
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
-from orchestrator.keys.messages import message
+from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
@@ -47,8 +47,7 @@ def checked(request: Request) -> Request:
     given |= {"--until": request.until, f"--{factor}": getattr(request, factor, None)}
     given |= {"--windows many": True} if request.windows == "many" else {}
     if others := [option for option, is_given in given.items() if is_given is not None]:
-        what = f"{VARY} does not go with {', '.join(others)}: one thing is varied at a time"
-        raise UsageError(what, advice="make a campaign of each, or leave one out")
+        raise failure(UsageError, "varied twice", others=", ".join(others))
     most = int(values[-1].number or 0)
     return replace(request, nodes=most) if factor == factors.NODES else request
 
@@ -56,10 +55,7 @@ def checked(request: Request) -> Request:
 def read(app: App, request: Request) -> PlanDraft:
     """All files that the request names. UsageError with every mistake."""
     if not request.profiles or not request.workloads:
-        raise UsageError(
-            "no profile or no workload is named",
-            advice="name at least one of each; `tierbench list` shows them",
-        )
+        raise failure(UsageError, "nothing named")
     values, texts = factors.parse(request.vary), dict[Path, str]()
     if not values:
         return _at(app, request, texts)
