@@ -26,7 +26,7 @@ IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a fast
 IN_CACHE_PCT = 10.0  # of the time with an I/O under way
 CORE_PCT = 95.0
 ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
-ALONE = (0.8, 1.15)  # the same, and sessions that compute at a time, where they were seen
+ALONE_FROM = 0.8  # cores used where there is one session
 LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
 RETRIED_PCT = 5.0  # of transactions
 NO_FASTER_DISK = "A faster disk would not."
@@ -94,13 +94,12 @@ def cpu_text(values: Values, node: str) -> str:
 
 
 def _single_core(values: Values, node: str) -> str:
-    running_pct = values.get("seen_running_pct", 100.0)
     limited = values.get("cpu_pct", 0.0) >= CPU_PCT  # it may use no more
+    computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
     cores, busiest_pct = values.get("node_cores", 0.0), values.get("busiest_core_pct")
-    computing = values.get("sessions", 0.0) * running_pct / 100
-    # A thread that the kernel moves from core to core fills none of them.
-    alone = all(ALONE[0] <= used <= ALONE[1] for used in (computing, cores))
-    if limited or running_pct < WAITING_PCT or not (alone or one_core(cores, busiest_pct)):
+    # Its thread fills none of them if the kernel moves it from core to core.
+    alone = values.get("sessions") == 1 and ALONE_FROM <= cores <= ONE_CORE[1]
+    if limited or not (alone or (computing and one_core(cores, busiest_pct))):
         return ""
     sessions = ", but more sessions at a time would use them" if alone and room(values) else ""
     core = f", and the busiest core of its machine was at {busiest_pct or 0:.0f} %"
