@@ -52,8 +52,15 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     left: then the report of what finished is written."""
     costs.check(plan, request.max_cost)
     require_room(request.results, app.cache)
-    with _reported(app, begun_since_now(request.results), request):
-        return _at_work(app, plan, request)
+    most_s = costs.affordable_s(plan, request.max_cost)
+    with (
+        _reported(app, begun_since_now(request.results), request),
+        app.at_work(plan.platform, plan.placing, most_s) as world,
+    ):
+        plan = _that_starts(app, plan, request, world)
+        costs.check(plan, request.max_cost)  # of another database
+        plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
+        return _execute(app, plan, request, world, request.results)
 
 
 @contextmanager
@@ -112,15 +119,6 @@ def ending_with(app: App, command: str, begun: Callable[[], Path | None]) -> Cal
             app.progress.warn(f"--on-end: {error or 'interrupted'}")
 
     return run
-
-
-def _at_work(app: App, plan: Plan, request: Request) -> Path:
-    most_s = costs.affordable_s(plan, request.max_cost)
-    with app.at_work(plan.platform, plan.placing, most_s) as world:
-        plan = _that_starts(app, plan, request, world)
-        costs.check(plan, request.max_cost)  # of another database
-        plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
-        return _execute(app, plan, request, world, request.results)
 
 
 def _execute(
