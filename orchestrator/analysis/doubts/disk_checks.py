@@ -144,16 +144,16 @@ def replica_missing(run: RunData, _: Values) -> Doubts:
     usual = median(of_disks.values())
     for node, written in of_disks.items():
         if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
-            amounts = {"written": format_bytes(written), "usual": format_bytes(usual)}
-            yield doubt("replica missing", node=node, copies=copies, **amounts)
+            own, others = format_bytes(written), format_bytes(usual)
+            yield doubt("replica missing", node=node, copies=copies, written=own, usual=others)
 
 
 def in_memory(run: RunData, _: Values) -> Doubts:
-    given, written = conservation.payload(run).get("written"), conservation.written(run)
+    given, written = conservation.payload(run, "written"), conservation.written(run)
     copies = run.record.profile.cluster.replication_factor
     if given and written and sum(written.values()) < (1 - APART_PCT / 100) * copies * given:
-        amounts = {"written": format_bytes(sum(written.values())), "given": format_bytes(given)}
-        yield doubt("data in memory", copies=copies, **amounts)
+        moved, rows = format_bytes(sum(written.values())), format_bytes(given)
+        yield doubt("data in memory", copies=copies, written=moved, given=rows)
 
 
 def cloud(run: RunData, _: Values) -> Doubts:

@@ -79,8 +79,9 @@ def _behind(record: Record) -> Doubts:
     unstarted, unserved = overload.not_begun(record), overload.not_served(record)
     if unstarted:
         pct, (owed, due) = 100 * unstarted[0] / unstarted[1], map(format_number, unstarted)
-        counts = {"owed": owed, "due": due, "pct": pct}
-        yield doubt("overload", "not begun", **counts, grown=grown, advice=advice)
+        yield doubt(
+            "overload", "not begun", owed=owed, due=due, pct=pct, grown=grown, advice=advice
+        )
     if unserved:
         share, per_s = unserved
         served, rate = map(format_number, (share * per_s, per_s))

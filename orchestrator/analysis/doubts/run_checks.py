@@ -86,15 +86,12 @@ def no_telemetry(run: RunData, values: Values) -> Doubts:
 
 
 def failures_and_retries(run: RunData, _: Values) -> Doubts:
-    done, failed, retried = (
-        results.value_of(run.record, name) or 0.0
-        for name in ("transactions", "failures", "retries")
-    )
-    beside = {"done": format_number(done)}
+    names = ("transactions", "failures", "retries")
+    done, failed, retried = (results.value_of(run.record, name) or 0.0 for name in names)
     if (results.failed_pct(run.record) or 0.0) >= FAILURES_PCT:
-        yield doubt("failures", count=format_number(failed), **beside)
+        yield doubt("failures", count=format_number(failed), done=format_number(done))
     if retried > 0 and 100 * retried >= RETRIES_PCT * done:
-        yield doubt("retries", count=format_number(retried), **beside)
+        yield doubt("retries", count=format_number(retried), done=format_number(done))
 
 
 def few_transactions(run: RunData, _: Values) -> Doubts:
