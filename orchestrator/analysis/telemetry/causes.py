@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand, inside_causes
 from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cause, Rules, carried
+from orchestrator.analysis.telemetry.kept import CPU_PCT, LINK_PCT
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.seconds import CPU_PCT, LINK_PCT
 from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand
+from orchestrator.analysis.telemetry.kept import CPU_PCT
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.seconds import CPU_PCT
 from orchestrator.analysis.telemetry.shares import nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.units import format_seconds
