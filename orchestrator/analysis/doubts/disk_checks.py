@@ -1,6 +1,6 @@
 """Doubts about the disks of a finished run. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
@@ -170,11 +170,12 @@ def cloud(run: RunData, _: Values) -> Doubts:
 
 def not_counted(run: RunData, _: Values) -> Doubts:
     said = group(run.record.facts, "database", "disks_not_counted")
-    for text in (*(f"{node}: {what}" for node, what in said.items()), *_log_elsewhere(run)):
-        yield doubt("disks not counted", text=text)
+    for node, what in said.items():
+        yield doubt("disks not counted", text=f"{node}: {what}")
+    yield from _log_elsewhere(run)
 
 
-def _log_elsewhere(run: RunData) -> Iterator[str]:
+def _log_elsewhere(run: RunData) -> Doubts:
     """A log that grows faster than the disks that count are written: no directory says so, because
     `pg_wal` may be a link, and a path another one outside of a container."""
     facts, record = results.database(run.record), run.record
@@ -191,10 +192,8 @@ def _log_elsewhere(run: RunData) -> Iterator[str]:
     rate, written = log_bytes / (measure.end_s - begin.start_s), sum(filter(None, grown))
     if any(grown) and log_bytes > LEAST_LOG_BYTES and rate > LOG_OVER_WRITTEN * written:
         names = listed([node.name for node in nodes])
-        yield (
-            f"{names}: the database's log grew by {format_bytes(rate)}/s, and "
-            f"{format_bytes(written)}/s were written to the disks that count"
-        )
+        grew, moved = map(format_bytes, (rate, written))
+        yield doubt("disks not counted", "log", names=names, grew=grew, written=moved)
 
 
 def restored(run: RunData, _: Values) -> Doubts:
