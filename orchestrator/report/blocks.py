@@ -18,6 +18,7 @@ StatusWord = Literal[
     "partly conclusive",
     "not conclusive",
     "nothing to compare",
+    "one tier",
 ]
 
 
