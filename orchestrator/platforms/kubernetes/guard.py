@@ -6,9 +6,8 @@ of two the server refuses one. A job that ended is removed (`ttlSecondsAfterFini
 owned by the cluster's garbage collector.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 
@@ -73,7 +72,7 @@ class LeaseGuard:
                 trouble = self._namespaces.trouble_of_removal()
                 if self._space.given:
                     self._rent.end()
-                with contextlib.suppress(Refused, Unanswered):
+                with suppress(Refused, Unanswered):
                     if (lease := self._api.find(self._path)) and self._is_own(lease):
                         self._api.remove(self._path, version=_version_of(lease))
             finally:
@@ -178,7 +177,7 @@ class Rent:
         """A job that ended, or was removed, while no sign of life came is made anew."""
         end_s = round(self._api.now() - self._since_s + self._rent_s)
         path = self._space.path("jobs", self._space.owner["name"], _JOBS)
-        with contextlib.suppress(Missing):
+        with suppress(Missing):
             job = self._api.change(path, {"spec": {"activeDeadlineSeconds": end_s}})
             is_ending = job.get("metadata", {}).get("deletionTimestamp")
             if not is_ending and not job.get("status", {}).get("conditions"):
@@ -187,7 +186,7 @@ class Rent:
 
     def end(self) -> None:
         """Ends the job by its deadline, where it would not go with its namespace."""
-        with contextlib.suppress(Refused, Unanswered):
+        with suppress(Refused, Unanswered):
             if name := self._space.owner.get("name"):
                 path = self._space.path("jobs", name, _JOBS)
                 self._api.change(path, {"spec": {"activeDeadlineSeconds": 1}})
