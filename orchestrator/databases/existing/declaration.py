@@ -18,7 +18,6 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
 from orchestrator.system import sql
 from orchestrator.system.redaction import hidden
-from orchestrator.system.sql import Address
 
 OWN_DATABASE = "tierbench"
 LEASE_DATABASE = "tierbench_campaign"  # common to all testers of a cluster: lease.py
@@ -176,7 +175,7 @@ def tls(declared: Existing) -> Tls:
     return Tls(cast(TlsMode, declared.tls), *paths)
 
 
-def address(declared: Existing, database: str, server: Server | None = None) -> Address:
+def address(declared: Existing, database: str, server: Server | None = None) -> sql.Address:
     """A session with this server, or the first. UnavailableError if the password cannot be read."""
     at = sql.local(endpoint(declared, server or declared.servers[0]))
     return replace(at, database=database)

@@ -39,7 +39,7 @@ _CLOCKS_APART_S, _STAMPS_APART_S = 0.005, 0.001
 _MAX_UNPLACED_SHARE = 0.01
 _LOST = {"aborted": "rolled back", "rejected": "refused", "unexpected": "error"}
 _KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
-_OURS = {kind.name: kind.ours for kind in TYPES}
+_OURS: Mapping[str, str] = {kind["name"]: kind["ours"] for kind in TYPES}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LOST_CONNECTION = re.compile(r"08...|57P0[123]")
 
