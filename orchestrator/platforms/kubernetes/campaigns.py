@@ -30,7 +30,7 @@ KINDS = (
 )
 
 
-class Leftovers:
+class ClusterLeftovers:
     """What is there of all campaigns: their namespaces, each with all that is in it, and what they
     have outside of them. `other`: the live campaign beside this one; `forget`: is told the name of
     each container that goes."""

@@ -16,7 +16,7 @@ from orchestrator.platforms.common import agent, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import examination
-from orchestrator.platforms.kubernetes.campaigns import Leftovers
+from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.guard import LeaseGuard
 from orchestrator.platforms.kubernetes.manifests import size_bytes
@@ -49,7 +49,7 @@ class KubernetesPlatform:
         self.placement = Placement(self.space, placing)
         self.placement.find_machines()
         self.guard = LeaseGuard(self.space, self._within, lifecycle.rent_s())
-        self._leftovers = Leftovers(self.space)
+        self._leftovers = ClusterLeftovers(self.space)
         self.images = ClusterImages(self.placement, clock)
         claims: dict[str, str] = {}  # volume → the claim by which pods use it
         self.pods = Pods(self.space, self.placement, claims, self._machine_named)

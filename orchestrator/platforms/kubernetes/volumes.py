@@ -18,7 +18,7 @@ from orchestrator.platforms.common.claims import (
 )
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, space, trouble
-from orchestrator.platforms.kubernetes.campaigns import CONTENTS, Leftovers
+from orchestrator.platforms.kubernetes.campaigns import CONTENTS, ClusterLeftovers
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.platforms.kubernetes.placing import Placement
@@ -42,7 +42,7 @@ class Volumes:
 
     space: Space
     placement: Placement
-    leftovers: Leftovers
+    leftovers: ClusterLeftovers
     claims: dict[str, str]
     run_beside: Callable[[str, Sequence[str]], None]
 
