@@ -16,7 +16,7 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
 from orchestrator.platforms.kubernetes import manifests, space
-from orchestrator.platforms.kubernetes.campaigns import Namespaces
+from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
 from orchestrator.platforms.kubernetes.connection import (
     RIGHTS,
     Missing,
@@ -46,7 +46,7 @@ class LeaseGuard:
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._within, self._rent, self.beats = within, Rent(space, rent_s), space.beats
-        self._namespaces = Namespaces(space)
+        self._leftovers = ClusterLeftovers(space)
         self._at = space.given or "default"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{self._at}/leases"
         self._path = f"{self._leases}/{_LEASE_NAME}"
@@ -69,7 +69,7 @@ class LeaseGuard:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
             trouble: TierbenchError | None = RunError("its removal was given up")
             try:
-                trouble = self._namespaces.trouble_of_removal()
+                trouble = self._leftovers.trouble_of_removal()
                 if self._space.given:
                     self._rent.end()
                 with suppress(Refused, Unanswered):
