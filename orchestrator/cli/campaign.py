@@ -14,9 +14,8 @@ from typing import Any
 
 from orchestrator import __version__
 from orchestrator.analysis import overload
-from orchestrator.cli import plans
+from orchestrator.cli import concluding, plans
 from orchestrator.cli.app import App, TimeIsUp
-from orchestrator.cli.concluding import conclude, page_writer
 from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
@@ -87,7 +86,7 @@ def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
     if folder is not None:
         plan = store.load(folder).plan
         store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
-        conclude(folder, None, app.cache)
+        concluding.conclude(folder, None, app.cache)
 
 
 def begun_since_now(results: Path) -> Callable[[], Path | None]:
@@ -137,7 +136,7 @@ def _execute(
             datasets.hold_to(parse_bytes(asked.cache_max), plan, parts, world)
 
     limit_cache()
-    write = page_writer(app, world)
+    write = concluding.page_writer(app, world)
     folder = experiment.execute(plan, parts, world, results, facts, following, begun, write)
     limit_cache()
     return folder
