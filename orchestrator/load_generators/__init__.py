@@ -12,6 +12,7 @@ from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
 from orchestrator.load_generators.dry import DryGenerator
+from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
 from orchestrator.load_generators.sysbench_stock import options as stock_options
@@ -39,7 +40,7 @@ def load_generators() -> dict[str, LoadGenerator]:
         "sysbench": Sysbench(),
         "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
         "benchbase": BenchBase(Path(home) if home else None),
-        "fio": fio.Fio(),
+        "fio": Fio(),
         "dry": DryGenerator(),
     }
 
@@ -66,7 +67,7 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     UsageError if its generator keeps no transactions by which the changes could be told."""
     if not asked:
         return workload
-    if workload.generator in (fio.Fio.name, SysbenchStock.name):
+    if workload.generator in (Fio.name, SysbenchStock.name):
         raise failure(UsageError, "no record to confirm by", workload=workload)
     if workload.script in command_lines.ENDS_WITH_WORK:
         raise failure(UsageError, "nothing left to confirm", workload=workload.name)

@@ -28,6 +28,7 @@ import pandas as pd
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
 from orchestrator.keys.messages import failure, message
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.benchbase.config import TYPES
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
@@ -110,12 +111,7 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _read_raw(file: Path) -> pd.DataFrame:
-    columns = {
-        "Transaction Name": "type",
-        "Start Time (microseconds)": "start_s",  # seconds, whatever the header says
-        "Latency (microseconds)": "latency_us",
-        "Worker Id (start number)": "terminal",
-    }
+    columns: Mapping[str, str] = shipped(__package__, "tpcc.yaml")["columns"]
     small = {"Transaction Name": "category", "Worker Id (start number)": "int32"}
     raw = pd.read_csv(file, usecols=list(columns), dtype=small).rename(columns=columns)
     unknown = set(raw["type"]) - set(_OURS)
