@@ -36,6 +36,8 @@ _ALL = (
     Metric("connection_wait_avg_s", "s", "lower", "Average wait for a connection"),
     Metric("connection_wait_p99_s", "s", "lower", "99th percentile wait for a connection"),
     Metric("payload_bytes_per_s", "bytes/s", "higher", "Payload"),
+    Metric("rebuild_s", "s", "lower", "Time to rebuild a lost node"),
+    Metric("rebuild_bytes_per_s", "bytes/s", "higher", "Written to its disk meanwhile"),
     Metric("transactions", "", "none", "Transactions measured"),
     Metric("rollbacks", "", "none", "Intended rollbacks"),
     Metric("failures", "", "none", "Failed transactions"),

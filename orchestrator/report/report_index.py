@@ -124,8 +124,9 @@ class ReportIndex:
         """Whether any cell of the campaign has the metric: else nothing need be said of it."""
         return any(cell.metric == metric for cell in self.verdict.cells)
 
-    def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
-        return self._deltas.get((contender, workload, metric, self._scope(workload, metric)))
+    def delta(self, contender: str, workload: str, metric: str, scope: str = "") -> Delta | None:
+        scope = scope or self._scope(workload, metric)
+        return self._deltas.get((contender, workload, metric, scope))
 
     # -------------------------------------------------------------- cells of tables
 

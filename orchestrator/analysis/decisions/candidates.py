@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from orchestrator.analysis.figures.rebuilt import MEANWHILE
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Profile
 from orchestrator.planning import costs, latency_quantiles
@@ -43,6 +44,11 @@ FAILED = Objective("failed_pct", "all", 1.0)
 NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
+)
+# Where a node was lost and rebuilt.
+REBUILD = (
+    Criterion("rebuild_s", "time to rebuild a node"),
+    Criterion("latency_p99_s", "p99 latency meanwhile", MEANWHILE),
 )
 
 

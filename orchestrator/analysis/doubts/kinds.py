@@ -45,6 +45,7 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "warm-up given up": Kind("none", run_checks.given_up),
     "unsteady throughput": Kind("none", run_checks.unsteady),
     "short window": Kind("limits", run_checks.short),
+    "short rebuild": Kind("limits", run_checks.short_rebuild),
     "few checkpoints": Kind("limits", load_checks.few_checkpoints),
     "data fits in the cache": Kind("limits", run_checks.cached),
     "client busy": Kind("none", load_checks.client_busy),

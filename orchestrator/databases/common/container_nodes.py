@@ -4,6 +4,7 @@ whether each node's WAL is on the disk that the profile names for it."""
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import NoReturn
 
 from orchestrator import errors
@@ -20,7 +21,7 @@ from orchestrator.units import format_bytes
 USER = DATABASE = "bench"
 # What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
 MAX_NODES = 100
-_LOOK_S = 20.0
+_LOOK_S, _EMPTY_S = 20.0, 900.0
 _MOUNTS = ("cat", "/proc/self/mountinfo")
 
 Log = Callable[[str, World], str]
@@ -144,6 +145,18 @@ def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
             world.platform.container(name).stop(timeout_s)
 
     at_once.each(stop_node, names)
+
+
+def started_anew(node: Node, plan: ContainerSpec, folders: Sequence[str], world: World) -> Node:
+    """Kills a node, removes these folders of its disks, and starts it; returns it as it is now."""
+    world.platform.container(plan.name).remove(0)
+    emptied = replace(
+        plan, entrypoint=("rm",), command=("-rf", *folders), network=None, address=None
+    )
+    if (done := world.platform.once(emptied, _EMPTY_S)).exit_code != 0:
+        raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.tail())
+    up = world.platform.stand(plan)  # without a note it goes as what it has the name of
+    return replace(node, container_id=up.id, process_id=up.process_id)
 
 
 def raise_cause(

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.analysis.figures import rebuilt
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common import merging
@@ -108,10 +109,12 @@ def read(
     start_s: float,
     end_s: float,
 ) -> Result:
-    """As the generator's own `read`, each transaction once. LoadError if one is unreadable."""
+    """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
+    one. LoadError if one is unreadable."""
+    with_rebuild = partial(_with_rebuild, workload, out / rebuilt.FILE, (start_s, end_s))
     with merging.reading(generator.name):
         if not (out / _NOTES).is_file():  # the only one was here
-            return generator.read(workload, out, start_s, end_s)
+            return with_rebuild(generator.read(workload, out, start_s, end_s))
         notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
         if not isinstance(generator, Splits):
             (name,) = notes
@@ -122,7 +125,18 @@ def read(
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
         records = generator.merged([own for own, _ in left.values()], shifts_s)
         facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
-        return generator.result(workload, (records, facts), start_s, end_s)
+        return with_rebuild(generator.result(workload, (records, facts), start_s, end_s))
+
+
+def _with_rebuild(
+    workload: Workload, file: Path, window_s: tuple[float, float], result: Result
+) -> Result:
+    if not file.is_file() or result.latencies is None:
+        return result
+    pooled, times = workload.thinks, json.loads(file.read_text())
+    how = pooled, bool(result.facts.arrival_rate_per_s) and not pooled
+    more = rebuilt.measurements(times, result.latencies, window_s, *how)
+    return replace(result, measurements=(*result.measurements, *more))
 
 
 @dataclass(frozen=True)
