@@ -194,20 +194,6 @@ class KeepsIntervals(Protocol):
 
 
 @runtime_checkable
-class Rebuilds(Protocol):
-    """A database whose last node can be lost under load, and rebuilt on an empty disk."""
-
-    def waits_for_last(self, spec: ClusterSpec) -> bool:
-        """Returns whether commits would wait for that node."""
-
-    def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
-        """Kills it, empties its disk and starts it; returns it as it is now. RunError."""
-
-    def await_rebuilt(self, cluster: Cluster, world: World, deadline_s: float) -> None:
-        """Returns when it does its share as before. NodeError if it ends, or past the deadline."""
-
-
-@runtime_checkable
 class Shared(Protocol):
     """A database whose cluster others may be measuring at the same time."""
 

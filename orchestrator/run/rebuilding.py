@@ -8,18 +8,18 @@ among the raw files, from which figures are made (`analysis/figures/rebuilt.py`)
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
 from orchestrator.analysis.figures import rebuilt
+from orchestrator.databases.common.container_nodes import Rebuilds
 from orchestrator.errors import TierbenchError, UsageError, VoidError
 from orchestrator.kernel import block_devices
 from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Node, Profile, Workload
-from orchestrator.parts import Parts, Rebuilds, Splits
+from orchestrator.parts import Parts, Splits
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
 from orchestrator.run.recording import RunContext
-from orchestrator.run.window import Follower
+from orchestrator.run.window import Follower, followed
 from orchestrator.system import files
 
 
@@ -29,8 +29,7 @@ def check(workload: Workload, profile: Profile, parts: Parts, world: World) -> N
     database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
     problems = {
         f"`database: {database.name}` cannot rebuild one": not isinstance(database, Rebuilds),
-        "commits would wait for it": isinstance(database, Rebuilds)
-        and database.waits_for_last(spec),
+        "commits could not go on without one, of fewer than 3": spec.nodes < 3,
         "that needs nodes in containers of this computer": not is_here(world),
         "`network` shapes links, which end with a node": spec.network_bytes_per_s is not None,
         "its load keeps no record of each transaction": not isinstance(generator, Splits),
@@ -58,15 +57,8 @@ def losing(here: RunContext, cluster: Cluster, world: World) -> Iterator[tuple[C
         except Exception as error:  # raised when the load has ended
             errors.append(error)
 
-    def begins(time_s: float) -> None:
-        world.window_begins(time_s)
-        follower.begin(partial(follow, time_s), "rebuild")
-
-    try:
-        stay = replace(cluster, nodes=cluster.nodes[:-1])
-        yield stay, replace(world, window_begins=begins)
-    finally:
-        follower.over()
+    with followed(follow, "rebuild", follower, world) as telling:
+        yield replace(cluster, nodes=cluster.nodes[:-1]), telling
     for error in errors:
         evidence = error.evidence if isinstance(error, TierbenchError) else ""
         node = cluster.nodes[-1].name
@@ -79,20 +71,18 @@ def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
     world.progress.note(f"{node.name} is lost, and rebuilt on its emptied disk")
     lost_s, before_bytes = world.clock.now(), _written_bytes(cluster.nodes, world)
     new = database.start_anew(node, cluster, world)
-    sampled = here.draft.nodes  # which the sampler reads
-    place = len(cluster.nodes) - 1
-    sampled[place] = replace(new, machine=sampled[place].machine)
+    sampled, last = here.draft.nodes, len(cluster.nodes) - 1  # which the sampler reads
+    sampled[last] = replace(new, machine=sampled[last].machine)
     database.await_rebuilt(cluster, world, deadline_s - world.clock.now())
     times = {"lost_s": lost_s, "back_s": world.clock.now()}
-    if before_bytes is not None:
-        times["written_bytes"] = (_written_bytes(cluster.nodes, world) or 0.0) - before_bytes
+    times["written_bytes"] = _written_bytes(cluster.nodes, world) - before_bytes
     files.write_json(here.raw / rebuilt.FILE, times)
 
 
-def _written_bytes(nodes: Sequence[Node], world: World) -> float | None:
-    """To the disks of the last node so far; None if not known, or if others use them too."""
+def _written_bytes(nodes: Sequence[Node], world: World) -> float:
+    """To the disks of the last node so far; 0 if not known, or if others use them too."""
     *others, own = ({node.device, node.wal_device} - {None} for node in nodes)
     if not own or own & set().union(*others):
-        return None
+        return 0.0
     counters = block_devices.counters_by_device(world.machine)
     return sum(counters[str(device)]["disk_written_bytes_total"] for device in own)

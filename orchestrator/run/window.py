@@ -131,6 +131,23 @@ class Follower:
         return True
 
 
+@contextmanager
+def followed(
+    follow: Callable[[float], None], name: str, follower: Follower, world: World
+) -> Iterator[World]:
+    """Yields the world to give to a load generator: `follow` is called, on a thread of its own,
+    with the moment at which the window begins, and has ended when the block has."""
+
+    def begins(time_s: float) -> None:
+        world.window_begins(time_s)
+        follower.begin(partial(follow, time_s), name)
+
+    try:
+        yield replace(world, window_begins=begins)
+    finally:
+        follower.over()
+
+
 @dataclass
 class _Watch:
     """Waits for the two ends of the window, once they are known."""

@@ -1,44 +1,37 @@
 """A node that was lost in a window and rebuilt: how long that took, and what the load did before,
 meanwhile and afterwards. Pure.
-
-times: lost_s, when it was killed, and back_s, when it did its share again (Unix seconds); and, if
-known, written_bytes, which its disks took meanwhile.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-import pandas as pd
-
 from orchestrator.analysis.figures.transactions import Window
 from orchestrator.metrics import measured
-from orchestrator.model import Measurement
+from orchestrator.parts import Result
 
 FILE = "rebuild.json"  # with the times, among the raw files
-MEANWHILE = "rebuild"
-_SCOPES = ("before_loss", MEANWHILE, "after_rebuild")
+_SCOPES = ("before_loss", "rebuild", "after_rebuild")
 _LEAST_S = 1.0  # of a span: a shorter one has no figures
 
 
-def measurements(
-    times: Mapping[str, float],
-    tables: Iterable[pd.DataFrame],
-    window: tuple[float, float],
-    pooled: bool,
-    at_a_rate: bool,
-) -> Iterator[Measurement]:
-    """`tables`, `pooled`, `at_a_rate`: as of `transactions`."""
-    edges_s = (window[0], times["lost_s"], times["back_s"], window[1])
-    yield measured("rebuild_s", rebuild_s := edges_s[2] - edges_s[1])
-    if "written_bytes" in times:
-        yield measured("rebuild_bytes_per_s", times["written_bytes"] / rebuild_s)
+def added(
+    result: Result, times: Mapping[str, float], window_s: tuple[float, float], pooled: bool
+) -> Result:
+    """The figures of a window, and these. times: `lost_s`, when the node was killed, and `back_s`,
+    when it did its share again (Unix seconds); and `written_bytes`, which its disks took meanwhile,
+    0 if that is not known. `pooled`: as of `transactions`."""
+    rebuild_s = times["back_s"] - times["lost_s"]
+    figures = [*result.measurements, measured("rebuild_s", rebuild_s)]
+    if times["written_bytes"]:
+        figures.append(measured("rebuild_bytes_per_s", times["written_bytes"] / rebuild_s))
+    at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
+    edges_s = (window_s[0], times["lost_s"], times["back_s"], window_s[1])
     spans = [Window(*span_s, pooled, at_a_rate) for span_s in pairwise(edges_s)]
-    for table in tables:
+    for table in result.latencies or ():
         for span in spans:
             span.add(table)
     for scope, span, (start_s, end_s) in zip(_SCOPES, spans, pairwise(edges_s), strict=True):
-        if end_s - start_s >= _LEAST_S:
-            yield from (
-                replace(m, scope=scope) for m in span.measurements(None) if m.scope == "all"
-            )
+        own = span.measurements(None) if end_s - start_s >= _LEAST_S else ()
+        figures += [replace(m, scope=scope) for m in own if m.scope == "all"]
+    return replace(result, measurements=tuple(figures))

@@ -30,8 +30,8 @@ def figures(run: RunData) -> Iterator[Measurement]:
         yield measured("debt_s", settling.duration_s)
         if owed := _of_disks(run, "settle", _WRITTEN):
             yield measured("debt_bytes", sum(owed.values()))
-    copied = record.workload.lost_after_s is not None  # which is more than the log
-    if not copied and (sent_pct := _log_sent_pct(run)) is not None:
+    # To a node that is rebuilt more than the log is sent.
+    if record.workload.lost_after_s is None and (sent_pct := _log_sent_pct(run)) is not None:
         yield measured("log_sent_pct", sent_pct)
     if (flying := in_flight(run)) is not None:
         yield measured("in_flight_pct", 100 * flying / record.workload.threads)

@@ -129,10 +129,6 @@ class PostgreSQL(Database):
         container_nodes.await_ready(failure, missing, names, world, deadline_s=deadline_s)
         return version.split()[0]
 
-    def waits_for_last(self, spec: ClusterSpec) -> bool:
-        needed = spec.replication_factor // 2 if spec.replication_factor == spec.nodes else 0
-        return spec.nodes - 2 < needed  # standbys
-
     def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
         (plan,) = (plan for plan in cluster.handle if plan.name == node.container)
         return container_nodes.started_anew(node, plan, (_DATA, f"{_WAL_DISK}/pg_wal"), world)

@@ -111,10 +111,15 @@ def read(
 ) -> Result:
     """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
     one. LoadError if one is unreadable."""
-    with_rebuild = partial(_with_rebuild, workload, out / rebuilt.FILE, (start_s, end_s))
+
+    def whole(result: Result) -> Result:
+        file, window_s = out / rebuilt.FILE, (start_s, end_s)
+        times = json.loads(file.read_text()) if file.is_file() else {}
+        return rebuilt.added(result, times, window_s, workload.thinks) if times else result
+
     with merging.reading(generator.name):
         if not (out / _NOTES).is_file():  # the only one was here
-            return with_rebuild(generator.read(workload, out, start_s, end_s))
+            return whole(generator.read(workload, out, start_s, end_s))
         notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
         if not isinstance(generator, Splits):
             (name,) = notes
@@ -125,18 +130,7 @@ def read(
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
         records = generator.merged([own for own, _ in left.values()], shifts_s)
         facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
-        return with_rebuild(generator.result(workload, (records, facts), start_s, end_s))
-
-
-def _with_rebuild(
-    workload: Workload, file: Path, window_s: tuple[float, float], result: Result
-) -> Result:
-    if not file.is_file() or result.latencies is None:
-        return result
-    pooled, times = workload.thinks, json.loads(file.read_text())
-    how = pooled, bool(result.facts.arrival_rate_per_s) and not pooled
-    more = rebuilt.measurements(times, result.latencies, window_s, *how)
-    return replace(result, measurements=(*result.measurements, *more))
+        return whole(generator.result(workload, (records, facts), start_s, end_s))
 
 
 @dataclass(frozen=True)

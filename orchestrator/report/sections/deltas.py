@@ -32,17 +32,16 @@ def section(index: ReportIndex) -> Section:
 
 
 def _table(index: ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:
-    """Tiers down, workloads across. `metrics`: metric, or its scope and metric → its word; "": the
-    rate of the workload."""
+    """Tiers down, workloads across. `metrics`: metric → its word; "": the rate of the workload."""
     loads = [workload.name for workload in index.workloads]
     rows = [
         {"Tier": Cell(contender, detail=word, tier=contender)}
         | {
-            load: change_cell(index, contender, load, of or index.throughput_metric(load), scope)
+            load: change_cell(index, contender, load, metric or index.throughput_metric(load))
             for load in loads
         }
         for contender in (*index.contenders, *([index.twin] if index.twin else []))
-        for (scope, _, of), word in ((of.rpartition(" "), word) for of, word in metrics.items())
+        for metric, word in metrics.items()
     ]
     return table_of(rows, ("Tier",))
 

@@ -244,14 +244,12 @@ def _contender_row(index: ReportIndex, contender: str, workload: str) -> dict[st
     return {"Tier": head, **changes}
 
 
-def change_cell(
-    index: ReportIndex, contender: str, workload: str, metric: str, scope: str = ""
-) -> Cell:
+def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
     """A change with its interval, verdict word and the doubts about either side."""
-    delta = index.delta(contender, workload, metric, scope)
+    delta = index.delta(contender, workload, metric)
     if delta is None:
-        baseline = index.cell(index.verdict.baseline, workload, metric, scope)
-        own = index.cell(contender, workload, metric, scope)
+        baseline = index.cell(index.verdict.baseline, workload, metric)
+        own = index.cell(contender, workload, metric)
         lacks = index.absence(contender, workload) if own is None else "no baseline"
         return Cell("no change" if own and baseline else lacks, missing=True)
     no_figure = f"overloaded: {', '.join(delta.overloaded)}" if delta.overloaded else ""
