@@ -53,8 +53,10 @@ def stays(load: Workload) -> str:
     """Why the window of a workload on a database cannot be shorter; or an empty text."""
     if load.writes:
         return "a window must hold checkpoints"
-    if load.warmup_most_s is not None or load.lost_after_s is not None:
-        return "how long what it is for takes is not known beforehand"
+    if load.warmup_most_s is not None:
+        return "how long its warm-up takes is not known beforehand"
+    if load.lost_after_s is not None:
+        return "its end is the deadline of a rebuild"
     return "" if _window_s(load) < load.measure_s else "its window is as short as may be"
 
 

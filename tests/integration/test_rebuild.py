@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.results import Results
 from orchestrator.system import store
 from tests.integration.conftest import tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
 
 
-def lost_node(results: Path, *sets: str) -> tuple[int, str, store.Results]:
+def lost_node(results: Path, *sets: str) -> tuple[int, str, Results]:
     """A campaign of one run on three nodes, on the disks of `ultra`."""
     changed = ("table_size=100_000", "warmup=2s", *sets)
     code, text = tierbench(

@@ -25,8 +25,9 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "bulk/copy.lua": ("arrival_rate", "isolation", "max_attempts", "batch"),
     "bulk/index.lua": ("isolation", "max_attempts"),
     "bulk/scan.lua": ("isolation", "max_attempts", "batch"),
+    "bulk/restore.lua": ("isolation", "max_attempts", "table_rows"),
 }
-ENDS_WITH_WORK = ("bulk/index.lua", "bulk/scan.lua")  # before `measure` is over
+ENDS_WITH_WORK = ("bulk/index.lua", "bulk/scan.lua", "bulk/restore.lua")  # before `measure` is over
 # Parameters of a data set that the run gets too, and those of the loader alone.
 _OF_RUN = ("tables", "table_size", "rows", "warehouses")
 _LAYOUT = ("tablets", "sharding", "sequence_cache")  # of sysbench's tables, where they are sharded
