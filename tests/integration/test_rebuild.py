@@ -25,13 +25,14 @@ def lost_node(results: Path, *sets: str) -> tuple[int, str, Results]:
     code, text = tierbench(
         *["run", "--profile", "ultra", "--workload", "rebuild", "--scale", "smoke"],
         *["--nodes", "3", "--repeats", "1", "--db", "postgresql", "--results", str(results)],
+        *["--retry-failed", "0"],
         *(word for each in changed for word in ("--set", f"rebuild.{each}")),
     )
     return code, text, store.load(results / "latest")
 
 
 def test_a_lost_node_of_three_to_a_report(tmp_path: Path) -> None:
-    _, text, campaign = lost_node(tmp_path, "measure=32s", "lost_after=11s")
+    _, text, campaign = lost_node(tmp_path, "measure=26s", "lost_after=11s")
     (run,) = campaign.runs
     record = run.record
     assert record.outcome == "done", text
@@ -41,7 +42,7 @@ def test_a_lost_node_of_three_to_a_report(tmp_path: Path) -> None:
     )
     window = record.phase("measure")
     assert window and times["lost_s"] == pytest.approx(window.start_s + 11, abs=0.5)
-    assert figures["rebuild_s", "all"] == times["back_s"] - times["lost_s"] < 20
+    assert figures["rebuild_s", "all"] == times["back_s"] - times["lost_s"] < 15
     # All that the primary has was written to the emptied disk, and some of its log besides.
     assert times["written_bytes"] >= 0.9 * record.facts["database"]["data_bytes"]
     # No commit waits for that node: inserts come, and are done, at their rate all the time.
@@ -63,9 +64,9 @@ def test_a_lost_node_of_three_to_a_report(tmp_path: Path) -> None:
 
 def test_a_node_that_is_not_back_in_time_makes_the_run_void(tmp_path: Path) -> None:
     code, _, campaign = lost_node(tmp_path, "measure=6s", "lost_after=5.5s")
-    assert code != 0 and campaign.runs
-    for run in campaign.runs:  # it is repeated once
-        assert run.record.outcome == "failed" and not run.record.measurements
-        assert "node-3 was lost and not back by the window's end" in (run.record.failure or "")
-        raw = tmp_path / "latest" / "runs" / run.record.run.slug / "raw"
-        assert "copying the primary" in (raw / "node-3.log").read_text()
+    (run,) = campaign.runs
+    assert code != 0
+    assert run.record.outcome == "failed" and not run.record.measurements
+    assert "node-3 was lost and not back by the window's end" in (run.record.failure or "")
+    raw = tmp_path / "latest" / "runs" / run.record.run.slug / "raw"
+    assert "copying the primary" in (raw / "node-3.log").read_text()
