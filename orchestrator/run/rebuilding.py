@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from orchestrator.analysis.figures import rebuilt
 from orchestrator.databases.common.container_nodes import Rebuilds
-from orchestrator.errors import TierbenchError, UsageError, VoidError
+from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.kernel import block_devices
 from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Node, Profile, Workload
@@ -29,7 +29,7 @@ def check(workload: Workload, profile: Profile, parts: Parts, world: World) -> N
     database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
     problems = {
         f"`database: {database.name}` cannot rebuild one": not isinstance(database, Rebuilds),
-        "commits could not go on without one, of fewer than 3": spec.nodes < 3,
+        "of fewer than 3 nodes those left could not commit": spec.nodes < 3,
         "that needs nodes in containers of this computer": not is_here(world),
         "`network` shapes links, which end with a node": spec.network_bytes_per_s is not None,
         "its load keeps no record of each transaction": not isinstance(generator, Splits),
@@ -59,10 +59,11 @@ def losing(here: RunContext, cluster: Cluster, world: World) -> Iterator[tuple[C
 
     with followed(follow, "rebuild", follower, world) as telling:
         yield replace(cluster, nodes=cluster.nodes[:-1]), telling
-    for error in errors:
-        evidence = error.evidence if isinstance(error, TierbenchError) else ""
+    if not (here.raw / rebuilt.FILE).is_file():
+        why = errors[0] if errors else RunError("its disk was not yet empty")
+        evidence = why.evidence if isinstance(why, TierbenchError) else ""
         node = cluster.nodes[-1].name
-        raise failure(VoidError, "not rebuilt", evidence=evidence, node=node, why=error) from error
+        raise failure(VoidError, "not rebuilt", evidence=evidence, node=node, why=why) from why
 
 
 def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:

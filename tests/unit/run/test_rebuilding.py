@@ -93,6 +93,15 @@ def test_one_that_is_not_back_at_the_windows_end_makes_the_run_void(tmp_path: Pa
     assert not (here.raw / "rebuild.json").exists()
 
 
+def test_one_whose_disk_is_still_being_emptied_makes_it_void_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, _ = run_of(tmp_path, takes_s=1.0)
+    monkeypatch.setattr(rebuilding, "_rebuild", lambda *_: None)  # that it has not come back from
+    with pytest.raises(VoidError, match="its disk was not yet empty"):
+        carried(here, lambda world: world.window_begins(world.clock.now() - LOST_AFTER_S))
+
+
 def test_the_error_of_a_load_is_told_and_not_that_of_the_rebuild(tmp_path: Path) -> None:
     def dies(world: World) -> None:
         world.window_begins(world.clock.now() - LOST_AFTER_S)
@@ -113,7 +122,7 @@ def test_other_workloads_lose_nothing(tmp_path: Path) -> None:
     ("why", "changes"),
     [
         ("`database: postgresql` cannot rebuild one", {"database": FakeDatabase(Log())}),
-        ("fewer than 3", {"nodes": 2}),
+        ("fewer than 3 nodes", {"nodes": 2}),
         ("containers of this computer", {"platform": FarPlatform()}),
         ("`network` shapes links", {"network_bytes_per_s": 10**8}),
         ("no record of each transaction", {"generator": fake_parts(Log()).load_generators}),
