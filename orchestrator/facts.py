@@ -52,7 +52,7 @@ DoubtKind = Literal[
     "gate drift", "gate failed afterwards", "no gate afterwards", "burst credit unknown",
     "overhead differs", "copied volume", "host errors",
     # about its load, its database and its machine
-    "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
+    "warm-up given up", "unsteady throughput", "short window", "short rebuild", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "replica missing", "data in memory",

@@ -112,7 +112,8 @@ class Workload:
     is steady lasts at most, `warmup_s` at least. `writes`: whether it changes data. `point`: its
     load, where one was set, and `varied`: the value of a factor. `confirm_s`: for how long limits
     are changed behind the window. `warm`: whether caches are filled before; `settle`: whether it
-    goes on, behind the window, until the disks are quiet."""
+    goes on, behind the window, until the disks are quiet. `lost_after_s`: how long after the
+    window's begin the last node is lost, to be rebuilt; None: none is."""
 
     name: str
     title: str
@@ -135,6 +136,7 @@ class Workload:
     confirm_s: float = 0.0
     warm: bool = True
     settle: bool = False
+    lost_after_s: float | None = None
 
     @property
     def thinks(self) -> bool:

@@ -293,6 +293,7 @@ class ScaleYaml(Strict):
     loader_threads: Positive = 2
     warmup_s: Seconds = Field(alias="warmup")
     measure_s: Annotated[Seconds, Field(gt=0)] = Field(alias="measure")
+    lost_after_s: Seconds | None = Field(None, alias="lost_after")
     options: Mapping[str, Parameter] = {}
 
 

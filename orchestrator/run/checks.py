@@ -15,7 +15,7 @@ from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
-from orchestrator.run import links
+from orchestrator.run import links, rebuilding
 from orchestrator.units import counted, format_bytes
 
 
@@ -44,6 +44,9 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
             generator = parts.load_generators[workload.generator]
             name = f"{profile.name}: {workload.name} by {generator.name}"
             yield name, partial(generator.check, workload, cluster, world)
+            if workload.lost_after_s is not None:
+                name = f"{profile.name}: a lost node in {workload.name}"
+                yield name, partial(rebuilding.check, workload, profile, parts, world)
             if cluster.clients > 1:
                 name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
                 yield name, partial(several.check, generator, workload, cluster)

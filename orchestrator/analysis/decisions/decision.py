@@ -23,6 +23,7 @@ from orchestrator.analysis.decisions.candidates import (
     LATENCIES,
     NEW_ORDER,
     NOPM,
+    REBUILD,
     THROUGHPUT,
     Candidate,
     comparable,
@@ -92,7 +93,8 @@ def _of_workload(
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)
-    throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
+    throughput, usual = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
+    latencies = (*usual, *REBUILD) if workload.lost_after_s is not None else usual
     shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in every]
     at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
     held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}
