@@ -195,6 +195,7 @@ _LAYOUT: Mapping[str, tuple[str, str]] = {
     "vm_caps": ("origin", "vm_caps"),
     "like": ("disk", "kind"),
     "storage_class": ("disk", "storage_class"),
+    "in_memory": ("disk", "in_memory"),
 }
 # What a disk of another kind has there.
 _UNUSED: Mapping[str, Any] = {
@@ -215,6 +216,8 @@ def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     flat = {"name": content["name"], "title": content["title"]}
     for key, (part, name) in _LAYOUT.items():
         flat[key] = (content[part] if part else content).get(name, _UNUSED.get(key))
+    if not flat["in_memory"]:
+        del flat["in_memory"]
     more = {"wal": content["wal"]} if content["wal"] else {}
     more |= {"count": content["count"]} if content["count"] > 1 else {}
     return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"], **more}

@@ -92,6 +92,7 @@ def _on_files(
     tier: Tier, files: Sequence[disk_files.DiskFile], world: World, restored: bool = False
 ) -> Iterator[Disks]:
     model, limits = tier.latency.model, limits_of(tier)
+    files = [replace(file, in_memory=tier.disk.in_memory) for file in files]
     serving = disk_server.devices("serve", files, limits, world, restored=restored, latency=model)
     with serving as disks:
         seed = {"draws_seed": world.seed} if model else {}  # from which each disk's own follows

@@ -74,6 +74,7 @@ def test_cold_caches_are_met_by_the_window() -> None:
 def test_a_value_changes_one_key_of_the_cluster_alone() -> None:
     profile = replace(a_profile(nodes=9), cluster=replace(a_profile(nodes=9).cluster))
     values = {"client": ("beside,outside", "beside"), "network": ("1Mbit,2Mbit", 125_000)}
+    values["without"] = ("commit", "nothing")
     for name, of_cluster in factors.OF_CLUSTER.items():
         text, value = values.get(name, ("2,3", 2))
         used = as_used(profile, factors.at(a_workload(), factors.parse(f"{name}={text}")[0]))
