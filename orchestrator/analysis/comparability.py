@@ -31,10 +31,6 @@ _OF_CLUSTER = (  # which follow from its keys
     "running database's durability.synchronous_standby_names",
     *("CPUs of the machines, as seen,", "memory of the machines, as seen,"),
 )
-_OF_COMMITS = (  # whether they wait for a sync
-    *("durable", "durability.fsync", "durability.synchronous_commit", "durability.asked"),
-    *("durability.durable_wal_write", "durability.require_durable_wal_write"),
-)
 _SHOWN = {of.title: of.show for of in factors.OF_CLUSTER.values()}
 _SHOWN["memory per node"] = format_bytes
 _HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
@@ -91,12 +87,12 @@ def _allowed(factor: str) -> tuple[str, ...]:
         names += [factors.OF_CLUSTER[factor].title, *_OF_CLUSTER]
         if factor == factors.WITHOUT:
             names += [factors.OF_CLUSTER[name].title for name in ("client", "network")]
-            names += [f"running database's {key}" for key in _OF_COMMITS]
     elif factor == factors.CACHE:
         names += [f"workload's {key}" for key in ("warm", "warmup_s", "warmup_most_s")]
     for key in ("table_size", "warehouses") if factor == factors.DATA else (factor,):
         names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
-    return tuple(f"{name} " for name in names)
+    of_commits = ("running database's dura",) if factor == factors.WITHOUT else ()
+    return (*of_commits, *(f"{name} " for name in names))  # durable, and durability
 
 
 def _asked(record: Record) -> dict[str, Any]:

@@ -47,7 +47,8 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
         about = said("factors.stages" if of.factor == WITHOUT else "factors.laws")
         parts = [Part("", (Items(tuple(lines)), Paragraph(about), *blocks))]
         parts += [Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
-        title = f"{of.workload} at several values of {_name(of)}"
+        at = "without a stage" if of.factor == WITHOUT else f"at several values of {_name(of)}"
+        title = f"{of.workload} {at}"
         every.append(Section(f"factor-{of.workload}", title, tuple(parts)))
     return tuple(every)
 

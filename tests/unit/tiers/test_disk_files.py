@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
+from orchestrator.planning import durations, factors
 from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
@@ -134,6 +136,35 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
     assert {placement for *_, placement in far.volumes} == {"node-1", "node-2"}  # made at once
     assert not any(volume.name.startswith("/") for volume in disks.volumes)
     assert not world.cache.exists(), "nothing of it is on this computer"
+
+
+def test_a_disk_in_memory_is_a_whole_copy_in_its_servers_container(far: Far, world: World) -> None:
+    snapshots, tier = (
+        EmulatedTier().snapshots(TIER, [1], "key", world),
+        changed(TIER, in_memory=True),
+    )
+    with EmulatedTier().attached(tier, NodesData([2**30], snapshots), world):
+        command = far.specs["tierbench-disk-node-1"].command
+    options = dict(zip(command[1::2], command[2::2], strict=True))
+    assert options["--image"] == "/tmp/node-1.img"
+    assert options["--copy-of"].startswith("/images/datasets/")
+    assert "--temporary" not in options, "else the bytes below would be read from the host's disk"
+    assert "--owner" not in options, "which would mark a folder of the container"
+    rights = shipped("orchestrator.platforms.docker", "rights.yaml")["block_devices"]
+    assert "/tmp" in rights["tmpfs"]
+
+
+def test_data_in_memory_must_fit_into_half_of_it(far: Far, world: World) -> None:
+    plan = a_plan(workloads=("insert",))
+    values = factors.parse("without=disk")
+    loads = [factors.at(load, value) for load in plan.workloads for value in values]
+    plan = replace(plan, workloads=tuple(loads))
+    needs = list(checks.needs(plan, {"emulated": EmulatedTier()}, world))
+    size_bytes, nodes = durations.data_bytes(loads[0]) or 0, plan.profiles[0].cluster.nodes
+    assert size_bytes and [need.needed_bytes for need in needs[-2:]] == [2 * nodes * size_bytes] * 2
+    assert "twice the data of 1 node that --without disk keeps there; this machine" in str(
+        needs[-1]
+    )
 
 
 def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> None:
