@@ -142,7 +142,8 @@ class Origin:
 class Tier:
     """A class of disk: what it is declared to do (each disk), and what makes it. `wal`: that of the
     disks which `disks` names for the nodes' WAL; None: they are of this tier, and not judged.
-    `count`: equal disks striped to one; limits and price are those of all together."""
+    `count`: equal disks striped to one; limits and price are those of all together. `shared`: what
+    the disks of all nodes let through together, if less than each by itself."""
 
     name: str
     title: str
@@ -153,6 +154,7 @@ class Tier:
     origin: Origin = Origin()
     wal: Tier | None = None
     count: int = 1
+    shared: Limits | None = None
 
     def without_burst(self) -> Tier:
         return replace(self, limits=replace(self.limits, burst=None))
@@ -220,6 +222,7 @@ def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         del flat["in_memory"]
     more = {"wal": content["wal"]} if content["wal"] else {}
     more |= {"count": content["count"]} if content["count"] > 1 else {}
+    more |= {"shared": content["shared"]} if content["shared"] else {}
     return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"], **more}
 
 
@@ -227,7 +230,7 @@ def _of_layout(content: Any) -> Any:
     """The parts of a tier that is read; anything else as it is."""
     if not isinstance(content, Mapping) or "disk" in content:
         return content
-    alike = ("name", "title", "count")
+    alike = ("name", "title", "count", "shared")
     parts: dict[str, Any] = {key: content[key] for key in alike if key in content}
     if "wal" in content:
         parts["wal"] = _of_layout(content["wal"])

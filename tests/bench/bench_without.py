@@ -25,7 +25,7 @@ from tests.bench.bench_attribution import HELD_BY_SYNCS
 from tests.bench.known_limits import BIG, FAR, LIMITS, Limit, inserts, reads
 
 # Cause → the stages without which there is more. That of a sync is the disk's, too.
-OF_DISK = ("iops_cap", "bandwidth_cap", "burst_exhausted", "vm_cap")
+OF_DISK = ("iops_cap", "bandwidth_cap", "burst_exhausted", "vm_cap", "shared_cap")
 STAGES: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(OF_DISK, ("disk",)),
     "latency_bound": ("disk", "commit"),

@@ -224,7 +224,9 @@ def test_what_only_reads_has_no_commit_to_be_taken_away() -> None:
 
 def test_a_disk_in_memory_is_read_as_it_was_written() -> None:
     (_, value), adapter = factors.parse("without=disk"), TypeAdapter(Tier)
-    for tier in (a_profile().tier, as_used(a_profile(), factors.at(a_workload(), value)).tier):
+    in_memory = as_used(a_profile(), factors.at(a_workload(), value)).tier
+    shared = replace(a_profile().tier, shared=Limits(600))
+    for tier in (a_profile().tier, in_memory, shared):
         written = json.loads(json.dumps(asdict(tier, dict_factory=in_layout)))
         assert ("in_memory" in written) == tier.disk.in_memory
         assert adapter.validate_python(written) == tier

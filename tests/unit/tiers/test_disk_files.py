@@ -27,7 +27,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import checks, datasets
-from orchestrator.tier import Tier
+from orchestrator.tier import Limits, Tier
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
@@ -152,6 +152,23 @@ def test_a_disk_in_memory_is_a_whole_copy_in_its_servers_container(far: Far, wor
     assert "--owner" not in options, "which would mark a folder of the container"
     rights = shipped("orchestrator.platforms.docker", "rights.yaml")["block_devices"]
     assert "/tmp" in rights["tmpfs"]
+
+
+def test_disks_that_share_a_limit_keep_it_in_one_file_of_their_run(far: Far, world: World) -> None:
+    tier, said = replace(TIER, shared=Limits(600, 40_000_000)), json.loads(READY)
+    said["limits"] |= {"shared_iops": 600, "shared_bytes_per_s": 40_000_000}
+    far.said.default_factory = lambda: f"device: the image is there\n{json.dumps(said)}"
+    with EmulatedTier().attached(tier, NodesData([2**30] * 2), world):
+        commands = [far.specs[f"tierbench-disk-node-{number}"].command for number in (1, 2)]
+    first, second = (dict(zip(of[1::2], of[2::2], strict=True)) for of in commands)
+    assert first["--shared"] == second["--shared"]
+    assert first["--shared"].startswith("/images/") and world.scope in first["--shared"]
+    assert first["--shared-iops"] == "600" and first["--shared-bytes-per-s"] == "40000000"
+
+
+def test_disks_of_several_machines_share_no_limit(world: World) -> None:
+    with pytest.raises(UsageError, match="are on several machines"):
+        EmulatedTier().check(replace(TIER, shared=Limits(600)), world)
 
 
 def test_data_in_memory_must_fit_into_half_of_it(far: Far, world: World) -> None:
