@@ -113,7 +113,8 @@ def _on_files(
 
 def _liftable(tier: Tier) -> tuple[str, ...]:
     """All but a latency that is drawn, which cannot be changed on a running disk."""
-    return (*_BASES, *_PEAKS, *_SHARED, *(() if tier.latency.model else _LATENCIES))
+    shared = _SHARED if tier.shared else ()
+    return (*_BASES, *_PEAKS, *shared, *(() if tier.latency.model else _LATENCIES))
 
 
 def _servers(disks: Disks) -> list[str]:
