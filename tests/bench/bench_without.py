@@ -34,6 +34,7 @@ STAGES: Mapping[str, Sequence[str]] = {
 LINK = "2Mbit"
 NARROW = replace(LIMITS["network"], beside="", network=LINK)
 WRITES = Limit(["iops_cap"], inserts(16), {"iops": 300}, memory="512MiB")
+SHARED = Limit(["shared_cap"], reads(BIG, 16), {"shared_limit": {"iops": 500}})
 KNOWN: Mapping[str, tuple[Limit, Sequence[str]]] = {
     "IOPS cap": (LIMITS["IOPS cap"], ["disk", "network"]),
     "bytes cap": (LIMITS["bytes cap"], ["disk"]),
@@ -41,6 +42,7 @@ KNOWN: Mapping[str, tuple[Limit, Sequence[str]]] = {
     "burst emptied in mid-run": (LIMITS["burst emptied in mid-run"], ["disk"]),
     "burst emptied before it": (LIMITS["burst emptied before it"], ["disk"]),
     "IOPS cap of writes": (WRITES, ["disk"]),
+    "limit that disks share": (SHARED, ["disk"]),
     "log sync alone": (LIMITS["log sync alone"], ["disk", "commit", "network"]),
     "network": (NARROW, ["network", "disk"]),
     "network beside a far disk": (replace(NARROW, tier=FAR), ["network"]),
