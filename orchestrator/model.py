@@ -13,6 +13,7 @@ from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
 ClientPlace = Literal["outside", "beside"]
+Stage = Literal["nothing", "disk", "network", "commit"]
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
 
@@ -47,6 +48,7 @@ class ClusterSpec:
     clients: int = 1  # containers that carry its load together
     client: ClientPlace = "outside"  # beside: with the first node
     network_bytes_per_s: int | None = None  # of the link of each node and client; None: its own
+    without: Stage = "nothing"  # what was taken away, to see whether it was the limit
 
     @property
     def size(self) -> NodeSize:
