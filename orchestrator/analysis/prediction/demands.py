@@ -49,23 +49,29 @@ def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[Syst
         raise UsageError(what, advice=QUIET)
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
-    least = {name: min(getattr(each, name) for each in systems) for name in ("sync_s", "batch")}
-    delays_s = (
-        _delay_s(probe.record, replace(system, **least), disk)
+    batch = min(system.batch for system in systems)
+    left = [
+        _left_s(probe.record, replace(system, batch=batch), disk)
         for probe, system in zip(probes, systems, strict=True)
-    )
-    return replace(_system(run, disk, cpus), delay_s=min(delays_s), **least), disk
+    ]
+    delay_s, sync_s = map(min, zip(*left, strict=True))
+    return replace(_system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, batch=batch), disk
 
 
-def _delay_s(record: Record, system: System, disk: SimulatedDisk) -> float:
-    """What a run took longer than its simulation; none where its CPU was busy."""
-    rate, took_s = (value_of(record, n) or 0.0 for n in ("throughput_per_s", "latency_avg_s"))
-    delay_s, busy = 0.0, rate * system.node_s >= BUSY * system.nodes * system.node_cpus
-    for _ in range(0 if busy else _ROUNDS):
-        simulated = simulate(replace(system, delay_s=delay_s), disk)
-        longer_s = took_s - float(simulated.latencies_s.mean())
-        delay_s = max(0.0, delay_s + longer_s / (1 + system.waiting))
-    return delay_s
+def _left_s(record: Record, system: System, disk: SimulatedDisk) -> tuple[float, float]:
+    """What a run's transactions and syncs took longer than its simulation's. No delay where its CPU
+    was busy."""
+    names = "throughput_per_s", "latency_avg_s"
+    rate, took_s = (value_of(record, name) or 0.0 for name in names)
+    synced_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
+    busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
+    for _ in range(_ROUNDS):
+        simulated = simulate(system, disk)
+        longer_s = (took_s - float(simulated.latencies_s.mean())) / (1 + system.waiting)
+        delay_s = 0.0 if busy else max(0.0, system.delay_s + longer_s)
+        sync_s = max(0.0, system.sync_s + synced_s - simulated.sync_s)
+        system = replace(system, delay_s=delay_s, sync_s=sync_s)
+    return system.delay_s, system.sync_s
 
 
 def at_cap(run: RunData) -> bool:
@@ -95,13 +101,12 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
         raise UsageError(f"{record.run.slug}: a log on a disk of its own is not simulated")
     syncs, log_bytes = _of_log(record)
     done, reads, ios, read_bytes, written, waited_s, read_s = grown[-1] + 1e-9
-    writes = max(1e-9, ios - syncs * done)
+    writes = max(ios / 100, ios - syncs * done)  # a small difference of large numbers
     _, iops, _, _ = next(disk.rates())
     ahead = iops * (waited_s / ios - mean_s(disk.write)) if iops < math.inf else 0.0
     seen = resources.gather(run, cpus).get(database[0].name, {})
     in_io, locked = (seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked"))
     in_io_s = in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done
-    sync_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
     hosts = [node.cpus for node in record.nodes if node.role == "host"]
     warmup, measure = record.phase("warm-up"), record.phase("measure")
     return System(
@@ -119,8 +124,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
         batch=min(max(1.0, 2 * ahead), QUEUE),
         commits=record.workload.writes and results.database(record).durable is not False,
         log_bytes=log_bytes,
-        sync_s=max(0.0, sync_s - mean_s(disk.write)),
-        held_writes=max(0.0, in_io_s) / mean_s(disk.write),
+        held_writes=max(0.0, in_io_s) / max(waited_s / ios, mean_s(disk.write)),
         waiting=locked / (1 - min(locked, 0.9)),
         nodes=len(database),
         disks=len(results.by_disk(database)),

@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
+from statistics import fmean
 
 import numpy as np
 
@@ -92,11 +93,12 @@ class SimulatedDisk:
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation came to. latencies_s: each transaction's."""
+    """What a simulation came to. latencies_s: each transaction's. sync_s: the mean of the log's."""
 
     throughput_per_s: float
     latencies_s: np.ndarray
     limit: BottleneckCause
+    sync_s: float = 0.0
 
 
 class _Bucket:
@@ -127,6 +129,7 @@ class _Device:
             saved_s, cause = credit_s / lapse, "burst_exhausted" if credit_s else cap
             within = _Bucket(cause, base, saved_s + SLACK_S, saved_s)
             self.buckets += [_Bucket(cap, peak, SLACK_S), within]
+        self.written_s = 0.0  # until then a batch of writes gets through
         self.reads, self.writes = (
             _forever(np.interp(rng.random(_DRAWS), *np.array(table).T))
             for table in (disk.read, disk.write)
@@ -180,9 +183,10 @@ class _Simulation:
         self._ahead: list[tuple[float, int, _Process]] = []
         self._waiting = defaultdict[int, list[_Process]](list)  # by node, for its log's next sync
         self._syncing = set[int]()
-        self._to_read, self._to_write, self._due_s = next(self._pauses), 0.0, 0.0
+        self._to_read, self._to_hold = next(self._pauses), next(self._pauses)
+        self._to_write, self._due_s = 0.0, 0.0
         self._begun, self._stages = 0, list(reversed(system.stages))
-        self._ended, self._now = list[float](), 0.0
+        self._ended, self._synced_s, self._now = list[float](), list[float](), 0.0
 
     def result(self) -> Simulated:
         """Runs it to its end; what ends while it warms up does not count."""
@@ -205,7 +209,7 @@ class _Simulation:
         used["load_bound"] = per_s / (system.rate_per_s or math.inf)
         limit = max(used, key=lambda cause: used[cause])
         limit = limit if used[limit] >= FULL else "latency_bound"
-        return Simulated(per_s, np.array(self._ended), limit)
+        return Simulated(per_s, np.array(self._ended), limit, fmean(self._synced_s or [0.0]))
 
     def _wake(self, process: _Process) -> None:
         heappush(self._ahead, (self._now, next(self._order), process))
@@ -238,12 +242,20 @@ class _Simulation:
                 self._to_read += next(self._pauses)
                 yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
         self._to_write += writes
+        while self._to_write >= system.batch and disk.written_s > self._now:
+            yield disk.written_s  # there are no clean pages before
         if self._to_write >= system.batch:
             for _ in range(int(self._to_write)):
-                disk.admit(self._now, system.write_bytes)
+                disk.written_s = disk.admit(self._now, system.write_bytes)
             self._to_write %= 1
-        if system.held_writes:
-            yield self._now + system.held_writes * next(disk.writes)
+        self._to_hold -= system.held_writes
+        while self._to_hold < 0:
+            self._to_hold += next(self._pauses)
+            starts_s = self._now
+            if self._to_write >= 1:
+                self._to_write -= 1
+                starts_s = disk.admit(self._now, system.write_bytes)
+            yield starts_s + next(disk.writes)
         if system.commits:
             self._waiting[node].append(self._running)
             if node not in self._syncing:
@@ -260,7 +272,9 @@ class _Simulation:
         while together := self._waiting.pop(node, []):
             size = system.log_bytes * len(together)
             times_s = (d.admit(self._now, size) + next(d.writes) + system.sync_s for d in on)
-            yield sorted(times_s)[len(on) // 2]
+            synced_s = sorted(times_s)[len(on) // 2]
+            self._synced_s.append(synced_s - self._now)
+            yield synced_s
             for transaction in together:
                 self._wake(transaction)
         self._syncing.remove(node)
