@@ -71,7 +71,7 @@ LOADS = {
     "quiet": "--repeats 1 --set measure=10s --set threads=1",
 }
 SHIPPED = ("premium", "premium-v2", "ultra")
-LEAST = 100  # transactions: with fewer a tier is left out
+LEAST, LEAST_EACH = 100, 10  # transactions, and of a session: with fewer a tier is left out
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def run_of(system: Reference, tier: int, seconds: float, number: int, seed: int)
     """A run of so many seconds behind a sixth as many, as the package keeps one; its seconds are
     longer or shorter than true ones. None if too little was done."""
     seen = observe(system, TIERS[tier], seed, seconds / 6, seconds, WARMUP_S + MEASURE_S)
-    if len(seen.latencies_s) < LEAST:
+    if len(seen.latencies_s) < max(LEAST, LEAST_EACH * system.threads):
         return None
     rate, lapse = len(seen.latencies_s) / seconds, MEASURE_S / seconds
     load = build_workload("insert", warmup_s=float(WARMUP_S), measure_s=float(MEASURE_S))

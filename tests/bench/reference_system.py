@@ -92,7 +92,7 @@ class _World:
         self._idle_cpus = system.cpus
         self._asked: deque[tuple[float, Then]] = deque()  # I/Os that wait for tokens
         self._tokens = 0.0
-        self._dirty, self._to_clean = 0.0, 0
+        self._dirty = self._to_clean = 0
         self._committing: list[Then] = []
         self._syncing = self._row_taken = False
         self._row_queue: deque[Then] = deque()
@@ -194,7 +194,7 @@ class _World:
     # ------------------------------------------------------------------ pages that are written
 
     def _round(self) -> None:
-        self._to_clean = min(ROUND_PAGES, int(self._dirty))
+        self._to_clean = min(ROUND_PAGES, self._dirty)
         self._batch()
 
     def _batch(self) -> None:
@@ -215,13 +215,17 @@ class _World:
         for _ in range(pages):
             self.write(written)
 
-    def _clean(self, then: Then) -> None:
-        """A session that finds no clean page writes one out, and waits for it."""
-        if self._dirty <= DIRTY_PAGES:
+    def _dirties(self, pages: int, then: Then) -> None:
+        """A session that finds no clean page for one that it dirties writes one out, and waits."""
+        if not pages:
             then()
             return
+        self._dirty += 1
+        if self._dirty <= DIRTY_PAGES:
+            self._dirties(pages - 1, then)
+            return
         self._dirty -= 1
-        self.waits("reading", self.write, lambda: self._clean(then))
+        self.waits("reading", self.write, lambda: self._dirties(pages - 1, then))
 
     # ------------------------------------------------------------------ a transaction
 
@@ -251,8 +255,8 @@ class _World:
                 write()
 
         def write() -> None:
-            self._dirty += system.writes
-            self._clean(commit)
+            whole, part = divmod(system.writes, 1)
+            self._dirties(int(whole) + (self.random.random() < part), commit)
 
         def commit() -> None:
             if system.commits:

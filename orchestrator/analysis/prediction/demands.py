@@ -32,11 +32,11 @@ COUNTED = (
     counters.READ_BYTES,
     counters.WRITTEN_BYTES,
     counters.WRITE_SECONDS,
-    counters.READ_SECONDS,
 )
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
 QUIET = "predict from a run on the fastest tier, or measure a quiet one too: --sweep threads=1,16"
+ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
 _ROUNDS = 5  # in which the delay is found
 
 
@@ -49,7 +49,7 @@ def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[Syst
         raise UsageError(what, advice=QUIET)
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
-    batch = min(system.batch for system in systems)
+    batch = systems[-1].batch  # at a cap writes wait for other I/Os too
     left = [
         _left_s(probe.record, replace(system, batch=batch), disk)
         for probe, system in zip(probes, systems, strict=True)
@@ -100,13 +100,12 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
     if any(node.wal_device for node in database):
         raise UsageError(f"{record.run.slug}: a log on a disk of its own is not simulated")
     syncs, log_bytes = _of_log(record)
-    done, reads, ios, read_bytes, written, waited_s, read_s = grown[-1] + 1e-9
+    done, reads, ios, read_bytes, written, waited_s = grown[-1] + 1e-9
     writes = max(ios / 100, ios - syncs * done)  # a small difference of large numbers
     _, iops, _, _ = next(disk.rates())
     ahead = iops * (waited_s / ios - mean_s(disk.write)) if iops < math.inf else 0.0
     seen = resources.gather(run, cpus).get(database[0].name, {})
-    in_io, locked = (seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked"))
-    in_io_s = in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done
+    locked = seen.get("seen_locked_pct", 0.0) / 100
     hosts = [node.cpus for node in record.nodes if node.role == "host"]
     warmup, measure = record.phase("warm-up"), record.phase("measure")
     return System(
@@ -124,7 +123,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
         batch=min(max(1.0, 2 * ahead), QUEUE),
         commits=record.workload.writes and results.database(record).durable is not False,
         log_bytes=log_bytes,
-        held_writes=max(0.0, in_io_s) / max(waited_s / ios, mean_s(disk.write)),
+        round_pages=ROUND_PAGES if "seen_reading_pct" in seen else math.inf,
         waiting=locked / (1 - min(locked, 0.9)),
         nodes=len(database),
         disks=len(results.by_disk(database)),

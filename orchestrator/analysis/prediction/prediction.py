@@ -68,20 +68,19 @@ class Predictor:
                 yield replace(prediction, measured=measured)
 
     def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
-        """What was measured, times what the simulation of the tier is to that of the measured one:
-        what is not simulated stays. At a cap rates and averages are those of the cap alone.
-        Interval: noise of runs, and error of the model."""
+        """Of a rate or average what the tier's simulation gives. A percentile is what was measured,
+        times what the simulation of the tier is to that of the measured one: what is not simulated
+        stays. Interval: noise of runs, error of the model, and what it misses of the run itself."""
         measured, (metric, _) = whole(self._runs, key), key
-        of_all = whole(self._runs, (metric, "all"))
-        here = _figure(self._here, metric)
-        if of_all and self._at_cap and metric not in PERCENTILES:
-            here = fmean(of_all)
-        if not measured or not math.isfinite(times := _figure(there, metric) / here):
+        of_all, here = whole(self._runs, (metric, "all")), _figure(self._here, metric)
+        if not (measured and of_all) or not math.isfinite(told := _figure(there, metric) / here):
             return None
-        value = fmean(measured) * times
+        errors, missed = RATE_ERRORS, math.log(here / fmean(of_all))
+        if metric in PERCENTILES:
+            errors, missed = TAIL_ERRORS, 0.0
+        value = fmean(measured) * told * math.exp(missed)
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
-        error = (TAIL_ERRORS if metric in PERCENTILES else RATE_ERRORS)[upwards] / T90
-        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error)
+        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), errors[upwards] / T90, missed)
         return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
 
 

@@ -26,6 +26,7 @@ from orchestrator.tier import Limits, Quantiles
 SLICES = 4  # in which a transaction uses CPU and reads
 EVENTS = 40_000  # of a simulation, about
 SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/DISKS.md)
+ROUND_S = 0.2  # of a database's background writer (PostgreSQL's bgwriter_delay)
 QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
 FULL = 0.9  # a resource that is used more limits
 _DRAWS = 2**14
@@ -57,7 +58,7 @@ class System:
     read_bytes: float = 8192.0
     write_bytes: float = 8192.0
     batch: float = 1.0
-    held_writes: float = 0.0
+    round_pages: float = 256.0
     commits: bool = True
     log_bytes: float = 0.0
     sync_s: float = 0.0
@@ -129,7 +130,6 @@ class _Device:
             saved_s, cause = credit_s / lapse, "burst_exhausted" if credit_s else cap
             within = _Bucket(cause, base, saved_s + SLACK_S, saved_s)
             self.buckets += [_Bucket(cap, peak, SLACK_S), within]
-        self.written_s = 0.0  # until then a batch of writes gets through
         self.reads, self.writes = (
             _forever(np.interp(rng.random(_DRAWS), *np.array(table).T))
             for table in (disk.read, disk.write)
@@ -140,6 +140,10 @@ class _Device:
         ios = max(1, math.ceil(size / self._unit_bytes))
         asked = zip(self.buckets, (ios, ios, size, size), strict=True)
         return max(bucket.admit(now, units) for bucket, units in asked)
+
+    def ahead_s(self, batch: float) -> float:
+        """How long half of a batch of writes takes to get through."""
+        return batch / 2 / self.buckets[0].rate
 
 
 def _forever(values: np.ndarray) -> Iterator[float]:
@@ -183,8 +187,8 @@ class _Simulation:
         self._ahead: list[tuple[float, int, _Process]] = []
         self._waiting = defaultdict[int, list[_Process]](list)  # by node, for its log's next sync
         self._syncing = set[int]()
-        self._to_read, self._to_hold = next(self._pauses), next(self._pauses)
-        self._to_write, self._due_s = 0.0, 0.0
+        self._to_read, self._due_s = next(self._pauses), 0.0
+        self._dirty = [0.0] * system.nodes
         self._begun, self._stages = 0, list(reversed(system.stages))
         self._ended, self._synced_s, self._now = list[float](), list[float](), 0.0
 
@@ -194,6 +198,8 @@ class _Simulation:
         begin_s, self._running = system.warmup_s / self._lapse, self._session()
         for process in (self._running, *(self._session() for _ in range(system.sessions - 1))):
             self._wake(process)
+        for node in range(system.nodes):
+            self._wake(self._writer(node))
         while self._ahead[0][0] < end_s:
             self._now, _, self._running = heappop(self._ahead)
             if (until_s := next(self._running)) is not None:
@@ -241,21 +247,12 @@ class _Simulation:
             while self._to_read < 0:  # a Poisson process
                 self._to_read += next(self._pauses)
                 yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
-        self._to_write += writes
-        while self._to_write >= system.batch and disk.written_s > self._now:
-            yield disk.written_s  # there are no clean pages before
-        if self._to_write >= system.batch:
-            for _ in range(int(self._to_write)):
-                disk.written_s = disk.admit(self._now, system.write_bytes)
-            self._to_write %= 1
-        self._to_hold -= system.held_writes
-        while self._to_hold < 0:
-            self._to_hold += next(self._pauses)
-            starts_s = self._now
-            if self._to_write >= 1:
-                self._to_write -= 1
-                starts_s = disk.admit(self._now, system.write_bytes)
-            yield starts_s + next(disk.writes)
+        self._dirty[node] += writes
+        own = max(0, int(min(self._dirty[node] - 2 * system.round_pages, writes + 1)))
+        self._dirty[node] -= own
+        for _ in range(own):
+            starts_s = disk.admit(self._now, system.write_bytes)
+            yield starts_s + next(disk.writes) + disk.ahead_s(system.batch)
         if system.commits:
             self._waiting[node].append(self._running)
             if node not in self._syncing:
@@ -263,6 +260,18 @@ class _Simulation:
             yield None
         took_s = self._now - begin_s + system.delay_s
         yield self._now + system.delay_s + system.waiting * took_s
+
+    def _writer(self, node: int) -> _Process:
+        """Writes a node's pages, in rounds, and each batch when the disk has the one before."""
+        system, disk = self._system, self._disks[node % self._system.disks]
+        while True:
+            pages = min(self._dirty[node], system.round_pages)
+            while pages >= 1:
+                batch = int(min(pages, system.batch))
+                pages, self._dirty[node] = pages - batch, self._dirty[node] - batch
+                starts_s = max(disk.admit(self._now, system.write_bytes) for _ in range(batch))
+                yield starts_s + next(disk.writes)
+            yield self._now + ROUND_S
 
     def _sync(self, node: int) -> _Process:
         """Syncs the log of a node, and its copies on the next ones, while commits wait for it."""
