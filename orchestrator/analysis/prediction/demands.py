@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 
 from orchestrator.analysis import results
-from orchestrator.analysis.prediction.simulation import SimulatedDisk, Stage, System, simulate
+from orchestrator.analysis.prediction.simulation import ROUND_S, SimulatedDisk, Stage, System, simulate
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import counters, machines, resources
 from orchestrator.analysis.telemetry.disk_demand import AT_CAP
@@ -32,11 +32,13 @@ COUNTED = (
     counters.READ_BYTES,
     counters.WRITTEN_BYTES,
     counters.WRITE_SECONDS,
+    counters.READ_SECONDS,
 )
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
 QUIET = "predict from a run on the fastest tier, or measure a quiet one too: --sweep threads=1,16"
 ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
+OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
 _ROUNDS = 5  # in which the delay is found
 
 
@@ -49,13 +51,14 @@ def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[Syst
         raise UsageError(what, advice=QUIET)
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
-    batch = systems[-1].batch  # at a cap writes wait for other I/Os too
+    # At a cap writes wait for other I/Os too.
+    behind = {name: getattr(systems[-1], name) for name in ("batch", "ahead")}
     left = [
-        _left_s(probe.record, replace(system, batch=batch), disk)
+        _left_s(probe.record, replace(system, **behind), disk)
         for probe, system in zip(probes, systems, strict=True)
     ]
     delay_s, sync_s = map(min, zip(*left, strict=True))
-    return replace(_system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, batch=batch), disk
+    return replace(_system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, **behind), disk
 
 
 def _left_s(record: Record, system: System, disk: SimulatedDisk) -> tuple[float, float]:
@@ -100,12 +103,16 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
     if any(node.wal_device for node in database):
         raise UsageError(f"{record.run.slug}: a log on a disk of its own is not simulated")
     syncs, log_bytes = _of_log(record)
-    done, reads, ios, read_bytes, written, waited_s = grown[-1] + 1e-9
+    done, reads, ios, read_bytes, written, waited_s, read_s = grown[-1] + 1e-9
     writes = max(ios / 100, ios - syncs * done)  # a small difference of large numbers
     _, iops, _, _ = next(disk.rates())
-    ahead = iops * (waited_s / ios - mean_s(disk.write)) if iops < math.inf else 0.0
+    sync_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
+    write_s = max(0.0, waited_s - syncs * done * sync_s) / writes
+    ahead = iops * (write_s - mean_s(disk.write)) if iops < math.inf else 0.0
     seen = resources.gather(run, cpus).get(database[0].name, {})
-    locked = seen.get("seen_locked_pct", 0.0) / 100
+    in_io, locked = (seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked"))
+    own = writes / done - ROUND_PAGES / ROUND_S * len(database) / rate
+    own_s = (in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done) / max(own, OWN)
     hosts = [node.cpus for node in record.nodes if node.role == "host"]
     warmup, measure = record.phase("warm-up"), record.phase("measure")
     return System(
@@ -123,6 +130,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
         batch=min(max(1.0, 2 * ahead), QUEUE),
         commits=record.workload.writes and results.database(record).durable is not False,
         log_bytes=log_bytes,
+        ahead=min(max(0.0, own_s - mean_s(disk.write)) * iops, QUEUE) if iops < math.inf else 0.0,
         round_pages=ROUND_PAGES if "seen_reading_pct" in seen else math.inf,
         waiting=locked / (1 - min(locked, 0.9)),
         nodes=len(database),

@@ -58,6 +58,7 @@ class System:
     read_bytes: float = 8192.0
     write_bytes: float = 8192.0
     batch: float = 1.0
+    ahead: float = 0.0
     round_pages: float = 256.0
     commits: bool = True
     log_bytes: float = 0.0
@@ -140,10 +141,6 @@ class _Device:
         ios = max(1, math.ceil(size / self._unit_bytes))
         asked = zip(self.buckets, (ios, ios, size, size), strict=True)
         return max(bucket.admit(now, units) for bucket, units in asked)
-
-    def ahead_s(self, batch: float) -> float:
-        """How long half of a batch of writes takes to get through."""
-        return batch / 2 / self.buckets[0].rate
 
 
 def _forever(values: np.ndarray) -> Iterator[float]:
@@ -243,6 +240,8 @@ class _Simulation:
                 need_s = each_s * next(self._pieces)
                 starts_s = max(at.admit(self._now, need_s) for at in (cpu, self._machine))
                 yield starts_s + need_s
+            if system.delay_s:
+                yield self._now + system.delay_s * next(self._pieces)
             self._to_read -= reads / SLICES
             while self._to_read < 0:  # a Poisson process
                 self._to_read += next(self._pauses)
@@ -252,14 +251,13 @@ class _Simulation:
         self._dirty[node] -= own
         for _ in range(own):
             starts_s = disk.admit(self._now, system.write_bytes)
-            yield starts_s + next(disk.writes) + disk.ahead_s(system.batch)
+            yield starts_s + next(disk.writes) + system.ahead / disk.buckets[0].rate
         if system.commits:
             self._waiting[node].append(self._running)
             if node not in self._syncing:
                 self._wake(self._sync(node))
             yield None
-        took_s = self._now - begin_s + system.delay_s
-        yield self._now + system.delay_s + system.waiting * took_s
+        yield self._now + system.waiting * (self._now - begin_s)
 
     def _writer(self, node: int) -> _Process:
         """Writes a node's pages, in rounds, and each batch when the disk has the one before."""
