@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 QUANTUM_S, PORTION_S = 0.0005, 0.001
+SAVED_S = 0.02  # for so long a disk keeps what was not used (docs/DISKS.md)
 ROUND_S, ROUND_PAGES, BATCH_PAGES = 0.2, 100, 64  # of the background writer
 DIRTY_PAGES = 2 * ROUND_PAGES  # so many, and sessions find no clean one
 Then = Callable[[], None]
@@ -145,7 +146,8 @@ class _World:
     # ------------------------------------------------------------------ disk
 
     def _portion(self) -> None:
-        self._tokens = min(self._tokens + self.disk.iops * PORTION_S, 5 * self.disk.iops / 1000 + 1)
+        most = self.disk.iops * SAVED_S + 1
+        self._tokens = min(self._tokens + self.disk.iops * PORTION_S, most)
         self._pass()
         self.after(PORTION_S, self._portion)
 
