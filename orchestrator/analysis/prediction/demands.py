@@ -15,10 +15,15 @@ from statistics import NormalDist
 import numpy as np
 
 from orchestrator.analysis import results
-from orchestrator.analysis.prediction.simulation import ROUND_S, SimulatedDisk, Stage, System, simulate
+from orchestrator.analysis.prediction.simulation import (
+    ROUND_S,
+    SimulatedDisk,
+    Stage,
+    System,
+    simulate,
+)
 from orchestrator.analysis.results import RunData, value_of
-from orchestrator.analysis.telemetry import counters, machines, resources
-from orchestrator.analysis.telemetry.disk_demand import AT_CAP
+from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
 from orchestrator.errors import UsageError
 from orchestrator.facts import WAL_SYNC_AVG_S, WAL_SYNCS
 from orchestrator.model import Record
@@ -34,6 +39,7 @@ COUNTED = (
     counters.WRITE_SECONDS,
     counters.READ_SECONDS,
 )
+CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
 QUIET = "predict from a run on the fastest tier, or measure a quiet one too: --sweep threads=1,16"
@@ -45,9 +51,13 @@ _ROUNDS = 5  # in which the delay is found
 def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[System, SimulatedDisk]:
     """What was measured, so that it can be simulated, and the disk on which it was. `cpus`: of the
     machine, for nodes that do not say theirs. UsageError for what cannot be told from the run."""
-    probes = [*filter(None, [quiet]), *([] if at_cap(run) else [run])]
+    capped = time_at_cap(run, cpus)
+    probes = [*filter(None, [quiet]), *([run] if capped < CAPPED else [])]
     if not probes:
-        what = f"{run.record.run.slug} was at a cap of its disk, which hides what else takes time"
+        when = (
+            f"{run.record.run.slug} was at a cap of its disk for {100 * capped:.0f} % of its time"
+        )
+        what = f"{when}, which hides what else takes"
         raise UsageError(what, advice=QUIET)
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
@@ -77,11 +87,14 @@ def _left_s(record: Record, system: System, disk: SimulatedDisk) -> tuple[float,
     return system.delay_s, system.sync_s
 
 
-def at_cap(run: RunData) -> bool:
-    """Whether one of its disks was, in the median second."""
-    names = "iops_of_cap_pct", "bandwidth_of_cap_pct"
-    of_disks = run.telemetry.against_caps.values()
-    return any(own.get(name, 0.0) >= 100 * AT_CAP for own in of_disks for name in names)
+def time_at_cap(run: RunData, cpus: float | None) -> float:
+    """The share of the window in which a cap of one of its disks held I/Os back."""
+    shares, tier = [0.0], run.record.profile.tier
+    for values in resources.gather(run, cpus).values():
+        for cap in ("iops", "bandwidth"):
+            share = values.get(f"time_at_{cap}_cap_pct", 0.0) / 100
+            shares += [share] if share and disk_demand.binds(cap, values, tier) else []
+    return max(shares)
 
 
 def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
@@ -131,7 +144,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
         commits=record.workload.writes and results.database(record).durable is not False,
         log_bytes=log_bytes,
         ahead=min(max(0.0, own_s - mean_s(disk.write)) * iops, QUEUE) if iops < math.inf else 0.0,
-        round_pages=ROUND_PAGES if "seen_reading_pct" in seen else math.inf,
+        round_pages=ROUND_PAGES if "seen_reading_pct" in seen else 0.0,
         waiting=locked / (1 - min(locked, 0.9)),
         nodes=len(database),
         disks=len(results.by_disk(database)),

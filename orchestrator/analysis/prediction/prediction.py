@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 import numpy as np
 
 from orchestrator.analysis.conclusions import T90, Estimate, Prediction
-from orchestrator.analysis.prediction.demands import at_cap, disk_of, model
+from orchestrator.analysis.prediction.demands import CAPPED, disk_of, model, time_at_cap
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
@@ -37,9 +37,9 @@ class Predictor:
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
         self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
         self.measured = self._runs[len(self._runs) // 2]
-        quiet = quiet_run(campaign, run)
-        self._system, own = model(self.measured, quiet, machine_cpus(campaign))
-        self._at_cap = at_cap(self.measured)
+        cpus, quiet = machine_cpus(campaign), quiet_run(campaign, run)
+        self._system, own = model(self.measured, quiet, cpus)
+        self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
 
     def predict(self, tier: Tier, slo: Sequence[Objective] = ()) -> Prediction:
@@ -70,7 +70,8 @@ class Predictor:
     def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
         """Of a rate or average what the tier's simulation gives. A percentile is what was measured,
         times what the simulation of the tier is to that of the measured one: what is not simulated
-        stays. Interval: noise of runs, error of the model, and what it misses of the run itself."""
+        stays. Interval: noise of runs, error of the model, larger by the time at a
+        cap, and what it misses of the run itself."""
         measured, (metric, _) = whole(self._runs, key), key
         of_all, here = whole(self._runs, (metric, "all")), _figure(self._here, metric)
         if not (measured and of_all) or not math.isfinite(told := _figure(there, metric) / here):
@@ -80,7 +81,8 @@ class Predictor:
             errors, missed = TAIL_ERRORS, 0.0
         value = fmean(measured) * told * math.exp(missed)
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
-        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), errors[upwards] / T90, missed)
+        error = self._wider * errors[upwards] / T90
+        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
         return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
 
 
@@ -100,10 +102,10 @@ def _figure(simulated: Sequence[Simulated], metric: str) -> float:
 
 
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:
-    """The quietest run of the same tier, script and data with fewer sessions, at no cap."""
-    tier, own = run.record.profile.name, run.record.workload
+    """The quietest run of the same tier, script and data with fewer sessions, not held at a cap."""
+    tier, own, cpus = run.record.profile.name, run.record.workload, machine_cpus(campaign)
     every = [other for other in campaign.done if other.record.profile.name == tier]
-    loads = ((other.record.workload, other) for other in every if not at_cap(other))
+    loads = ((other.record.workload, other) for other in every if time_at_cap(other, cpus) < CAPPED)
     quiet = [
         (load.threads, other.record.run.number, other)
         for load, other in loads

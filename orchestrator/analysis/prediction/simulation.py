@@ -2,8 +2,9 @@
 
 A transaction works in slices: CPU of the client, CPU of its node, then reads, one after the other.
 A read waits for the disk's buckets of IOPS and of bytes, and then takes a latency of its own. A
-commit waits for the next sync of the log; then a constant delay passes, and waiting for other
-transactions. Writes of data come in batches from the same buckets, and no session waits for them.
+commit waits for the next sync of the log. Between them a delay passes, and at the end waiting for
+other transactions. Pages are written by a background writer, in rounds, and by sessions themselves
+where it does not get as far; or, where nothing is known of one, in batches for which none waits.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from orchestrator.tier import Limits, Quantiles
 SLICES = 4  # in which a transaction uses CPU and reads
 EVENTS = 40_000  # of a simulation, about
 SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/DISKS.md)
-ROUND_S = 0.2  # of a database's background writer (PostgreSQL's bgwriter_delay)
+ROUND_S = 0.2  # between rounds of a database's background writer (PostgreSQL's bgwriter_delay)
 QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
 FULL = 0.9  # a resource that is used more limits
 _DRAWS = 2**14
@@ -59,7 +60,7 @@ class System:
     write_bytes: float = 8192.0
     batch: float = 1.0
     ahead: float = 0.0
-    round_pages: float = 256.0
+    round_pages: float = 0.0
     commits: bool = True
     log_bytes: float = 0.0
     sync_s: float = 0.0
@@ -195,7 +196,7 @@ class _Simulation:
         begin_s, self._running = system.warmup_s / self._lapse, self._session()
         for process in (self._running, *(self._session() for _ in range(system.sessions - 1))):
             self._wake(process)
-        for node in range(system.nodes):
+        for node in range(system.nodes if system.round_pages else 0):
             self._wake(self._writer(node))
         while self._ahead[0][0] < end_s:
             self._now, _, self._running = heappop(self._ahead)
@@ -247,11 +248,16 @@ class _Simulation:
                 self._to_read += next(self._pauses)
                 yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
         self._dirty[node] += writes
-        own = max(0, int(min(self._dirty[node] - 2 * system.round_pages, writes + 1)))
-        self._dirty[node] -= own
-        for _ in range(own):
-            starts_s = disk.admit(self._now, system.write_bytes)
-            yield starts_s + next(disk.writes) + system.ahead / disk.buckets[0].rate
+        if system.round_pages:
+            own = max(0, int(min(self._dirty[node] - 2 * system.round_pages, writes + 1)))
+            self._dirty[node] -= own
+            for _ in range(own):
+                starts_s = disk.admit(self._now, system.write_bytes)
+                yield starts_s + next(disk.writes) + system.ahead / disk.buckets[0].rate
+        elif self._dirty[node] >= system.batch:
+            for _ in range(int(self._dirty[node])):
+                disk.admit(self._now, system.write_bytes)
+            self._dirty[node] %= 1
         if system.commits:
             self._waiting[node].append(self._running)
             if node not in self._syncing:
