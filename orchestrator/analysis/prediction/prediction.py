@@ -15,7 +15,8 @@ from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
 from orchestrator.metrics import METRICS, PERCENTILES
-from orchestrator.model import Objective
+from orchestrator.model import ClusterSpec, Objective
+from orchestrator.planning import costs
 from orchestrator.tier import Tier
 
 SEEDS = (1, 2, 3)
@@ -42,8 +43,11 @@ class Predictor:
         self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
 
-    def predict(self, tier: Tier, slo: Sequence[Objective] = ()) -> Prediction:
-        """UsageError if nothing says how long an I/O of the tier takes."""
+    def predict(
+        self, tier: Tier, slo: Sequence[Objective] = (), cluster: ClusterSpec | None = None
+    ) -> Prediction:
+        """`cluster`: whose machines are paid for, if not the run's. UsageError if nothing says how
+        long an I/O of the tier takes."""
         there = [simulate(self._system, disk_of(tier), seed) for seed in SEEDS]
         slower = _figure(there, "latency_avg_s") / _figure(self._here, "latency_avg_s")
         keys = [(objective.metric, objective.scope) for objective in slo] or FIGURES
@@ -51,10 +55,19 @@ class Predictor:
         figures = {name: estimate for name, estimate in every.items() if estimate}
         of_clauses = zip(every.values(), slo, strict=False)
         chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
-        chance, price = min(chances, default=None), tier.price
-        cost = round(price.monthly * self._system.nodes, 2) if price else None
-        told = (there[0].limit, figures, cost, price.currency if price else "", chance)
-        return Prediction(tier.name, slower < FASTER, *told, run=self.measured.record.run.slug)
+        own, price = self.measured.record.profile, tier.price
+        on = replace(cluster or own.cluster, nodes=self._system.nodes)
+        with_vms = bool(price and on.vm_price and on.vm_price.currency == price.currency)
+        cost = costs.monthly(replace(own, tier=tier, cluster=on), with_vms)
+        told = (there[0].limit, figures, cost, price.currency if price else "")
+        return Prediction(
+            tier.name,
+            slower < FASTER,
+            *told,
+            min(chances, default=None),
+            run=self.measured.record.run.slug,
+            machine=(on.vm or "") if with_vms else "",
+        )
 
     def compared(self) -> Iterator[Prediction]:
         """Of the campaign's other tiers that were measured too, beside what they did."""
@@ -64,7 +77,8 @@ class Predictor:
             if runs and profile.name != own.profile.name:
                 each = {named(*key): whole(runs, key) for key in FIGURES}
                 measured = {name: fmean(values) for name, values in each.items() if values}
-                prediction = self.predict(replace(profile.tier, name=profile.name))
+                tier = replace(profile.tier, name=profile.name)
+                prediction = self.predict(tier, cluster=profile.cluster)
                 yield replace(prediction, measured=measured)
 
     def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
