@@ -155,25 +155,22 @@ def run_of(system: Reference, tier: int, seconds: float, number: int, seed: int)
 
 def _sampled(seen: Outcome, start_s: float, lapse: float, sessions: int) -> pd.DataFrame:
     """What was counted, and what sessions waited for, once a second of the run as it is told."""
-    counted = {
-        counters.READS: [of.reads for of, _ in seen.ticks],
-        counters.WRITES: [of.writes for of, _ in seen.ticks],
-        counters.READ_SECONDS: [of.read_s for of, _ in seen.ticks],
-        counters.WRITE_SECONDS: [of.write_s for of, _ in seen.ticks],
-        counters.CPU_SECONDS: [of.cpu_s for of, _ in seen.ticks],
+    counted, states = (list(each) for each in zip(*seen.ticks, strict=True))
+    columns = {
+        counters.READS: np.array([of.reads for of in counted], dtype=float),
+        counters.WRITES: np.array([of.writes for of in counted], dtype=float),
+        counters.READ_SECONDS: np.array([of.read_s for of in counted]),
+        counters.WRITE_SECONDS: np.array([of.write_s for of in counted]),
+        counters.CPU_SECONDS: np.array([of.cpu_s for of in counted]),
     }
-    counted |= {
-        name: [PAGE_BYTES * n for n in counted[of]]
-        for name, of in (
-            (counters.READ_BYTES, counters.READS),
-            (counters.WRITTEN_BYTES, counters.WRITES),
-        )
-    }
-    columns = {name: lapse * np.array(values, dtype=float) for name, values in counted.items()}
-    kinds = "reading", "syncing", "locked"
-    for kind in kinds:
-        columns[f"sessions_{kind}"] = np.array([of.get(kind, 0) for _, of in seen.ticks], float)
-    columns["sessions_running"] = sessions - sum(columns[f"sessions_{kind}"] for kind in kinds)
+    columns[counters.READ_BYTES] = PAGE_BYTES * columns[counters.READS]
+    columns[counters.WRITTEN_BYTES] = PAGE_BYTES * columns[counters.WRITES]
+    columns = {name: lapse * values for name, values in columns.items()}
+    columns["sessions_running"] = np.full(len(states), float(sessions))
+    for kind in ("reading", "syncing", "locked"):
+        waiting = np.array([of.get(kind, 0) for of in states], dtype=float)
+        columns[f"sessions_{kind}"] = waiting
+        columns["sessions_running"] = columns["sessions_running"] - waiting
     times_s = start_s + np.arange(len(seen.ticks))
     phase = np.where(times_s < start_s + WARMUP_S, "warm-up", "measure")
     of_metric = (
