@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from orchestrator.cli import predictions
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from orchestrator.model import Record
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.system import store
@@ -27,8 +30,12 @@ RUN = "02-ultra-tpcc-r1"
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of results with one campaign of two tiers."""
-    made = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=1, nodes=1)
-    folder = tmp_path_factory.mktemp("results")
+    return stored(tmp_path_factory.mktemp("results"))
+
+
+def stored(folder: Path, **given: Any) -> Path:
+    tiers = ["premium", "ultra"]
+    made = build_campaign(profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given)
     campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
     for run in made.runs:
         tables = (run.intervals, None, run.sampled.parts())
@@ -132,21 +139,33 @@ def test_several_small_disks_stand_beside_one_large() -> None:
     assert not [point for point in every if point.startswith("gcp/pd-") and "count" in point]
 
 
+def on_d8s(record: Record) -> Record:
+    cluster = replace(record.profile.cluster, vm="azure/Standard_D8s_v5")
+    return replace(record, profile=replace(record.profile, cluster=cluster))
+
+
 def test_the_price_holds_the_machine_that_the_catalog_has(
-    results: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """P15 on the run's own machine, gp3 on that of the cluster which `init` takes."""
+    """P15 on the run's own machine, gp3 on that of the cluster which `init` takes; and `advise`
+    prints the machine."""
+    results = stored(tmp_path, change=on_d8s)
     gp3 = "aws/gp3:size=6GiB,iops=3000,throughput=125MiB/s,count=2"
     tiers = ("--tier", "azure/P15", "--tier", "azure/P15:count=2", "--tier", gp3)
     assert predict(RUN, *tiers, "--json", "--results", results) == EXIT_DONE
     alone, two, other = json.loads(capfd.readouterr().out)
     catalog = project_files.catalog(ROOT)
     (row,) = catalog.vm("azure/Standard_D8s_v5").prices
-    machine, disk = prices.monthly(row) or 0.0, 34.56
+    tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)
+    assert tier.price is not None
+    machine, disk = prices.monthly(row) or 0.0, tier.price.monthly
     assert alone["machine"] == two["machine"] == "azure/Standard_D8s_v5"
     assert alone["monthly_cost"] == pytest.approx(machine + disk, abs=0.1)
     assert two["monthly_cost"] == pytest.approx(machine + 2 * disk, abs=0.1)
     assert other["machine"] == "aws/r5b.2xlarge" and other["monthly_cost"] > 2 * disk
+    assert advise("throughput > 250", "--results", results) == EXIT_DONE
+    said = " ".join(capfd.readouterr().out.split())
+    assert "init advised-1 --tier azure/premium-v2 --vm azure/Standard_D8s_v5 size=250GiB" in said
 
 
 def test_most_points_can_be_bought() -> None:
