@@ -22,7 +22,9 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli import RESULTS, console
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
+from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
+from orchestrator.keys import strict_yaml
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
@@ -36,6 +38,7 @@ TiersOption = Annotated[
     list[str] | None, Option("--tier", help="A row, such as aws/gp3:size=1TiB,iops=6000.")
 ]
 STEPS = (1, 4, 16)  # times the least IOPS, or the size needed, with which types are predicted
+COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 _GIB = 2**30
@@ -76,19 +79,23 @@ def advise(
     possible.sort(key=lambda p: p.monthly_cost or 0.0)
     cheapest = [[p.tier for p in possible if (p.chance or 0.0) >= least] for least in CHANCES]
     chosen = list(dict.fromkeys(tiers[0] for tiers in cheapest if tiers))
-    commands = list(_commands(campaign, predictor.measured.record.workload.name, chosen, slo))
+    vms = {p.tier: p.machine for p in possible}
+    to_measure = [(tier, vms[tier]) for tier in chosen]
+    commands = list(_commands(campaign, predictor.measured.record.workload.name, to_measure, slo))
     shown = _table(possible[:SHOWN], [named(c.metric, c.scope) for c in clauses])
     told = {"measure": chosen, "tiers": possible, "commands": commands}
     app.out.show(told, shown, *(commands or [NONE]))
 
 
-def _commands(campaign: Results, workload: str, tiers: Sequence[str], slo: str) -> Iterator[str]:
-    """Those that measure these tiers as the run was."""
-    for number, tier in enumerate(tiers, start=1):
+def _commands(
+    campaign: Results, workload: str, tiers: Sequence[tuple[str, str]], slo: str
+) -> Iterator[str]:
+    """Those that measure these tiers, each on its machine, as the run was."""
+    for number, (tier, vm) in enumerate(tiers, start=1):
         row, _, keys = tier.partition(":")
-        yield shlex.join(
-            ["tierbench", "init", f"advised-{number}", "--tier", row, *keys.split(",")]
-        )
+        on = ["--vm", vm] if vm else []
+        words = ["init", f"advised-{number}", "--tier", row, *on, *filter(None, keys.split(","))]
+        yield shlex.join(["tierbench", *words])
     names = ",".join(f"advised-{number}" for number in range(1, len(tiers) + 1))
     given = shlex.split(method.command(campaign))[1:]
     kept = [word for before, word in pairwise(given) if not {before, word} & OTHERS]
@@ -112,32 +119,46 @@ def _predictions(
 ) -> Iterator[Prediction]:
     cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
     needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
+    vms = _machines(cluster.vm, root)
     for text in tiers or _points(catalog, needed):
         row, _, changes = text.partition(":")
+        vm = vms.get(row.partition("/")[0])
         with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
             keys = [key for key in changes.split(",") if key]
-            tier, _ = project_files.tier(root, row, keys, profiles.ANY_SCALE)
-            if (vm := cluster.vm or "").partition("/")[0] == row.partition("/")[0]:
-                chosen = replace(tier_catalog.own(tier), type=tier.origin.catalog_type)
-                on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
-                tier = tier_catalog.bound(tier, on_vm)
-            yield predictor.predict(replace(tier, name=text), clauses)
+            tier, _ = project_files.tier(root, row, keys, profiles.ANY_SCALE, vm=vm)
+            on = profiles.priced(replace(cluster, vm=vm, vm_price=None), tier, catalog)
+            yield predictor.predict(replace(tier, name=text), clauses, on)
+
+
+def _machines(own: str | None, root: Path) -> dict[str, str]:
+    """Provider → the machine on which its disks are: the run's own, and else that of the cluster
+    which `init` takes. Empty where the run's is nobody's."""
+    if own is None:
+        return {}
+    texts = project_files.clusters(root)
+    vms = {name: strict_yaml.parse(file, texts[file])["vm"] for name, file in CLUSTERS.items()}
+    return {**vms, own.partition("/")[0]: own}
 
 
 def _points(catalog: tier_catalog.Catalog, needed: int) -> Iterator[str]:
-    """Each size that holds the data; of other types some times the least IOPS and throughput, or
-    the size that is needed."""
+    """Each size that holds the data, alone or as several disks; of other types some times the
+    least IOPS and throughput, or the size that is needed, and several where IOPS are included."""
     for row in tier_catalog.tiers(catalog):
         least, rule = row.size_bytes[0] or 0, row.kind.provisioned
-        if row.kind.sizes and least >= needed:
-            yield row.name
-        for step in () if row.kind.sizes else STEPS:
-            gib, keys = math.ceil(max(needed, least) / _GIB) * (1 if rule else step), ""
+        several = least <= STEPS[-1] * needed
+        for count in COUNTS if several and row.kind.sizes else COUNTS[: bool(row.kind.sizes)]:
+            if least * count >= needed:
+                yield row.name + (f":count={count}" if count > 1 else "")
+        included = COUNTS[1:] if rule and rule.iops.included else ()
+        points = [*((step, 1) for step in STEPS), *((1, count) for count in included)]
+        for step, count in () if row.kind.sizes else points:
+            gib = math.ceil(max(needed / count, least) / _GIB) * (1 if rule else step)
+            keys = f",count={count}" if count > 1 else ""
             if rule:
                 iops, given = step * (rule.iops.included or rule.iops.min), rule.throughput
                 gib = max(gib, math.ceil(iops / (rule.iops.max_per_gib or math.inf)))
                 rate = min(given.max, step * (given.included or given.min or 0))
-                keys = f",iops={iops}"
+                keys += f",iops={iops}"
                 keys += "" if given.follows else f",throughput={rate:g}{given.unit}"
             yield f"{row.name}:size={gib}GiB{keys}"
 
@@ -156,6 +177,7 @@ def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
                 if name in p.measured:
                     cells[place] += f", measured {format_quantity(p.measured[name], unit)}"
         cost = "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"
+        cost += f" with {p.machine.partition('/')[2]}" * bool(p.machine)
         chance = "–" if p.chance is None else f"{100 * p.chance:.0f} %"
         table.add_row(p.tier + " (upwards)" * p.upwards, *cells, p.limit, cost, chance)
     return table
