@@ -1,11 +1,11 @@
 -- Restore: what pg_restore --jobs does with a dump of the bulk tables, into those that load.lua
--- left empty. A transaction is one step, and a thread takes the next one: of each table all --table-rows
--- by one COPY, its primary key, and an index on k; then, of each second table, a foreign key on the
--- table before it, which is checked. A step waits for those that it rests on.
+-- left empty. A transaction is one step, and a thread takes the next one: of each table all
+-- --table-rows by one COPY, its primary key, and an index on k; then, of each second table, a
+-- foreign key on the table before it, which is checked. A step waits for those that it rests on.
 -- The rows are made while they are sent, so what reading the dump would cost is not in it. The run
--- ends with the last step; if --time is over before, it fails, as index.lua does.
--- Where the key is there first and statements that change the catalog conflict (YugabyteDB), there
--- is no step for keys, and indexes and foreign keys are made in turn.
+-- ends with the last step; if --time is over before, it fails, as index.lua does. Where the key is
+-- there first and statements that change the catalog conflict (YugabyteDB), there is no step for
+-- keys, and indexes and foreign keys are made in turn.
 local here = sysbench.cmdline.script_path:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
 

@@ -95,6 +95,7 @@ def test_one_that_is_not_back_at_the_windows_end_makes_the_run_void(tmp_path: Pa
     assert not (here.raw / "rebuild.json").exists()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_one_whose_disk_is_still_being_emptied_makes_it_void_too(tmp_path: Path) -> None:
     here, _ = run_of(tmp_path, takes_s=NEVER_S)
     with pytest.raises(VoidError, match="its disk was not yet empty"):
