@@ -44,6 +44,7 @@ NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
+OF_ALL, OF_NEW_ORDERS = (THROUGHPUT, LATENCIES), (NOPM, NEW_ORDER)
 # Where a node was lost and rebuilt.
 REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),

@@ -17,18 +17,8 @@ from dataclasses import replace
 
 from orchestrator.analysis import comparability, conclusions, overload, results
 from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision, Standing
-from orchestrator.analysis.decisions import load_sweeps, offers, reasons
-from orchestrator.analysis.decisions.candidates import (
-    FAILED,
-    LATENCIES,
-    NEW_ORDER,
-    NOPM,
-    REBUILD,
-    THROUGHPUT,
-    Candidate,
-    comparable,
-    each_once,
-)
+from orchestrator.analysis.decisions import candidates, load_sweeps, offers, reasons
+from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
 from orchestrator.analysis.decisions.reasons import said
 from orchestrator.analysis.decisions.weights import weighed
@@ -71,9 +61,8 @@ def decide_all(
         else decide(contest)
         for contest in contests
     )
-    return of_workloads, None if swept or varied else decide_cluster(
-        contests, campaign.plan.weights
-    )
+    weights, by_value = campaign.plan.weights, bool(swept) or varied
+    return of_workloads, None if by_value else decide_cluster(contests, weights)
 
 
 def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
@@ -93,18 +82,18 @@ def _of_workload(
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)
-    throughput, usual = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
-    latencies = (*usual, *REBUILD) if workload.lost_after_s is not None else usual
+    throughput, usual = candidates.OF_NEW_ORDERS if counted else candidates.OF_ALL
+    latencies = (*usual, *candidates.REBUILD) if workload.lost_after_s is not None else usual
     shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in every]
     at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
     held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
-    compared, constant = comparable(latencies, profiles)
+    compared, constant = candidates.comparable(latencies, profiles)
     closed_loop = not any(paced(run.record) for run in every)
-    both = each_once(throughput, compared, closed_loop=closed_loop)
+    both = candidates.each_once(throughput, compared, closed_loop=closed_loop)
     criteria = compared if at_ceiling or load.asked else both
-    candidates = []
-    clauses = (*workload.slo, FAILED)
+    taking_part = []
+    clauses = (*workload.slo, candidates.FAILED)
     for profile in (profile for profile in profiles if profile.name not in load.tiers):
         own = runs[profile.name]
         values = {of: v for of in (throughput, *latencies) if (v := results.whole(own, of.key))}
@@ -112,10 +101,10 @@ def _of_workload(
         if throughput in values:
             numbers = tuple(run.record.run.repetition for run in own)
             cause = causes.get((profile.name, workload.name), "")
-            candidates.append(Candidate(profile, values, cause, measured, numbers))
+            taking_part.append(Candidate(profile, values, cause, measured, numbers))
     return make_contest(
         workload.name,
-        candidates,
+        taking_part,
         [name for name in runs if name not in load.tiers],
         campaign.plan.margin_pct,
         criteria,

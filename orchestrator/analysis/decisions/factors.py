@@ -16,16 +16,8 @@ from statistics import fmean
 import numpy as np
 from scipy import special
 
-from orchestrator.analysis import comparability, comparisons, overload, results
-from orchestrator.analysis.comparisons import Pair
-from orchestrator.analysis.conclusions import (
-    Bottleneck,
-    Decision,
-    Delta,
-    FactorOnTier,
-    Law,
-    VariedFactor,
-)
+from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
+from orchestrator.analysis.conclusions import Bottleneck, Decision, Law
 from orchestrator.analysis.results import Key, Results, RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
@@ -87,12 +79,11 @@ class _Values:
 
 def varied(
     campaign: Results, of_cells: Sequence[Bottleneck], decisions: Sequence[Decision]
-) -> tuple[VariedFactor, ...]:
+) -> tuple[conclusions.VariedFactor, ...]:
     """What the factor of the plan does to each workload."""
     causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
-    pairs = (
-        (load.varied.of, (load.varied, load)) for load in campaign.plan.workloads if load.varied
-    )
+    loads_of = campaign.plan.workloads
+    pairs = ((load.varied.of, (load.varied, load)) for load in loads_of if load.varied)
     every = []
     for name, loads in gathered(pairs).items():
         tiers = []
@@ -102,7 +93,7 @@ def varied(
         names = [load.name for _, load in loads]
         at_values = [of for load in names for of in decisions if of.workload == load]
         every.append(
-            VariedFactor(
+            conclusions.VariedFactor(
                 workload=name,
                 factor=loads[0][0].factor,
                 values=tuple(factors.in_words(value) for value, _ in loads),
@@ -115,10 +106,10 @@ def varied(
     return tuple(every)
 
 
-def _on_tier(values: _Values) -> FactorOnTier:
+def _on_tier(values: _Values) -> conclusions.FactorOnTier:
     names, (rate, _) = [load.name for _, load in values.loads], values.keys[0]
     each = (values.mean(at, rate) / nodes for at, nodes in enumerate(values.nodes))
-    return FactorOnTier(
+    return conclusions.FactorOnTier(
         tier=values.profile.name,
         steps=_steps(values),
         per_node={name: mean for name, mean in zip(names, each, strict=True) if mean},
@@ -127,9 +118,9 @@ def _on_tier(values: _Values) -> FactorOnTier:
     )
 
 
-def _steps(values: _Values) -> tuple[Delta, ...]:
+def _steps(values: _Values) -> tuple[conclusions.Delta, ...]:
     """Each value against the first: but for the factor, their runs must be alike."""
-    ((value, first), *others), pairs = values.loads, list[Pair]()
+    ((value, first), *others), pairs = values.loads, list[comparisons.Pair]()
     for (_, load), runs in zip(others, values.runs[1:], strict=True):
         both = values.runs[0], runs
         if all(both):
@@ -227,10 +218,9 @@ def _horizon(values: _Values, standings: Sequence[str]) -> str:
         return f"{name} is proven enough at every value, up to {sized[-1]}"
     is_not = standings[ends] == "not enough"
     if ends:
-        text = f"{name} is enough up to {sized[ends - 1]}; at {words[ends]} "
-        text += (
-            f"{'it is not' if is_not else 'that is open'}{sized[ends].removeprefix(words[ends])}"
-        )
+        then = "it is not" if is_not else "that is open"
+        size = sized[ends].removeprefix(words[ends])
+        text = f"{name} is enough up to {sized[ends - 1]}; at {words[ends]} {then}{size}"
     elif is_not:
         text = f"{name} is not enough at {sized[0]} already"
     else:

@@ -46,12 +46,11 @@ def bursting(run: RunData, _: Values) -> Doubts:
 
 def _above_its_limit(run: RunData) -> Doubts:
     """By the mean of the whole run, where no counter was sampled."""
-    tier = run.record.profile.tier
+    tier, every = run.record.profile.tier, run.record.measurements
     limit = tier.limits.iops
     if limit is None or not run.telemetry.empty:
         return
-    for figure in run.record.measurements:
-        node_iops = figure.value if figure.metric == "disk_iops" and figure.scope != "all" else 0.0
+    for node_iops in (m.value for m in every if m.metric == "disk_iops" and m.scope != "all"):
         if node_iops > (1 + BASE_TOLERANCE) * limit:
             iops, most = map(format_number, (node_iops, limit))
             yield doubt("bursting disk", "by the mean", iops=iops, limit=most, tier=tier.name)
@@ -74,10 +73,9 @@ def counts(run: RunData, _: Values) -> Doubts:
 def slow_host(run: RunData, _: Values) -> Doubts:
     for disk, own in _disks(run).items():
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
-        if over_pct <= OVER_PCT and late_s <= LATE_S:
-            continue
-        late_us = late_s * 1e6
-        yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
+        if over_pct > OVER_PCT or late_s > LATE_S:
+            late_us = late_s * 1e6
+            yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
 
 
 def host_errors(run: RunData, _: Values) -> Doubts:
@@ -91,10 +89,9 @@ def overhead(run: RunData, _: Values) -> Doubts:
         return  # it has no latency that the way to it is a part of
     for disk in _disks(run):
         for way, cost in overheads(run.record, disk).items():
-            if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
-                continue
-            if abs(cost.off_pct) > OVERHEAD_PCT:
-                off, spent = format_change(cost.off_pct), vars(cost)
+            off_pct = cost.off_pct or 0.0
+            if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
+                off, spent = format_change(off_pct), vars(cost)
                 yield doubt("overhead differs", disk=disk, way=way, off=off, **spent)
 
 
