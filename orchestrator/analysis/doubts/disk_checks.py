@@ -17,6 +17,7 @@ from orchestrator.tier import GateCheck
 from orchestrator.units import counted, format_bytes, format_change, format_number, listed
 
 APART_PCT = 2.0
+COPIES_PCT = 1.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
 LATE_S = 150e-6
 # How much longer the overhead in a window may make requests, beyond what is taken off: what a gate
@@ -154,6 +155,18 @@ def in_memory(run: RunData, _: Values) -> Reasons:
     if given and written and sum(written.values()) < (1 - APART_PCT / 100) * copies * given:
         amounts = {"written": format_bytes(sum(written.values())), "given": format_bytes(given)}
         yield reason("data in memory", copies=copies, **amounts)
+
+
+def copies_differ(run: RunData, _: Values) -> Reasons:
+    """Where it is known to the byte what copies take: all disks against the payload, then each disk
+    against its node's own account."""
+    of_disks, whole = conservation.written(run), conservation.of_copies(run)
+    must = {"all disks together": whole, **conservation.of_node(run)} if whole else {}
+    did = {"all disks together": sum(of_disks.values()), **of_disks}
+    for where, wanted in must.items():
+        if wanted and abs(off_pct := 100 * (did.get(where, 0.0) / wanted - 1)) > COPIES_PCT:
+            amounts = {"written": format_bytes(did.get(where, 0.0)), "wanted": format_bytes(wanted)}
+            yield reason("copies differ", where=where, off=format_change(off_pct), **amounts)
 
 
 def cloud(run: RunData, _: Values) -> Reasons:

@@ -84,6 +84,7 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "disks not counted": Kind("limits", disk_checks.not_counted),
     "replica missing": Kind("limits", disk_checks.replica_missing),
     "data in memory": Kind("limits", disk_checks.in_memory),
+    "copies differ": Kind("limits", disk_checks.copies_differ),
     # By the validity rule; then of the campaign, by `CAMPAIGN_CHECKS`, or noted during a run.
     **dict.fromkeys(validity.EXCLUDING, Kind("excludes")),
     **dict.fromkeys(_CAMPAIGN_LIMITS, Kind("limits")),

@@ -1,0 +1,5 @@
+# TestDFSIO: reads what dfsio-write.sh wrote.
+set -eu
+job org.apache.hadoop.fs.TestDFSIO -Dtest.build.data="/dfsio/$SHARE" \
+    -Dmapreduce.local.map.tasks.maximum="$STREAMS" -read -nrFiles "$((BYTES / FILE_BYTES))" \
+    -size "${FILE_BYTES}B" -resFile /tmp/dfsio

@@ -1,0 +1,5 @@
+# TestDFSIO: a share's files of FILE_BYTES each, written at once.
+set -eu
+job org.apache.hadoop.fs.TestDFSIO -Dtest.build.data="/dfsio/$SHARE" \
+    -Dmapreduce.local.map.tasks.maximum="$STREAMS" -write -nrFiles "$((BYTES / FILE_BYTES))" \
+    -size "${FILE_BYTES}B" -resFile /tmp/dfsio
