@@ -28,6 +28,12 @@ def said(name: str) -> str:
     return (SAID / name).read_text()
 
 
+def lacking(blocks: int) -> str:
+    """The name node's account of files of which so many blocks have too few copies."""
+    name = "Under-replicated blocks:\t"
+    return said("fsck.txt").replace(f"{name}0", f"{name}{blocks}")
+
+
 def pages() -> dict[str, str]:
     """Of a name node and of a data node."""
     synced = json.loads(said("dnconf.json"))["property"]

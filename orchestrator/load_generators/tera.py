@@ -1,5 +1,5 @@
-"""Hadoop's own jobs on its file system: TeraGen, TeraSort, TeraValidate, TestDFSIO, `-put` and `-get`,
-each a script in `workloads/hdfs/`.
+"""Hadoop's own jobs on its file system: TeraGen, TeraSort, TeraValidate, TestDFSIO, `-put` and
+`-get`, each a script in `workloads/hdfs/`.
 
 The load has as many shares as there are data nodes. The job of each runs in its node, beside the
 data node and with its CPU, or all of them in the client (`jobs_on`). The window is work-boxed: from
@@ -155,7 +155,7 @@ class _Jobs:
         def run_one(share: tuple[str, Node]) -> Completed:
             name, place = share
             return container(place.container or "").exec(
-                ("sh", "-c", text),
+                ("bash", "-c", text),
                 env=self._environment(name),
                 timeout_s=timeout_s,
                 on_line=self._line,

@@ -1,5 +1,6 @@
+#!/usr/bin/env bash
 # `-get`: reads what put.sh wrote into files on the reader's own disk, and holds them against it.
-set -eu
+set -euo pipefail
 folder=$(mktemp -d)
 echo "tierbench: begins"
 job org.apache.hadoop.fs.FsShell -get -t "$STREAMS" "/put/$SHARE/*" "$folder"

@@ -1,5 +1,6 @@
+#!/usr/bin/env bash
 # `-put`: a share's files of FILE_BYTES each, all of one content that no disk can shorten.
-set -eu
+set -euo pipefail
 folder=$(mktemp -d)
 head -c "$FILE_BYTES" /dev/urandom >"$folder/0"
 sync "$folder/0"

@@ -123,9 +123,11 @@ def test_facts_are_read_back_from_the_data_nodes() -> None:
 
 
 def test_a_server_that_does_not_answer_is_an_error_of_the_run() -> None:
-    with hadoop.cluster({"/conf?name=dfs.blocksize": "<html>"}) as cluster:
-        with pytest.raises(RunError, match="data node's pages"):
-            Hdfs().facts(cluster, fake_world())
+    with (
+        hadoop.cluster({"/conf?name=dfs.blocksize": "<html>"}) as cluster,
+        pytest.raises(RunError, match="data node's pages"),
+    ):
+        Hdfs().facts(cluster, fake_world())
 
 
 def test_files_of_blocks_are_dropped_from_memory_on_data_nodes_alone() -> None:
@@ -142,9 +144,11 @@ def test_a_failure_to_drop_them_is_told() -> None:
 
 
 def test_a_load_settles_when_all_copies_are_there() -> None:
-    with hadoop.cluster({hadoop.FSCK: FEWER}) as cluster:
-        with pytest.raises(RunError, match="4 blocks with too few copies"):
-            Hdfs().settle(cluster, fake_world())
+    with (
+        hadoop.cluster({hadoop.FSCK: FEWER}) as cluster,
+        pytest.raises(RunError, match="4 blocks with too few copies"),
+    ):
+        Hdfs().settle(cluster, fake_world())
     with hadoop.cluster() as cluster:
         Hdfs().settle(cluster, fake_world())
 

@@ -113,11 +113,7 @@ def test_a_scan_gives_the_checksum_of_the_generator(tmp_path: Path) -> None:
         (
             "gen",
             hadoop.said("gen.log"),
-            {
-                hadoop.FSCK: hadoop.said("fsck.txt").replace(
-                    "Under-replicated blocks:	0", "Under-replicated blocks:	3"
-                )
-            },
+            {hadoop.FSCK: hadoop.lacking(3)},
             "3 blocks with too few copies",
         ),
     ],
