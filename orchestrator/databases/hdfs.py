@@ -17,7 +17,7 @@ from orchestrator.hadoop import pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import Cluster, ClusterSpec, Volume
+from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import as_node
@@ -100,13 +100,11 @@ class Hdfs(Database):
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Writes back what is in memory, and drops the files of blocks from there."""
-        nodes = [node for node in cluster.nodes if node.role == "database"]
-        at_once.each(
-            lambda node: container_nodes.run(
-                node, ("node", "forget"), _FORGET_S, world, cluster.nodes
-            ),
-            nodes,
-        )
+
+        def forget(node: Node) -> None:
+            container_nodes.run(node, ("node", "forget"), _FORGET_S, world, cluster.nodes)
+
+        at_once.each(forget, [node for node in cluster.nodes if node.role == "database"])
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle
@@ -116,12 +114,11 @@ class Hdfs(Database):
             written = {node: pages.written_bytes(at) for node, at in servers.data_nodes.items()}
         except OSError as error:
             raise RunError(f"a data node's pages could not be read: {error}") from error
-        syncs = {name: read.pop(name) for name in (_SYNCS,)}
         return DatabaseFacts(
             version=cluster.version,
             image=own_images.tag(world.root, "hadoop"),
-            durable=syncs[_SYNCS] == "true",
-            durability=syncs,
+            durable=read[_SYNCS] == "true",
+            durability={_SYNCS: read[_SYNCS]},
             settings={"given": servers.environment["SETTINGS"]},
             execution=read,
             given_bytes=written,
@@ -203,10 +200,11 @@ def _page(container: Container, port: int) -> str:
 
 def _await_ready(servers: Servers, names: Sequence[str], world: World) -> str:
     """Waits until clients may write and every data node is known; returns the release."""
+    wanted = len(servers.data_nodes)
 
     def missing() -> str:
-        live, all_of_them = pages.live_nodes(servers.name_node), len(servers.data_nodes)
-        return "" if live == all_of_them else f"{live} of {all_of_them} data nodes are known"
+        live = pages.live_nodes(servers.name_node)
+        return "" if live == wanted else f"{live} of {wanted} data nodes are known"
 
     container_nodes.await_ready("HDFS was not ready", missing, names, world, deadline_s=_START_S)
     return pages.version(servers.name_node)

@@ -12,7 +12,7 @@ from typing import Any
 from orchestrator.system.http_client import get, get_json, understood
 
 RPC, NAME_PAGE, DATA_PAGE = 9820, 9870, 9864
-_COUNT = r"^\s*{}:\s+(\d+)"
+_WRONG = ("Under-replicated blocks", "Missing blocks", "Corrupt blocks")
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,5 @@ def lacking(name_node: str) -> str:
     page = get(f"{name_node}/fsck?ugi=root&path=/", timeout_s=60.0)
     if "Status:" not in page:
         raise ValueError(page[-200:])
-    counts = {
-        what: int(re.findall(_COUNT.format(name), page, re.MULTILINE)[0])
-        for name, what in {
-            "Under-replicated blocks": "blocks with too few copies",
-            "Missing blocks": "blocks without any",
-            "Corrupt blocks": "damaged blocks",
-        }.items()
-    }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    counts = {name: re.findall(rf"^\s*{name}:\s+(\d+)", page, re.MULTILINE) for name in _WRONG}
+    return ", ".join(f"{count} {name.lower()}" for name, (count,) in counts.items() if int(count))

@@ -146,7 +146,7 @@ def test_a_failure_to_drop_them_is_told() -> None:
 def test_a_load_settles_when_all_copies_are_there() -> None:
     with (
         hadoop.cluster({hadoop.FSCK: FEWER}) as cluster,
-        pytest.raises(RunError, match="4 blocks with too few copies"),
+        pytest.raises(RunError, match="4 under-replicated blocks"),
     ):
         Hdfs().settle(cluster, fake_world())
     with hadoop.cluster() as cluster:

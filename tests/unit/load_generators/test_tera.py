@@ -107,14 +107,14 @@ def test_a_scan_gives_the_checksum_of_the_generator(tmp_path: Path) -> None:
     ("name", "said", "changed", "why"),
     [
         ("scan", hadoop.said("scan.log") + "CHECKSUM=1\n", {}, "3d1575c41c3d8, not 1"),
-        ("scan", hadoop.said("scan.log"), {}, "no checksum"),
+        ("scan", hadoop.said("scan.log"), {}, "is 0, not 1"),
         ("gen", completed("x\njava.io.IOException: no room\n", 1), {}, "IOException: no room"),
         ("gen", "nothing of a task\n", {}, "no task of gen"),
         (
             "gen",
             hadoop.said("gen.log"),
             {hadoop.FSCK: hadoop.lacking(3)},
-            "3 blocks with too few copies",
+            "3 under-replicated blocks",
         ),
     ],
 )
