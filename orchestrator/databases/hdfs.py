@@ -9,9 +9,10 @@ block when it is closed: without that a write would end in memory.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.errors import Mistake, NodeError, RunError
+from orchestrator.errors import Mistake, NodeError, RunError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.hadoop import pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
@@ -20,7 +21,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import as_node
+from orchestrator.platforms.common.machines import HasEngines, JoinsNetworks, as_node
 from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_while
@@ -45,7 +46,10 @@ class Hdfs(Database):
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         container_nodes.require_none(list(_mistakes(spec)), "HDFS")
-        own_images.provide(world.root, "hadoop", world.platform, world.progress)
+        platform = world.platform
+        if not isinstance(platform, JoinsNetworks) or isinstance(platform, HasEngines):
+            raise failure(UsageError, "one engine alone")
+        own_images.provide(world.root, "hadoop", platform, world.progress)
 
     @contextmanager
     def running(
@@ -70,16 +74,11 @@ class Hdfs(Database):
                     environment,
                 )
                 version = _await_ready(servers, names, world)
-                numbers = range(1, spec.nodes + 1)
-                nodes = (
-                    as_node(first, "name-node", "coordinator", cpus=plans[0].cpus),
-                    *(
-                        container_nodes.described(*each, world)
-                        for each in zip(numbers, plans[1:], volumes, started, strict=True)
-                    ),
-                )
-                endpoint = container_nodes.endpoint(first, RPC, "")
-                yield Cluster(self.name, version, nodes, (endpoint,), network.name, servers)
+                nodes = [as_node(first, "name-node", "coordinator", cpus=plans[0].cpus)]
+                for n, each in enumerate(zip(plans[1:], volumes, started, strict=True), start=1):
+                    nodes.append(container_nodes.described(n, *each, world))
+                at = (container_nodes.endpoint(first, RPC, ""),)
+                yield Cluster(self.name, version, tuple(nodes), at, network.name, servers)
             except BaseException:
                 container_nodes.stop(names, 0, world)
                 raise
@@ -90,10 +89,7 @@ class Hdfs(Database):
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Waits until each block has all its copies."""
-
-        def lacking() -> str:
-            return pages.lacking(cluster.handle.name_node)
-
+        lacking = partial(pages.lacking, cluster.handle.name_node)
         if state := wait_while(lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0):
             raise failure(RunError, "copies lacking", state=state)
         self.begin_measuring(cluster, world)

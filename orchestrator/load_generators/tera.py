@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -194,10 +195,7 @@ def _share_bytes(workload: Workload) -> int:
 def _require_copies(page: str, repaired: int, world: World) -> None:
     """LoadError unless each block has all its copies without having been repaired: a write that had
     fewer was cheaper. What data nodes have just written is known a moment later."""
-
-    def lacking() -> str:
-        return pages.lacking(page)
-
+    lacking = partial(pages.lacking, page)
     state = wait_while(lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5)
     if again := pages.repaired(page) - repaired:
         state = f"{again} blocks were copied again, {state or 'and now all have theirs'}"

@@ -29,7 +29,11 @@ def volumes(kept: bool = True) -> list[Volume]:
     return [Volume(f"disk-{n}", f"/dev/loop{n}", restored=False, kept=kept) for n in (1, 2, 3)]
 
 
-class Engine(FakePlatform):
+class OneEngine(FakePlatform):
+    joins_networks = True
+
+
+class Engine(OneEngine):
     """Its published ports are those of the pages that a real cluster showed."""
 
     def __init__(self, port: int) -> None:
@@ -102,15 +106,21 @@ def test_disks_are_kept_only_after_a_clean_end() -> None:
 )
 def test_what_cannot_run_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        Hdfs().check(replace(SPEC, **change), fake_world(platform=FakePlatform()))  # type: ignore[arg-type]
+        Hdfs().check(replace(SPEC, **change), fake_world(platform=OneEngine()))  # type: ignore[arg-type]
     assert said in refused.value.mistakes[0].what
 
 
 def test_the_image_is_built_when_it_is_first_needed() -> None:
-    platform = FakePlatform()
+    platform = OneEngine()
     Hdfs().check(SPEC, fake_world(platform=platform))
     Hdfs().check(SPEC, fake_world(platform=platform))
     assert [asked[:2] for asked in platform.asked] == [("build", IMAGE)]
+
+
+def test_where_a_name_node_could_not_be_reached_it_is_refused() -> None:
+    """As on Kubernetes, whose pods have no names, and on several engines."""
+    with pytest.raises(UsageError, match="one Docker engine alone"):
+        Hdfs().check(SPEC, fake_world(platform=FakePlatform()))
 
 
 def test_facts_are_read_back_from_the_data_nodes() -> None:
