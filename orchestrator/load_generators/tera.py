@@ -66,9 +66,12 @@ class Tera(InClient):
         return own_images.need(world.root, "hadoop", world.platform), {}
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        mistakes = []
         if spec.client == "beside" and _place(workload) == "nodes":
-            where = Mistake("cluster.client", "counts with `jobs_on: client` alone")
-            require_none([where], f"workload {workload.name} has no client", "leave it out")
+            mistakes.append(Mistake("cluster.client", "counts with `jobs_on: client` alone"))
+        if _share_bytes(workload, spec.nodes) == 0:
+            mistakes.append(Mistake("dataset.bytes", f"is no file for each of {spec.nodes} nodes"))
+        require_none(mistakes, f"{workload.name} cannot run on this cluster", "correct these")
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Runs, on the nodes, the jobs whose output the workload reads."""
@@ -94,7 +97,7 @@ class Tera(InClient):
             raise failure(LoadError, "past its deadline", workload=workload, took=took)
         _require_copies(page, repaired, world)
         checksums = _checksums(done) if step == "scan" else {}
-        total = len(jobs.nodes) * _share_bytes(workload)
+        total = len(jobs.nodes) * _share_bytes(workload, len(jobs.nodes))
         facts = {"payload_bytes": total, "jobs": len(done), "jobs_on": _place(workload)}
         files.write_json(load.out / _FILE, {**facts, **checksums})
         return Phase("warm-up", start_s, first_s), Phase("measure", first_s, last_s)
@@ -149,7 +152,7 @@ class _Jobs:
         watch = [container(node.container) for node in self.cluster.nodes if node.container]
         environment = {
             **self.cluster.handle.environment,
-            "BYTES": str(_share_bytes(self.workload)),
+            "BYTES": str(_share_bytes(self.workload, len(self.nodes))),
             "FILE_BYTES": str(given.get("file_size", 0)),
             "STREAMS": str(self.workload.threads),
         }
@@ -185,11 +188,11 @@ def _place(workload: Workload) -> str:
     return str(workload.options.get("jobs_on", _PLACES[0]))
 
 
-def _share_bytes(workload: Workload) -> int:
-    """Whole rows of 100 bytes, or whole files."""
+def _share_bytes(workload: Workload, nodes: int) -> int:
+    """Of each node: whole rows of 100 bytes, or whole files."""
     given = workload.dataset.parameters
     piece = int(given["file_size"]) if _step(workload) in _IN_FILES else _ROW_BYTES
-    return int(given["bytes"]) // piece * piece
+    return int(given["bytes"]) // nodes // piece * piece
 
 
 def _require_copies(page: str, repaired: int, world: World) -> None:
@@ -232,6 +235,3 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     for key in sizes:
         if not isinstance(size := given.get(key), int) or size < _ROW_BYTES:
             yield f"dataset.{key}", f"is a number of bytes, {_ROW_BYTES} or more"
-            return
-    if _share_bytes(workload) <= 0:
-        yield "dataset.file_size", "is more than `bytes`"

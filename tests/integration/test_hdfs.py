@@ -107,7 +107,7 @@ def test_rows_are_sorted_and_scanned_with_one_copy(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_files_are_written_and_read_on_nodes_and_by_a_client(world: World, tmp_path: Path) -> None:
-    files = {"bytes": 32_000_000, "file_size": 8_000_000}
+    files = {"bytes": 96_000_000, "file_size": 8_000_000}
     generator = Tera()
     with running(world) as cluster, generator.client(NETWORK, world) as client:
         for name in ("dfsio-write", "dfsio-read", "put", "get"):
@@ -115,7 +115,7 @@ def test_files_are_written_and_read_on_nodes_and_by_a_client(world: World, tmp_p
                 ClientLoad(small(name, **files), cluster, client, tmp_path, world)
             )
             assert 0 < window.duration_s < 60, name
-        load = small("gen", bytes=8_000_000)
+        load = small("gen", bytes=24_000_000)
         load = replace(load, options={"jobs_on": "client"})
         generator.run(ClientLoad(load, cluster, client, tmp_path, world))
 
@@ -126,7 +126,7 @@ def test_a_data_node_that_is_killed_in_mid_write_voids_the_run(
 ) -> None:
     with running(world) as cluster:
         load = ClientLoad(
-            small("gen", bytes=400_000_000), cluster, Node(CLIENT, "client"), tmp_path, world
+            small("gen", bytes=1_200_000_000), cluster, Node(CLIENT, "client"), tmp_path, world
         )
         ran = at_once.begun(lambda: Tera().run(load))
         world.clock.sleep(5.0)

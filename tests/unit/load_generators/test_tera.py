@@ -15,7 +15,7 @@ from orchestrator.errors import LoadError, UsageError
 from orchestrator.load_generators.tera import Tera
 from orchestrator.model import ClusterSpec, Node, NodeSize, Workload
 from orchestrator.parts import ClientLoad
-from orchestrator.planning import plan, profiles
+from orchestrator.planning import durations, plan, profiles, sizes
 from orchestrator.powers import Completed, World
 from tests import ROOT, hadoop
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
@@ -165,9 +165,12 @@ def test_a_data_set_is_what_the_jobs_before_leave(name: str, before: list[str]) 
 def test_what_its_files_may_not_say() -> None:
     size = NodeSize(1.0, 2**30, 2**31)
     spec = ClusterSpec("hdfs", 3, 3, size, client="beside")
-    with pytest.raises(UsageError, match="has no client"):
+    with pytest.raises(UsageError, match="cannot run on this cluster"):
         Tera().check(shipped("gen"), spec, fake_world())
     Tera().check(shipped("gen", jobs_on="client"), spec, fake_world())
+    with pytest.raises(UsageError) as few:
+        Tera().check(shipped("put"), replace(spec, nodes=13, client="outside"), fake_world())
+    assert few.value.mistakes[0].where == "dataset.bytes"
     for options in ({"jobs_on": "elsewhere"}, {"batch": 10}):
         with pytest.raises(UsageError) as refused:
             shipped("gen", **options)
@@ -181,3 +184,10 @@ def test_other_workloads_do_not_run_on_it_nor_these_elsewhere() -> None:
     with pytest.raises(UsageError, match="cannot run on hdfs"):
         plan.check_owners(own, a_plan().workloads, "hdfs")
     plan.check_owners(own, [shipped(name) for name in NAMES], "hdfs")
+
+
+def test_its_data_are_sized_as_those_of_a_database_are() -> None:
+    load = shipped("gen")
+    assert durations.data_bytes(load) == 192_000_000
+    _, (larger,), _ = sizes.with_data(a_plan().profiles, [load], "2GB")
+    assert larger.dataset.parameters["bytes"] == 2_000_000_000
