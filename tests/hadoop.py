@@ -14,7 +14,7 @@ from tests.pages import serving
 SAID = TESTS / "fixtures" / "hadoop-3.4.2"
 FSCK = "/fsck?ugi=root&path=/"
 _JMX = "/jmx?qry=Hadoop:service="
-ACTIVITY = f"{_JMX}NameNode,name=NameNodeActivity"
+ACTIVITY = f"{_JMX}DataNode,name=DataNodeActivity*"
 NODES = ("node-1", "node-2", "node-3")
 ENVIRONMENT = {"NAME_NODE": "10.0.0.2", "COPIES": "3", "SETTINGS": ""}
 _DEFAULTS = {
@@ -42,9 +42,8 @@ def pages() -> dict[str, str]:
     return {
         f"{_JMX}NameNode,name=FSNamesystemState": said("fsns.json"),
         f"{_JMX}NameNode,name=NameNodeInfo": said("nninfo.json"),
-        ACTIVITY: said("nnact.json"),
         FSCK: said("fsck.txt"),
-        f"{_JMX}DataNode,name=DataNodeActivity*": said("dnact1.json"),
+        ACTIVITY: said("dnact.json"),
         **{f"/conf?name={name}": json.dumps({"property": of}) for name, of in settings.items()},
     }
 

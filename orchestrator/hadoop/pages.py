@@ -39,14 +39,6 @@ def live_nodes(name_node: str) -> int:
 
 
 @understood("/jmx")
-def repaired(name_node: str) -> int:
-    """How many copies have been made again since it was started."""
-    return int(
-        _bean(name_node, "service=NameNode,name=NameNodeActivity")["SuccessfulReReplications"]
-    )
-
-
-@understood("/jmx")
 def version(name_node: str) -> str:
     return str(_bean(name_node, "service=NameNode,name=NameNodeInfo")["SoftwareVersion"])
 
@@ -55,6 +47,12 @@ def version(name_node: str) -> str:
 def written_bytes(data_node: str) -> float:
     """Bytes of files that a data node was given since it was started, without checksums."""
     return float(_bean(data_node, "service=DataNode,name=DataNodeActivity*")["BytesWritten"])
+
+
+@understood("/jmx")
+def copied_blocks(data_node: str) -> int:
+    """How many blocks a data node has sent to another, for a copy was lacking."""
+    return int(_bean(data_node, "service=DataNode,name=DataNodeActivity*")["BlocksReplicated"])
 
 
 @understood("/conf")

@@ -3,8 +3,8 @@
 
 The load has as many shares as there are data nodes. The job of each runs in its node, beside the
 data node and with its CPU, or all of them in the client (`jobs_on`). The window is work-boxed: from
-the first task that begins to the last that ends, by this computer's clock. Hadoop has no
-transactions; what is counted is megabytes, and latency is not measured.
+the first task that begins, or the sampling before it, to the end of the last, by this computer's
+clock. Hadoop has no transactions; what is counted is megabytes, and latency is not measured.
 """
 
 import json
@@ -44,7 +44,7 @@ _BEFORE: Mapping[str, Sequence[str]] = {
 }
 _PAYLOAD = {"sort": "sorted", "scan": "read", "dfsio-read": "read", "get": "read"}
 _IN_FILES = ("dfsio-write", "dfsio-read", "put", "get")
-_BEGINS = re.compile("Starting task: |tierbench: begins")
+_BEGINS = re.compile("Starting task: |Sampling [0-9]+ splits|tierbench: begins")
 _ENDS = re.compile("Finishing task: |tierbench: ends")
 _SUMS = re.compile(r"^checksum\s+(\w+)$.*^CHECKSUM=(\d+)$", re.MULTILINE | re.DOTALL)
 _LOAD_S, _SCAN_S, _COPIES_S, _GRACE_S = 24 * 3600.0, 3600.0, 5.0, 60.0
@@ -84,10 +84,10 @@ class Tera(InClient):
         """LoadError if a job fails, its work is not done in `measure`, what it read is not what was
         written, or a block has not all its copies when it ends."""
         workload, cluster, world = load.workload, load.cluster, load.world
-        step, page = _step(workload), cluster.handle.name_node
+        step = _step(workload)
         jobs = _Jobs(workload, step, cluster, world)
         containers = [load.client] * len(jobs.nodes) if _place(workload) == "client" else jobs.nodes
-        repaired, start_s = pages.repaired(page), world.clock.now()
+        copied, start_s = _copied_blocks(cluster), world.clock.now()
         done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
         first_s, last_s = min(jobs.begun_s, default=0.0), max(jobs.ended_s, default=0.0)
         if last_s <= first_s:
@@ -95,7 +95,7 @@ class Tera(InClient):
         if last_s - first_s > workload.measure_s:
             took = format_seconds(last_s - first_s)
             raise failure(LoadError, "past its deadline", workload=workload, took=took)
-        _require_copies(page, repaired, world)
+        _require_copies(cluster, copied, world)
         checksums = _checksums(done) if step == "scan" else {}
         total = len(jobs.nodes) * _share_bytes(workload, len(jobs.nodes))
         facts = {"payload_bytes": total, "jobs": len(done), "jobs_on": _place(workload)}
@@ -195,12 +195,16 @@ def _share_bytes(workload: Workload, nodes: int) -> int:
     return int(given["bytes"]) // nodes // piece * piece
 
 
-def _require_copies(page: str, repaired: int, world: World) -> None:
+def _copied_blocks(cluster: Cluster) -> int:
+    return sum(at_once.each(pages.copied_blocks, cluster.handle.data_nodes.values()))
+
+
+def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
     """LoadError unless each block has all its copies without having been repaired: a write that had
     fewer was cheaper. What data nodes have just written is known a moment later."""
-    lacking = partial(pages.lacking, page)
+    lacking = partial(pages.lacking, cluster.handle.name_node)
     state = wait_while(lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5)
-    if again := pages.repaired(page) - repaired:
+    if again := _copied_blocks(cluster) - copied:
         state = f"{again} blocks were copied again, {state or 'and now all have theirs'}"
     if state:
         raise failure(LoadError, "copies were lacking", state=state)

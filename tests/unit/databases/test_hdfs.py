@@ -169,6 +169,7 @@ def test_pages_that_are_no_pages_of_hadoop() -> None:
             read(at)
 
 
-def test_repaired_copies_are_counted() -> None:
-    with serving({"/jmx": hadoop.said("nnact-repaired.json")}) as at:
-        assert pages.repaired(at) == 12
+def test_copies_that_were_made_again_are_counted() -> None:
+    for said, count in (("dnact.json", 0),):
+        with serving({"/jmx": hadoop.said(said)}) as at:
+            assert pages.copied_blocks(at) == count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from orchestrator.planning import durations, plan, profiles, sizes
 from orchestrator.powers import Completed, World
 from tests import ROOT, hadoop
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
-from tests.pages import Server
 from tests.plans import a_plan
 
 NAMES = ("gen", "sort", "scan", "dfsio-write", "dfsio-read", "put", "get")
@@ -96,6 +94,15 @@ def test_several_tasks_of_a_job(tmp_path: Path) -> None:
     assert measure.duration_s >= 29.0  # from its line 21 to its line 310
 
 
+def test_a_sort_begins_when_it_samples_its_rows(tmp_path: Path) -> None:
+    """Which reads most of them, so that tasks would have them from memory."""
+    lines = hadoop.said("sort.log").splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("Sampling "))
+    last = max(n for n, line in enumerate(lines) if "Finishing task: " in line)
+    (_, measure), _, _ = ran(shipped("sort"), hadoop.said("sort.log"), tmp_path)
+    assert measure.duration_s >= 0.1 * (last - first)
+
+
 def test_a_scan_gives_the_checksum_of_the_generator(tmp_path: Path) -> None:
     (_, measure), _, _ = ran(shipped("scan"), hadoop.said("scan.log") + GENERATED, tmp_path)
     facts = Tera().read(shipped("scan"), tmp_path, measure.start_s, measure.end_s).facts
@@ -125,23 +132,6 @@ def test_what_makes_a_run_void(
         ran(shipped(name), said, tmp_path, changed)
     assert why in void.value.what
     assert (tmp_path / f"{name}-node-1.log").is_file()
-
-
-def test_copies_that_were_made_again_meanwhile_make_it_void(tmp_path: Path) -> None:
-    """A job ends well although a data node was killed under it: the others took its copies."""
-    clock = FakeClock()
-    with closing(Server()) as server:
-        server.pages |= {path: (200, text) for path, text in hadoop.pages().items()}
-
-        class Repairing(Jobs):
-            def exec(self, container: str, argv: Sequence[str], **options: Any) -> Completed:
-                server.pages[hadoop.ACTIVITY] = (200, hadoop.said("nnact-repaired.json"))
-                return super().exec(container, argv, **options)
-
-        world = fake_world(platform=Repairing(hadoop.said("gen.log"), clock), clock=clock)
-        load = ClientLoad(shipped("gen"), hadoop.at(server.url), CLIENT, tmp_path, world)
-        with pytest.raises(LoadError, match="12 blocks were copied again"):
-            Tera().run(load)
 
 
 def test_a_deadline_is_no_rate(tmp_path: Path) -> None:
