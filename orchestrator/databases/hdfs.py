@@ -7,7 +7,7 @@ block when it is closed: without that a write would end in memory.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
@@ -46,10 +46,9 @@ class Hdfs(Database):
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         container_nodes.require_none(list(_mistakes(spec)), "HDFS")
-        platform = world.platform
-        if not isinstance(platform, JoinsNetworks) or isinstance(platform, HasEngines):
+        if not isinstance(world.platform, JoinsNetworks) or isinstance(world.platform, HasEngines):
             raise failure(UsageError, "one engine alone")
-        own_images.provide(world.root, "hadoop", platform, world.progress)
+        own_images.provide(world.root, "hadoop", world.platform, world.progress)
 
     @contextmanager
     def running(
@@ -104,9 +103,8 @@ class Hdfs(Database):
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle
-        every = list(servers.data_nodes.values())
         try:
-            read = {name: _alike(name, every) for name in _READ_BACK}
+            read = {name: _alike(name, servers.data_nodes.values()) for name in _READ_BACK}
             written = {node: pages.written_bytes(at) for node, at in servers.data_nodes.items()}
         except OSError as error:
             raise RunError(f"a data node's pages could not be read: {error}") from error
@@ -122,16 +120,15 @@ class Hdfs(Database):
         )
 
 
-def _alike(name: str, servers: Sequence[str]) -> str:
+def _alike(name: str, servers: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(at_once.each(lambda at: pages.setting(at, name), servers)))
 
 
 def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     yield from container_nodes.shape_mistakes(spec, MIN_MEMORY_BYTES, "a data node, a job")
-    if spec.version is not None:
-        yield Mistake("cluster.version", "the image has one release: leave `version` out")
-    if spec.port is not None:
-        yield Mistake("cluster.port", "nobody connects from outside: leave it out")
+    for key in ("version", "port"):
+        if getattr(spec, key) is not None:
+            yield Mistake(f"cluster.{key}", f"the image's own is taken: leave `{key}` out")
     reserved = shipped(__package__, "hdfs.yaml")["reserved"]
     for name, value in spec.settings.items():
         where = f"cluster.settings.{name}"

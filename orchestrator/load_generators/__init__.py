@@ -33,7 +33,7 @@ _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
     "sysbench": command_lines.keys,
     "sysbench-stock": stock_options.keys,
     "fio": lambda _: fio.KEYS,
-    "tera": lambda _: tera.KEYS,
+    "tera": tera.keys,
 }
 
 

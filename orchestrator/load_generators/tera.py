@@ -30,7 +30,6 @@ from orchestrator.system import at_once, files
 from orchestrator.system.clock import wait_while
 from orchestrator.units import format_seconds
 
-KEYS = {"options": ("jobs_on",), "dataset": ("bytes", "file_size"), "scale": ("threads", "measure")}
 _PLACES = ("nodes", "client")
 # Script → what must have run before, and what it does with its payload.
 _BEFORE: Mapping[str, Sequence[str]] = {
@@ -56,11 +55,10 @@ class Tera(InClient):
     name = "tera"
 
     def loader_version(self, workload: Workload, world: World) -> str:
-        return self.scripts(workload, world)
-
-    def scripts(self, workload: Workload, world: World) -> str:
         """Returns a hash of all scripts."""
         return own_images.content_hash(world.root / "workloads" / "hdfs")
+
+    scripts = loader_version
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
         return own_images.need(world.root, "hadoop", world.platform), {}
@@ -221,21 +219,26 @@ def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
     return {"checksums": [f"{read:x}" for read, _ in sums]}
 
 
+def keys(script: str) -> dict[str, tuple[str, ...]]:
+    """What a workload may have under `options` and `dataset`."""
+    sizes = ("bytes", "file_size") if Path(script).stem in _IN_FILES else ("bytes",)
+    return {"options": ("jobs_on",), "dataset": sizes}
+
+
 def check(workload: Workload) -> None:
     """UsageError listing what is wrong with its file, whatever the cluster."""
     refuse(workload, _mistakes(workload))
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
-    step, given = _step(workload), workload.dataset.parameters
-    if step not in _BEFORE:
+    given, known = workload.dataset.parameters, keys(workload.script)
+    if _step(workload) not in _BEFORE:
         yield "script", f"is one of {', '.join(_BEFORE)} below hdfs/"
-    for group, keys in {"options": workload.options, "dataset": given}.items():
-        for key in set(keys) - {*KEYS[group], "seed"}:
-            yield f"{group}.{key}", f"tera takes {' and '.join(KEYS[group])} alone"
+    for group, names in {"options": workload.options, "dataset": given}.items():
+        for key in set(names) - {*known[group], "seed"}:
+            yield f"{group}.{key}", f"tera takes {' and '.join(known[group])} alone"
     if _place(workload) not in _PLACES:
         yield "options.jobs_on", f"is {' or '.join(_PLACES)}"
-    sizes = ("bytes", "file_size") if step in _IN_FILES else ("bytes",)
-    for key in sizes:
+    for key in known["dataset"]:
         if not isinstance(size := given.get(key), int) or size < _ROW_BYTES:
             yield f"dataset.{key}", f"is a number of bytes, {_ROW_BYTES} or more"

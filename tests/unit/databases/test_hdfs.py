@@ -97,7 +97,7 @@ def test_disks_are_kept_only_after_a_clean_end() -> None:
     [
         ({"replication_factor": 4}, "every copy needs a node of its own"),
         ({"node": NodeSize(1.0, GIB // 2, GIB)}, "too little for a data node"),
-        ({"version": "3.3"}, "the image has one release"),
+        ({"version": "3.3"}, "the image's own is taken"),
         ({"settings": {"dfs.datanode.synconclose": "false"}}, "a write ends in memory"),
         ({"settings": {"dfs.replication": "2"}}, "`replication_factor` sets it"),
         ({"settings": {"shared_buffers": "1GB"}}, "is no setting of HDFS"),
