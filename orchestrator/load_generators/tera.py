@@ -163,8 +163,7 @@ class _Jobs:
                 files.keep(out / f"{self.script}-{share}.log", done.out + done.err)
             if done.exit_code != 0:
                 why = f": {complaint(done.out + done.err, 'Exception', 'ERROR')}"
-                program = f"{self.script} of {share}"
-                raise ended_badly(program, done.exit_code, why, done.tail())
+                raise ended_badly(f"{self.script} of {share}", done.exit_code, why, done.tail())
             return done
 
         return at_once.each(run, zip(self.nodes, places, strict=True))

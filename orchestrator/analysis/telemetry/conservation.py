@@ -69,8 +69,7 @@ def of_node(run: RunData) -> dict[str, float]:
     """Node → bytes that its disk must be written, by what the node says it was given, where
     `of_copies` holds."""
     now, each = results.database(run.record).given_bytes, results.database(run.record).bytes_of_copy
-    facts = DatabaseFacts.read(run.record.facts.get("database_before"))
-    before = facts.given_bytes or {}
+    before = DatabaseFacts.read(run.record.facts.get("database_before")).given_bytes or {}
     if not (now and each and of_copies(run)) or set(now) != set(before):
         return {}
     return {node: each * (count - before[node]) for node, count in now.items()}
