@@ -170,6 +170,6 @@ def test_pages_that_are_no_pages_of_hadoop() -> None:
 
 
 def test_copies_that_were_made_again_are_counted() -> None:
-    for said, count in (("dnact.json", 0),):
+    for said, count in (("dnact.json", 0), ("dnact-copied.json", 3)):
         with serving({"/jmx": hadoop.said(said)}) as at:
             assert pages.copied_blocks(at) == count

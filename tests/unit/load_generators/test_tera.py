@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from orchestrator.planning import durations, plan, profiles, sizes
 from orchestrator.powers import Completed, World
 from tests import ROOT, hadoop
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
+from tests.pages import Server
 from tests.plans import a_plan
 
 NAMES = ("gen", "sort", "scan", "dfsio-write", "dfsio-read", "put", "get")
@@ -132,6 +134,23 @@ def test_what_makes_a_run_void(
         ran(shipped(name), said, tmp_path, changed)
     assert why in void.value.what
     assert (tmp_path / f"{name}-node-1.log").is_file()
+
+
+def test_copies_that_were_made_again_meanwhile_make_it_void(tmp_path: Path) -> None:
+    """A job ends well all the same."""
+    clock = FakeClock()
+    with closing(Server()) as server:
+        server.pages |= {path: (200, text) for path, text in hadoop.pages().items()}
+
+        class Repairing(Jobs):
+            def exec(self, container: str, argv: Sequence[str], **options: Any) -> Completed:
+                server.pages[hadoop.ACTIVITY] = (200, hadoop.said("dnact-copied.json"))
+                return super().exec(container, argv, **options)
+
+        world = fake_world(platform=Repairing(hadoop.said("gen.log"), clock), clock=clock)
+        load = ClientLoad(shipped("gen"), hadoop.at(server.url), CLIENT, tmp_path, world)
+        with pytest.raises(LoadError, match="9 blocks were copied again, and now all have theirs"):
+            Tera().run(load)
 
 
 def test_a_deadline_is_no_rate(tmp_path: Path) -> None:
