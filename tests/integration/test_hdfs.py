@@ -49,7 +49,9 @@ def running(world: World) -> Iterator[Cluster]:
     with (
         plain_volumes(3, world) as volumes,
         world.platform.network(NETWORK, 3) as network,
-        Hdfs().running(SPEC, volumes, network, world) as cluster,
+        Hdfs().running(
+            SPEC, [replace(volume, kept=False) for volume in volumes], network, world
+        ) as cluster,
     ):
         yield cluster
 
