@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators import fio
+from orchestrator.load_generators import fio, tera
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
@@ -16,6 +16,7 @@ from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
 from orchestrator.load_generators.sysbench_stock import options as stock_options
+from orchestrator.load_generators.tera import Tera
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
@@ -26,11 +27,13 @@ _CHECKS: Mapping[str, Callable[[Workload], None]] = {
     "sysbench-stock": lambda load: stock_options.check(load, not os.environ.get(IMAGE_VARIABLE)),
     "benchbase": config.check,
     "fio": fio.check,
+    "tera": tera.check,
 }
 _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
     "sysbench": command_lines.keys,
     "sysbench-stock": stock_options.keys,
     "fio": lambda _: fio.KEYS,
+    "tera": tera.keys,
 }
 
 
@@ -41,6 +44,7 @@ def load_generators() -> dict[str, LoadGenerator]:
         "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
         "benchbase": BenchBase(Path(home) if home else None),
         "fio": Fio(),
+        "tera": Tera(),
         "dry": DryGenerator(),
     }
 
@@ -67,7 +71,7 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     UsageError if its generator keeps no transactions by which the changes could be told."""
     if not asked:
         return workload
-    if workload.generator in (Fio.name, SysbenchStock.name):
+    if workload.generator in (Fio.name, SysbenchStock.name, Tera.name):
         raise failure(UsageError, "no record to confirm by", workload=workload)
     if workload.script in command_lines.ENDS_WITH_WORK:
         raise failure(UsageError, "nothing left to confirm", workload=workload.name)

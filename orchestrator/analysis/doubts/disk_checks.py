@@ -17,6 +17,7 @@ from orchestrator.tier import GateCheck
 from orchestrator.units import counted, format_bytes, format_change, format_number, listed
 
 APART_PCT = 2.0
+COPIES_PCT = 1.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
 LATE_S = 150e-6
 # How much longer the overhead in a window may make requests, beyond what is taken off: what a gate
@@ -155,6 +156,19 @@ def in_memory(run: RunData, _: Values) -> Doubts:
         yield doubt("data in memory", copies=copies, written=moved, given=rows)
 
 
+def copies_differ(run: RunData, _: Values) -> Doubts:
+    """Where it is known to the byte what copies take: all disks against the payload, then each disk
+    against its node's own account."""
+    of_disks, whole = conservation.written(run), conservation.of_copies(run)
+    must = {"all disks together": whole, **conservation.of_node(run)} if whole else {}
+    did = {"all disks together": sum(of_disks.values()), **of_disks}
+    for where, wanted in must.items():
+        if wanted and abs(off_pct := 100 * (did.get(where, 0.0) / wanted - 1)) > COPIES_PCT:
+            written, due = format_bytes(did.get(where, 0.0)), format_bytes(wanted)
+            off = format_change(off_pct)
+            yield doubt("copies differ", where=where, off=off, written=written, wanted=due)
+
+
 def cloud(run: RunData, _: Values) -> Doubts:
     cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
@@ -213,5 +227,5 @@ def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
 
 DISK_CHECKS = (
     out_of_reach, bursting, counts, slow_host, host_errors, overhead, shared, host_cache, cloud,
-    credit_unknown, restored, not_counted, replica_missing, in_memory,
+    credit_unknown, restored, not_counted, replica_missing, in_memory, copies_differ,
 )  # fmt: skip

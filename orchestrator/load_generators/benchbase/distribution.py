@@ -70,12 +70,8 @@ def provide(home: Path | None, database: str, world: World) -> BenchBaseBuild:
             what = f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled"
             raise _unavailable(what, world)
     distribution = find(home, database, world)
-    image = distribution.image
-    if not platform.images.present(image):
-        world.progress.step(f"building the image {image}", 60)
-        folder = str(own_images.folder(world.root, _RUNTIME))
-        platform.images.build(folder, image, lambda _line: None)
-        world.progress.note(f"built {image}")
+    if home is not None:
+        own_images.provide(world.root, _RUNTIME, platform, world.progress)
     return distribution
 
 
