@@ -138,11 +138,10 @@ def _caps(
     for cap, known in words.table("caps").items():
         other, title = known["other"], known["title"]
         time_pct = values.get(f"time_at_{cap}_cap_pct", 0.0)
-        reached = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
+        own = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
         together = values.get(f"shared_{cap}_of_cap_pct", 0.0)
-        if at_times_pct is not None:
-            reached = time_pct >= at_times_pct
-        is_shared = not reached and together >= CAP_PCT
+        is_shared = together >= CAP_PCT and not own
+        reached = own if at_times_pct is None else time_pct >= at_times_pct
         if not (reached or is_shared) or not disk_demand.binds(cap, values, tier):
             continue
         if CAP_PCT > values.get(f"{other}_of_cap_pct", 0.0) >= OTHER_CAP_PCT:
