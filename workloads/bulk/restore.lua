@@ -1,4 +1,4 @@
--- Restore: what pg_restore --jobs does with a dump of the bulk tables, into those that load.lua left
+-- Restore: what pg_restore --jobs does with a dump of the bulk tables, into those load.lua left
 -- empty. A transaction is one step, and a thread takes the next one: of each table all --table-rows
 -- by one COPY, its primary key, and an index on k; then, of each second table, a foreign key on the
 -- table before it, which is checked. A step waits for those that it rests on.
