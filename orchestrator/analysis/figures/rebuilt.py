@@ -12,7 +12,6 @@ from orchestrator.parts import Result
 
 FILE = "rebuild.json"  # with the times, among the raw files
 _SCOPES = ("before_loss", "rebuild", "after_rebuild")
-_LEAST_S = 1.0  # of a span: a shorter one has no figures
 
 
 def added(
@@ -32,6 +31,6 @@ def added(
         for span in spans:
             span.add(table)
     for scope, span, (start_s, end_s) in zip(_SCOPES, spans, pairwise(edges_s), strict=True):
-        own = span.measurements(None) if end_s - start_s >= _LEAST_S else ()
+        own = span.measurements(None) if end_s - start_s >= 1 else ()  # of a moment there are none
         figures += [replace(m, scope=scope) for m in own if m.scope == "all"]
     return replace(result, measurements=tuple(figures))
