@@ -43,8 +43,10 @@ class System:
 
     rate_per_s: of arrivals; None: each session begins the next at once. node_s, client_s, other_s:
     CPU time, the last of all else on a machine that all share, of `machine_cpus` (infinite: they do
-    not). batch: writes of data that come at once. commits: whether it waits for the log. sync_s: by
-    which a sync is longer than a write. waiting: for other transactions, of what it takes without.
+    not). round_pages: that a node's background writer takes in a round; 0: nothing is known of one.
+    batch: pages that it writes at once. ahead: I/Os behind which a session's own write of a page
+    waits. commits: whether it waits for the log. sync_s: by which a sync is longer than simulated.
+    delay_s: of all else. waiting: for other transactions, of what it takes without.
     copies: of the log, of which a majority must be synced."""
 
     sessions: int
@@ -160,7 +162,7 @@ def _events_per_s(system: System, disk: SimulatedDisk) -> float:
     return min(most) * (2 * SLICES + 3 + reads)
 
 
-@lru_cache(maxsize=256)  # many tiers have the same disk
+@lru_cache(maxsize=1024)  # many tiers have the same disk
 def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
     """The system with its data on such disks. Equal seeds draw the same on all tiers. ValueError if
     no transaction ended."""
