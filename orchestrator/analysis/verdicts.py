@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
-from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, Verdict
 from orchestrator.analysis.decisions import decision, factors, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
@@ -132,7 +131,7 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
     """Those of the profiles `names` that are not the baseline, against it."""
-    plan, pairs = campaign.plan, list[Pair]()
+    plan, pairs = campaign.plan, list[comparisons.Pair]()
     for workload in plan.workloads:
         baseline = results.finished(campaign, plan.baseline, workload.name)
         share = looks.share(plan, workload.name)

@@ -20,8 +20,7 @@ from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Node, sources
 from orchestrator.powers import World
-from orchestrator.system import at_once, http_client
-from orchestrator.system.clock import wait_until
+from orchestrator.system import at_once, clock, http_client
 from orchestrator.yugabyte import pages
 
 _MICRO = 1e-6
@@ -140,7 +139,7 @@ def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_
             last, since_s = work, now_s
         return now_s - since_s >= QUIET_S
 
-    if not wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
+    if not clock.wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
         raise failure(RunError, "still flushing", minutes=deadline_s / 60)
 
 

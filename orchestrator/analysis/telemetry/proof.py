@@ -18,8 +18,7 @@ from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import cause_words
-from orchestrator.analysis.telemetry.loads import paced
+from orchestrator.analysis.telemetry import cause_words, loads
 from orchestrator.facts import BottleneckCause
 from orchestrator.units import listed
 
@@ -56,7 +55,7 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     else:
         part = "" if suspected.value >= CONFIRMED else " in part"
         text = f"{text} Trying it out confirms this{part}."
-    what = "speed of transactions" if paced(runs[0].record) else "throughput"
+    what = "speed of transactions" if loads.paced(runs[0].record) else "throughput"
     text = f"{text} {listed([_sentence(e, what) for e in tried])}."
     return replace(bottleneck, verdict=cause, text=text, elasticities=tried)
 
@@ -112,5 +111,5 @@ def _changes(run: RunData) -> pd.DataFrame:
             inside = (ended_s >= start_s) & (ended_s < end_s)
             count[number] += np.count_nonzero(inside)
             spent_s[number] += latency_s[inside].sum()
-    lasted_s = spent_s if paced(run.record) else edges_s[:, 1] - edges_s[:, 0]
+    lasted_s = spent_s if loads.paced(run.record) else edges_s[:, 1] - edges_s[:, 0]
     return changes.assign(speed=count / np.maximum(lasted_s, 1e-9))[count > 0]
