@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
-from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, Verdict
+from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, ExcludedRun
 from orchestrator.analysis.decisions import decision, factors, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
@@ -17,13 +17,13 @@ from orchestrator.model import Measurement, Run
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
 
-def judge(campaign: Results) -> Verdict:
+def judge(campaign: Results) -> conclusions.Verdict:
     """The verdict on a campaign, from plan and records alone."""
     of_cells = bottlenecks.bottlenecks(campaign)
     changes, floor = deltas(campaign), noise_floor(campaign)
     doubts = kinds.find(campaign)
     decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
-    return Verdict(
+    return conclusions.Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
@@ -96,16 +96,14 @@ def missing(campaign: Results) -> tuple[str, ...]:
     )
 
 
-def excluded(campaign: Results) -> tuple[conclusions.ExcludedRun, ...]:
+def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
     """The finished runs that enter nothing, by the validity rule."""
     runs = (run for run in campaign.plan.runs if run.number in campaign.excluded)
     reasons = {
         number: tuple(f"{doubt.kind}: {doubt.text}" for doubt in doubts)
         for number, doubts in campaign.excluded.items()
     }
-    return tuple(
-        conclusions.ExcludedRun(r.number, r.profile, r.workload, reasons[r.number]) for r in runs
-    )
+    return tuple(ExcludedRun(r.number, r.profile, r.workload, reasons[r.number]) for r in runs)
 
 
 def _fate(campaign: Results, run: Run) -> str:

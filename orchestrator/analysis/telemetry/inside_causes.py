@@ -7,11 +7,10 @@ order of `RULES`. Order and thresholds: docs/METHOD.md.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from orchestrator import facts, units
 from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand, kept, shares
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.facts import BottleneckCause
-from orchestrator.units import format_seconds
 
 CAP_PCT = 95.0  # median second, of the cap in force
 FREE_PCT = 70.0  # of a CPU; of a cap too, for more sessions to find room
@@ -35,12 +34,12 @@ class Cause:
     """Its name, and the sentences that a database administrator reads. `ahead_pct`: how much more
     of throughput follows it than the next."""
 
-    name: BottleneckCause
+    name: facts.BottleneckCause
     text: str
     ahead_pct: float | None = None
 
 
-Rules = Mapping[BottleneckCause, Callable[[Values, str], str]]  # empty text: not this cause
+Rules = Mapping[facts.BottleneckCause, Callable[[Values, str], str]]  # empty text: not this cause
 
 
 def carried(rules: Rules, values: Values, node: str) -> Iterator[Cause]:
@@ -133,11 +132,11 @@ def latency_text(values: Values, node: str) -> str:
     if idle_s and await_s > UNLOADED * idle_s:
         share = idle_s / await_s  # of what stands there; reads alone may wait less
         most = "most" if share >= 1 / disk_demand.QUEUEING else "part" if share >= 0.2 else "little"
-        own = f", {most} of it the disk's own {format_seconds(idle_s)}"
+        own = f", {most} of it the disk's own {units.format_seconds(idle_s)}"
     if own or shares.nearest_cap(values) >= FREE_PCT:
         helps = "A tier with a lower latency would help"
     parts = {
-        "await_": format_seconds(await_s),
+        "await_": units.format_seconds(await_s),
         "own": own,
         "caps": words.cap_text(values),
         "helps": helps,

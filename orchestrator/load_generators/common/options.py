@@ -38,9 +38,8 @@ def set_elsewhere(workload: Workload, package: str) -> Iterator[tuple[str, str]]
     set_here = SET_FOR_ALL | shipped(package, "options.yaml")["set_here"]
     for option in workload.options:
         of_cluster = option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
-        if what := set_here.get(
-            option, "the cluster and its database set it" if of_cluster else ""
-        ):
+        otherwise = "the cluster and its database set it" if of_cluster else ""
+        if what := set_here.get(option, otherwise):
             yield f"options.{option}", what
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from orchestrator import parts, units
 from orchestrator.analysis.statistics import stats
 from orchestrator.load_generators.common import options
 from orchestrator.model import Phase, Workload
-from orchestrator.parts import ClientLoad
-from orchestrator.units import format_number
 
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
@@ -51,7 +50,7 @@ class WarmUp:
 
     def __init__(
         self,
-        load: ClientLoad,
+        load: parts.ClientLoad,
         end_at: Callable[[float], None],
         begin: Callable[[], float] | None = None,
     ) -> None:
@@ -79,9 +78,8 @@ class WarmUp:
             return  # of a second in which the threads waited for those of other clients
         steady = self._rule.add(rate)
         # A report may come a moment before its second is over.
-        could = (elapsed_s >= load.warmup_s and steady) or (
-            elapsed_s >= (load.warmup_most_s or 0.0) - 0.5
-        )
+        over = elapsed_s >= (load.warmup_most_s or 0.0) - 0.5
+        could = over or (elapsed_s >= load.warmup_s and steady)
         middle_s = self._agree(could) if self._agree else now_s if could else None
         if middle_s is None:
             return
@@ -99,7 +97,7 @@ class WarmUp:
     def _show(self, second: int, per_s: float) -> None:
         load = self._workload
         if self._middle_s is None or self._start_s is None:
-            rate = f"{format_number(per_s)} transactions/s"
+            rate = f"{units.format_number(per_s)} transactions/s"
             step = f"warm-up {second} s, until steady, {load.warmup_most_s:g} s at most: {rate}"
         else:
             begins_s = self._middle_s - self._start_s
