@@ -7,16 +7,12 @@ from pathlib import Path
 
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators import fio, tera
+from orchestrator.load_generators import dry, fio, sysbench_stock, tera
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
-from orchestrator.load_generators.dry import DryGenerator
-from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
-from orchestrator.load_generators.sysbench_stock import options as stock_options
-from orchestrator.load_generators.tera import Tera
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
@@ -24,14 +20,14 @@ CONFIRM_MOST_S = 240.0  # some 15 s for each change that is tried
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _CHECKS: Mapping[str, Callable[[Workload], None]] = {
     "sysbench": command_lines.check,
-    "sysbench-stock": lambda load: stock_options.check(load, not os.environ.get(IMAGE_VARIABLE)),
+    "sysbench-stock": lambda load: sysbench_stock.check(load, not os.environ.get(IMAGE_VARIABLE)),
     "benchbase": config.check,
     "fio": fio.check,
     "tera": tera.check,
 }
 _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
     "sysbench": command_lines.keys,
-    "sysbench-stock": stock_options.keys,
+    "sysbench-stock": sysbench_stock.keys,
     "fio": lambda _: fio.KEYS,
     "tera": tera.keys,
 }
@@ -43,9 +39,9 @@ def load_generators() -> dict[str, LoadGenerator]:
         "sysbench": Sysbench(),
         "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
         "benchbase": BenchBase(Path(home) if home else None),
-        "fio": Fio(),
-        "tera": Tera(),
-        "dry": DryGenerator(),
+        "fio": fio.Fio(),
+        "tera": tera.Tera(),
+        "dry": dry.DryGenerator(),
     }
 
 
@@ -71,7 +67,7 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     UsageError if its generator keeps no transactions by which the changes could be told."""
     if not asked:
         return workload
-    if workload.generator in (Fio.name, SysbenchStock.name, Tera.name):
+    if workload.generator in (fio.Fio.name, SysbenchStock.name, tera.Tera.name):
         raise failure(UsageError, "no record to confirm by", workload=workload)
     if workload.script in command_lines.ENDS_WITH_WORK:
         raise failure(UsageError, "nothing left to confirm", workload=workload.name)

@@ -18,8 +18,7 @@ from typing import Any
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators.common.merging import nearest_rank
-from orchestrator.load_generators.common.options import refuse
+from orchestrator.load_generators.common import merging, options
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result
@@ -113,12 +112,8 @@ class Fio(LoadGenerator):
         contents = [_json(out / FOLDER / f"{point.name}.json") for point in points]
         every = zip(points, contents, strict=True)
         figures = [figure for point, content in every for figure in point_figures(point, content)]
-        facts = GeneratorFacts(
-            version=", ".join(
-                sorted({str(content.get("fio version", "")) for content in contents})
-            ),
-            more={"cells": len(points)},
-        )
+        versions = sorted({str(content.get("fio version", "")) for content in contents})
+        facts = GeneratorFacts(version=", ".join(versions), more={"cells": len(points)})
         return Result((*figures, *_together(points, figures)), None, None, facts)
 
 
@@ -127,7 +122,7 @@ class Fio(LoadGenerator):
 
 def check(workload: Workload) -> None:
     """UsageError listing what is wrong with its file, whatever the cluster."""
-    refuse(workload, ((mistake.where, mistake.what) for mistake in _mistakes(workload)))
+    options.refuse(workload, ((mistake.where, mistake.what) for mistake in _mistakes(workload)))
 
 
 def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[Mistake]:
@@ -228,7 +223,7 @@ def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dic
         counts.update({int(value): int(number) for value, number in bins.items()})
     total = counts.total()
     return {
-        metric: nearest_rank(counts, share) * 1e-9
+        metric: merging.nearest_rank(counts, share) * 1e-9
         for metric, share in _PERCENTILES.items()
         if total - math.ceil(share * total) >= _BEYOND + in_flight
     }

@@ -75,15 +75,11 @@ def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
 def unlike(stated: Sequence[Price]) -> str:
     """Explains why a comparison of prices may be off; an empty text if it is not: all are of one
     region, each with its date, or all without a date but from one and the same source."""
-    known = list(stated)
-    lists = {
-        (price.currency, price.region, "" if read_on(price.as_of) else price.source)
-        for price in known
-    }
-    placed = all(price.region not in UNPLACED for price in known)
-    if len(known) < 2 or (len(lists) == 1 and placed):
+    lists = {(p.currency, p.region, "" if read_on(p.as_of) else p.source) for p in stated}
+    placed = all(price.region not in UNPLACED for price in stated)
+    if len(stated) < 2 or (len(lists) == 1 and placed):
         return ""
-    named = dict.fromkeys(f"{p.currency}, {p.region}, {p.as_of}" for p in known)
+    named = dict.fromkeys(f"{p.currency}, {p.region}, {p.as_of}" for p in stated)
     return f"Prices are not of one list ({'; '.join(named)})"
 
 
@@ -100,13 +96,7 @@ def read_on(as_of: str) -> date | None:
 
 def stated(row: PriceRow, amount: float) -> Price:
     """The amount with where and when its components were read."""
-    return Price(
-        monthly=round(amount, 2),
-        currency=row.currency,
-        region=row.region,
-        as_of=row.date,
-        source=row.source.text,
-    )
+    return Price(round(amount, 2), row.currency, row.region, row.date, row.source.text)
 
 
 def describe(row: PriceRow) -> str:
@@ -201,6 +191,5 @@ def format_list(
     """The text of a list, which `with_prices` reads."""
     head = {"currency": currency, "region": region, "as_of": as_of, "source": source}
     rows = {name: dict(components) for name, components in prices.items()}
-    return (
-        f"# Written by `tierbench prices update`.\n{strict_yaml.written({**head, 'prices': rows})}"
-    )
+    content = strict_yaml.written({**head, "prices": rows})
+    return f"# Written by `tierbench prices update`.\n{content}"

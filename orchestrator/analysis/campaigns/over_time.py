@@ -13,13 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from orchestrator import model, units
 from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.statistics import across_days, stats
 from orchestrator.metrics import METRICS
-from orchestrator.model import Direction
-from orchestrator.units import format_seconds
 
 # Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day
 # is too often absent (tests/bench/bench_history.py).
@@ -119,7 +118,7 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
     if len(begins) == 2:
         apart_s = abs(begins[1] - begins[0])
         days = f"{apart_s / _DAY_S:.0f} days"
-        far = f" ({days if apart_s >= 2 * _DAY_S else format_seconds(apart_s)} apart)"
+        far = f" ({days if apart_s >= 2 * _DAY_S else units.format_seconds(apart_s)} apart)"
     apart = f"they were measured at different times{far} and not in turns"
     yield f"{apart}: what differs between days is in every difference"
 
@@ -232,7 +231,7 @@ class Trend:
     workload: str
     metric: str
     unit: str
-    direction: Direction
+    direction: model.Direction
     margin_pct: float
     points: tuple[Point, ...]
     levels: tuple[Level, ...]

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orchestrator.metrics import METRICS
+from orchestrator import metrics, tier
 from orchestrator.model import Objective, Profile
 from orchestrator.planning import costs, latency_quantiles
-from orchestrator.tier import Price
 
 
 @dataclass(frozen=True)
@@ -23,11 +22,11 @@ class Criterion:
 
     @property
     def is_latency(self) -> bool:
-        return METRICS[self.metric].direction == "lower"
+        return metrics.METRICS[self.metric].direction == "lower"
 
     @property
     def is_tail(self) -> bool:
-        return METRICS[self.metric].percent is not None
+        return metrics.METRICS[self.metric].percent is not None
 
 
 THROUGHPUT = Criterion("throughput_per_s", "throughput")
@@ -89,7 +88,7 @@ class Candidate:
         return self.profile.name
 
     @property
-    def price(self) -> Price | None:
+    def price(self) -> tier.Price | None:
         """That of a disk for data; None too if those for WAL have another that is not known."""
         return None if costs.disks_monthly(self.profile) is None else self.profile.tier.price
 

@@ -16,14 +16,13 @@ from statistics import fmean
 import numpy as np
 from scipy import special
 
+from orchestrator import metrics, model
 from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
 from orchestrator.analysis.conclusions import Bottleneck, Decision, Law
 from orchestrator.analysis.results import Key, Results, RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
 from orchestrator.facts import BottleneckCause, Varied
-from orchestrator.metrics import METRICS
-from orchestrator.model import Profile, Workload
 from orchestrator.planning import factors
 from orchestrator.planning.plan import as_used
 from orchestrator.units import format_bytes, format_number, gathered
@@ -38,8 +37,8 @@ class _Values:
     """A workload at the values of a factor, on one tier; `causes`: value by value, if known."""
 
     campaign: Results
-    profile: Profile
-    loads: Sequence[tuple[Varied, Workload]]
+    profile: model.Profile
+    loads: Sequence[tuple[Varied, model.Workload]]
     causes: Sequence[BottleneckCause | None]
 
     @cached_property
@@ -152,7 +151,7 @@ def _laws(values: _Values) -> Iterator[Law]:
         rows = np.array([row for row in every.values() if len(row) == len(numbers)])
         if len(rows) > 1:
             yield law(key, numbers, rows, margin_pct)
-            if len(set(values.nodes)) > 1 and METRICS[key[0]].direction == "higher":
+            if len(set(values.nodes)) > 1 and metrics.METRICS[key[0]].direction == "higher":
                 yield law(key, numbers, rows / np.array(values.nodes), margin_pct, True)
 
 

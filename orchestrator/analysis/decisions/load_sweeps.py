@@ -26,7 +26,6 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Profile, Workload
 from orchestrator.planning import load_points
-from orchestrator.planning.load_points import load_in_words
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import gathered, listed
 
@@ -137,7 +136,7 @@ def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
     proven, stopped = None, ""
     for place, value in enumerate(loads.values if loads.latencies else ()):
         runs = loads.runs(tier, place)
-        where = load_in_words(loads.axis, value)
+        where = load_points.load_in_words(loads.axis, value)
         if not runs:
             continue
         if any(overload.overloaded(run.record) for run in runs):
@@ -208,7 +207,7 @@ def contest(loads: Loads, causes: Mapping[tuple[str, str], str]) -> Contest:
 
 def _criteria(loads: Loads, counted: bool) -> tuple[Criterion, tuple[Criterion, ...]]:
     """Throughput at the highest load, and latencies at the least."""
-    least, most = (load_in_words(loads.axis, loads.values[end]) for end in (0, -1))
+    least, most = (load_points.load_in_words(loads.axis, loads.values[end]) for end in (0, -1))
     whose, scope = ("New-Order latency", "new_order") if counted else ("latency", "all")
     throughput = Criterion("nopm" if counted else "throughput_per_s", f"throughput at {most}")
     return throughput, (
@@ -304,7 +303,7 @@ def _none(loads: Loads, contest: Contest) -> str:
 
 
 def _where(loads: Loads) -> str:
-    last = load_in_words(loads.axis, loads.values[-1])
+    last = load_points.load_in_words(loads.axis, loads.values[-1])
     if not loads.latencies:
         return f" at {last}"
     return f" at every load, up to {last}" if loads.latencies == loads.slo else ""
@@ -315,4 +314,4 @@ def _taken(loads: Loads, tier: Candidate) -> str:
     why = f" ({stopped})" if stopped else ""
     if place is None:
         return f"{tier.name} at none{why}"
-    return f"{tier.name} up to {load_in_words(loads.axis, loads.values[place])}{why}"
+    return f"{tier.name} up to {load_points.load_in_words(loads.axis, loads.values[place])}{why}"

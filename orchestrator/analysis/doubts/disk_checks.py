@@ -7,9 +7,8 @@ from typing import Any
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Doubts, doubt, named
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import conservation
+from orchestrator.analysis.telemetry import conservation, disk_demand
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
-from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE, overheads
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import GateWord, group
 from orchestrator.model import DISK_DEVICE
@@ -52,7 +51,7 @@ def _above_its_limit(run: RunData) -> Doubts:
     if limit is None or not run.telemetry.empty:
         return
     for node_iops in (m.value for m in every if m.metric == "disk_iops" and m.scope != "all"):
-        if node_iops > (1 + BASE_TOLERANCE) * limit:
+        if node_iops > (1 + disk_demand.BASE_TOLERANCE) * limit:
             iops, most = map(format_number, (node_iops, limit))
             yield doubt("bursting disk", "by the mean", iops=iops, limit=most, tier=tier.name)
 
@@ -89,7 +88,7 @@ def overhead(run: RunData, _: Values) -> Doubts:
     if run.record.profile.tier.disk.in_memory:
         return  # it has no latency that the way to it is a part of
     for disk in _disks(run):
-        for way, cost in overheads(run.record, disk).items():
+        for way, cost in disk_demand.overheads(run.record, disk).items():
             off_pct = cost.off_pct or 0.0
             if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
                 off, spent = format_change(off_pct), vars(cost)

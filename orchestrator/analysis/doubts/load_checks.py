@@ -3,8 +3,7 @@
 from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Doubts, doubt
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, loads, machines
-from orchestrator.analysis.telemetry.causes import CLIENT_PCT
+from orchestrator.analysis.telemetry import causes, counters, loads, machines
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.model import Record
 from orchestrator.units import format_number, format_seconds, parse_seconds
@@ -22,7 +21,7 @@ WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
 def client_busy(run: RunData, values: Values) -> Doubts:
     """The most that a client used of its own limit, or all clients together of their machine."""
     client_pct = values.get("client_cpu_pct", 0.0)
-    if client_pct >= CLIENT_PCT:
+    if client_pct >= causes.CLIENT_PCT:
         yield doubt("client busy", pct=client_pct, of_each=_of_each_client(run))
 
 

@@ -8,9 +8,8 @@ far longer than the disk works; beside a cause at the disk it is mentioned.
 from collections.abc import Iterator
 
 from orchestrator.analysis.telemetry import cause_words as words
-from orchestrator.analysis.telemetry import disk_demand, inside_causes
+from orchestrator.analysis.telemetry import disk_demand, inside_causes, kept
 from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cause, Rules, carried
-from orchestrator.analysis.telemetry.kept import CPU_PCT, LINK_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
 from orchestrator.tier import Tier
@@ -112,7 +111,7 @@ _LIMITS = {
     "host_cpu_pct": HOST_PCT,
     "client_machine_cpu_pct": HOST_PCT,
     "client_cpu_pct": CLIENT_PCT,
-    "cpu_pct": CPU_PCT,
+    "cpu_pct": kept.CPU_PCT,
 }
 
 
@@ -177,7 +176,7 @@ def _load_bound(values: Values, _: str) -> str:
 
 
 def _network_bound(values: Values, node: str) -> str:
-    if values.get("network_of_rate_pct", 0.0) < LINK_PCT:
+    if values.get("network_of_rate_pct", 0.0) < kept.LINK_PCT:
         return ""
     at_pct = values.get("time_at_network_rate_pct", 0.0)
     link = words.link_text(values)

@@ -14,8 +14,7 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Endpoint, Node, Tls, Volume
 from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
-from orchestrator.system import at_once, redaction
-from orchestrator.system.clock import wait_while
+from orchestrator.system import at_once, clock, redaction
 from orchestrator.units import format_bytes
 
 USER = DATABASE = "bench"
@@ -42,10 +41,11 @@ def shape_mistakes(spec: ClusterSpec, least_bytes: int, needed_for: str) -> Iter
         text = f"{copies} copies on {nodes} node(s): every copy needs a node of its own"
         yield Mistake("cluster.replication_factor", text)
     if memory_bytes < least_bytes:
-        text = f"{format_bytes(memory_bytes)} is too little for {needed_for} and a few sessions"
-        yield Mistake(
-            "cluster.node.memory", f"{text}: give it at least {format_bytes(least_bytes)}"
+        given, least = map(format_bytes, (memory_bytes, least_bytes))
+        text = (
+            f"{given} is too little for {needed_for} and a few sessions: give it at least {least}"
         )
+        yield Mistake("cluster.node.memory", text)
 
 
 def new_password() -> str:
@@ -196,7 +196,7 @@ def await_ready(
         except (RunError, OSError, KeyError, ValueError) as error:
             return error.what if isinstance(error, RunError) else str(error) or "nothing answers"
 
-    if state := wait_while(lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
+    if state := clock.wait_while(lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
         what = f"{failed} within {deadline_s:g} s: {state}"
         advice = "look at the log below; on a slow disk or with little memory it takes longer"
         raise NodeError(what, advice, "\n".join(at_once.each(lambda name: log(name, world), names)))

@@ -74,9 +74,8 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
     try:
         return float(text) if text.isdigit() else parse_seconds(text)
     except ValueError as error:
-        raise UsageError(
-            f"checkpoint_timeout is {setting!r}: {error}", advice="write 30s or 5min"
-        ) from error
+        what = f"checkpoint_timeout is {setting!r}: {error}"
+        raise UsageError(what, advice="write 30s or 5min") from error
 
 
 def _derived(spec: ClusterSpec) -> dict[str, str]:
@@ -102,10 +101,8 @@ def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> li
     """All mistakes in a profile's cluster that can be seen without a server."""
     mistakes = list(shape_mistakes(spec, min_memory_bytes, "PostgreSQL"))
     if spec.version is not None and spec.version.split(".")[0] != major_version:
-        text = (
-            f"the image holds PostgreSQL {major_version}, not {spec.version}: leave `version` out"
-        )
-        mistakes.append(Mistake("cluster.version", text))
+        what = f"the image holds PostgreSQL {major_version}, not {spec.version}"
+        mistakes.append(Mistake("cluster.version", f"{what}: leave `version` out"))
     return [*mistakes, *_setting_mistakes(spec)]
 
 

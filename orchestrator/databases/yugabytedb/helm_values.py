@@ -9,14 +9,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.databases.yugabytedb import flags
-from orchestrator.databases.yugabytedb.image import tags
+from orchestrator import errors, tier
+from orchestrator.databases.yugabytedb import flags, image
 from orchestrator.databases.yugabytedb.settings import read
-from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import filled, refused, shipped
 from orchestrator.model import ClusterSpec, Placing
-from orchestrator.tier import ClassWanted
 
 _GIB = 2**30
 # Of a pod's memory: what the chart gives a server as its limit unless a flag says otherwise.
@@ -25,15 +23,15 @@ _MASTER_CPU_SHARE, _LEAST_MASTER_CPUS = 0.1, 0.5
 
 
 def values(
-    spec: ClusterSpec, wanted: ClassWanted, placing: Placing | None = None
+    spec: ClusterSpec, wanted: tier.ClassWanted, placing: Placing | None = None
 ) -> dict[str, Any]:
     """The values, by the chart's names. UsageError for settings that the chart cannot take."""
     settings, mistakes = read(spec)
     if mistakes:
         raise refused(mistakes)
     if settings.own_wal_directory:
-        raise failure(UsageError, "no place in the chart")
-    repository, _, tag = tags(settings)[0].rpartition(":")
+        raise failure(errors.UsageError, "no place in the chart")
+    repository, _, tag = image.tags(settings)[0].rpartition(":")
     # What `yugabyted` gives servers, which the chart starts without it.
     since = settings.version.has
     both = {"yb_enable_read_committed_isolation": "true"} if since("read_committed") else {}
@@ -74,7 +72,7 @@ def memory(spec: ClusterSpec) -> dict[str, int]:
     return {"master": master, "tserver": max(node_bytes // _GIB - master, least)}
 
 
-def remarks(spec: ClusterSpec, wanted: ClassWanted) -> Iterator[str]:
+def remarks(spec: ClusterSpec, wanted: tier.ClassWanted) -> Iterator[str]:
     """What a reader of the values must know, a line each."""
     settings, _ = read(spec)
     if wanted.provisioner:

@@ -17,9 +17,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.keys.messages import message
 from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
-from orchestrator.system import at_once
-from orchestrator.system.redaction import hidden
-from orchestrator.system.shell import script
+from orchestrator.system import at_once, redaction, shell
 from orchestrator.yugabyte import pages
 
 _HOME = "/home/yugabyte"
@@ -113,7 +111,7 @@ def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> No
 
 def _servers_logs(plan: ContainerSpec, world: World) -> str:
     """The last lines of the servers' logs, without passwords: also of a node that has ended."""
-    argv = script(__package__, "servers_logs", flags.BASE_DIR)
+    argv = shell.script(__package__, "servers_logs", flags.BASE_DIR)
     try:
         if world.platform.container(plan.name).state() == "running":
             said = world.platform.container(plan.name).exec(argv, timeout_s=10).out
@@ -121,7 +119,7 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
             said = _on_its_disk(plan, "logs", argv[1:], world).out
     except TierbenchError as error:
         said = error.what
-    said = hidden(said.strip())
+    said = redaction.hidden(said.strip())
     return f"{plan.name}, its servers' logs:\n{said}" if said else ""
 
 

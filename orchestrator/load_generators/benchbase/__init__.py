@@ -92,9 +92,8 @@ class BenchBase(Splits, InClient):
             argv = _java(f"--{step}=true")
             done = run_in_client(client, argv, cluster, world, env=env, user=_ROOT)
             if done.exit_code != 0:
-                raise LoadError(
-                    f"BenchBase could not {step} {family}: {_complaint(done)}", evidence=_tail(done)
-                )
+                what = f"BenchBase could not {step} {family}: {_complaint(done)}"
+                raise LoadError(what, evidence=_tail(done))
         world.progress.step(f"counting what was loaded into {family}")
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
             wrong = config.miscounted(session.rows(config.COUNT_ROWS)[0], settings.warehouses)

@@ -44,10 +44,8 @@ def find(home: Path | None, database: str, world: World) -> BenchBaseBuild:
             raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
         # The image has PostgreSQL's driver only, which works with YugabyteDB as well. It is not
         # known to have a tag of a release, so its id says which one was used.
-        identity = f"{OFFICIAL_IMAGE}@{image_id}"
-        return BenchBaseBuild(
-            OFFICIAL_IMAGE, "/benchbase/profiles/postgres", {}, identity, POSTGRESQL
-        )
+        folder, identity = "/benchbase/profiles/postgres", f"{OFFICIAL_IMAGE}@{image_id}"
+        return BenchBaseBuild(OFFICIAL_IMAGE, folder, {}, identity, POSTGRESQL)
     if missing := _missing(home):
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
     # YugabyteDB's own driver finds all nodes from one.

@@ -27,8 +27,7 @@ import pandas as pd
 
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
-from orchestrator.keys.messages import failure, message
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.load_generators.benchbase.config import TYPES
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
@@ -97,7 +96,7 @@ def _only(out: Path, ending: str) -> Path:
     files = sorted(out.glob(f"*.{ending}"))
     if len(files) == 1:
         return files[0]
-    advice = message("several executions" if files else "nothing written")
+    advice = messages.message("several executions" if files else "nothing written")
     raise LoadError(f"{out} holds {len(files)} files *.{ending}, not one", advice)
 
 
@@ -111,7 +110,7 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _read_raw(file: Path) -> pd.DataFrame:
-    columns: Mapping[str, str] = shipped(__package__, "tpcc.yaml")["columns"]
+    columns: Mapping[str, str] = strict_yaml.shipped(__package__, "tpcc.yaml")["columns"]
     small = {"Transaction Name": "category", "Worker Id (start number)": "int32"}
     raw = pd.read_csv(file, usecols=list(columns), dtype=small).rename(columns=columns)
     unknown = set(raw["type"]) - set(_OURS)
@@ -169,7 +168,7 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool,
 
 
 def _lost_connection(line: str) -> LoadError:
-    return failure(LoadError, "connection lost", evidence=line)
+    return messages.failure(LoadError, "connection lost", evidence=line)
 
 
 # ------------------------------------------------------------------ which row an attempt belongs to

@@ -152,9 +152,8 @@ def put(client: Node, file: str, line: str, world: World) -> None:
     cannot be written. What `Container.put` copies could be read while half of it is there."""
     container = client.container or ""
     try:
-        with world.platform.container(container).conversation(
-            script(__package__, "put", file)
-        ) as talk:
+        argv = script(__package__, "put", file)
+        with world.platform.container(container).conversation(argv) as talk:
             talk.send(line)
             talk.receive(PUT_WITHIN_S)
     except RunError as error:

@@ -20,7 +20,6 @@ from orchestrator.errors import UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency, merging, options
 from orchestrator.load_generators.common.client import InClient, put, run_in_client
-from orchestrator.load_generators.common.options import complaint, seed_of
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, longest_s, steady_facts
@@ -69,10 +68,10 @@ class Sysbench(Splits, InClient):
         on_line = partial(_show_loading, family, world)
         done = run_in_client(client, argv, cluster, world, on_line=on_line)
         if done.exit_code != 0:
-            what = f"loading {family} failed: {complaint(done.err or done.out)}"
+            what = f"loading {family} failed: {options.complaint(done.err or done.out)}"
             raise UnfinishedError(what, evidence=done.tail())
         if conditions := _conditions(workload, world):
-            consistency.verify_loaded(conditions, cluster, seed_of(workload), world)
+            consistency.verify_loaded(conditions, cluster, options.seed_of(workload), world)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they
@@ -100,7 +99,7 @@ class Sysbench(Splits, InClient):
         files.keep(out / "sysbench.err", done.err)
         phases = warming.phases(began_s(out))
         if done.exit_code != 0 or phases is None:
-            why = f": {complaint(done.err or done.out)}"
+            why = f": {options.complaint(done.err or done.out)}"
             raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
         return _with_work(phases, out)
 
@@ -111,7 +110,7 @@ class Sysbench(Splits, InClient):
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
         if conditions := _conditions(workload, world):
-            return consistency.verify(conditions, cluster, seed_of(workload), world)
+            return consistency.verify(conditions, cluster, options.seed_of(workload), world)
         return {}
 
     def records(self, out: Path) -> tuple[Records, GeneratorFacts]:
