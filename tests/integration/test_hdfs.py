@@ -67,6 +67,7 @@ def figures(campaign: Results) -> dict[str, dict[str, float]]:
     }
 
 
+@pytest.mark.slow
 @measured
 def test_the_documented_command_to_a_report_whose_bytes_are_those_of_all_copies(
     tmp_path: Path,
