@@ -276,7 +276,8 @@ def _stop_cleanly(names: Sequence[str], world: World) -> None:
         log = container_nodes.last_lines(name, world)
         if _SHUT_DOWN not in log:
             how, most_s = world.platform.container(name).state(), _STOP_DEADLINE_S
-            raise failure(NodeError, "no clean stop", log, name=name, how=how, most_s=most_s)
+            given = {"name": name, "how": how, "most_s": most_s}
+            raise failure(NodeError, "no clean stop", evidence=log, **given)
 
     stop(names[0])
     at_once.each(stop, names[1:])
