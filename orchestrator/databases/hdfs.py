@@ -57,7 +57,7 @@ class Hdfs(Database):
         """Stops servers on kept disks cleanly at the end; NodeError if that fails. Kills servers on
         other disks, and all servers after an error."""
         image = self.image(spec, world)
-        plans = [_name_node(spec, volumes[0], network, image)]
+        plans = [name_node(spec, volumes[0], network, image)]
         with ExitStack() as up:
             first = up.enter_context(world.platform.running(plans[0]))
             address = first.address or first.name
@@ -141,7 +141,7 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
 # ------------------------------------------------------------------ servers as containers
 
 
-def _name_node(spec: ClusterSpec, volume: Volume, network: Network, image: str) -> ContainerSpec:
+def name_node(spec: ClusterSpec, volume: Volume, network: Network, image: str) -> ContainerSpec:
     """On node 1's machine, and with its disk, which it uses before and after a run alone."""
     settings = [f"-D{name}={value}" for name, value in spec.settings.items()]
     return ContainerSpec(

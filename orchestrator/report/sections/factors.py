@@ -98,7 +98,7 @@ def _stages(of: VariedFactor, tier: FactorOnTier, index: ReportIndex) -> Iterato
         text = f"{less} instead of {every} {wording.METRICS[step.metric]}"
         change = units.format_change(step.change_pct), wording.interval(step)
         shown = ", ".join(filter(None, change))
-        judged = said(f"factors.stage.{step.verdict}", stage=stage)
+        judged = words("factors.stage_judged")[step.verdict].format(stage=stage)
         yield f"{tier.tier}: with the {stage} out of the path {text} ({shown}): {judged}{named}"
 
 
