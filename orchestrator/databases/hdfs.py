@@ -64,7 +64,7 @@ class Hdfs(Database):
             environment = {**plans[0].environment, "NAME_NODE": address}
             plans += _data_nodes(spec, volumes, network, image, environment)
             names = [plan.name for plan in plans]
-            try:
+            with container_nodes.stopped(names, volumes, _stop_cleanly, world):
                 others = [world.platform.running(plan) for plan in plans[1:]]
                 started = up.enter_context(at_once.entered(others))
                 servers = Servers(
@@ -78,13 +78,6 @@ class Hdfs(Database):
                     nodes.append(container_nodes.described(n, *each, world))
                 at = (container_nodes.endpoint(first, RPC, ""),)
                 yield Cluster(self.name, version, tuple(nodes), at, network.name, servers)
-            except BaseException:
-                container_nodes.stop(names, 0, world)
-                raise
-            if any(volume.kept for volume in volumes):
-                _stop_cleanly(names, world)
-            else:
-                container_nodes.stop(names, 0, world)
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Waits until each block has all its copies."""

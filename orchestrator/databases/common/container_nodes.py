@@ -3,7 +3,7 @@ whether each node's WAL is on the disk that the profile names for it."""
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import NoReturn, Protocol, runtime_checkable
 
@@ -145,6 +145,26 @@ def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
             world.platform.container(name).stop(timeout_s)
 
     at_once.each(stop_node, names)
+
+
+@contextmanager
+def stopped(
+    names: Sequence[str],
+    volumes: Sequence[Volume],
+    cleanly: Callable[[Sequence[str], World], None],
+    world: World,
+) -> Iterator[None]:
+    """Stops the servers behind the block, on kept disks by `cleanly`; kills them on other disks, and
+    after an error."""
+    try:
+        yield
+    except BaseException:
+        stop(names, 0, world)
+        raise
+    if any(volume.kept for volume in volumes):
+        cleanly(names, world)
+    else:
+        stop(names, 0, world)
 
 
 @runtime_checkable

@@ -86,7 +86,7 @@ class PostgreSQL(Database):
         with ExitStack() as up:
             started = [up.enter_context(world.platform.running(plans[0]))]
             endpoint = container_nodes.endpoint(started[0], settings.PORT, password)
-            try:
+            with container_nodes.stopped(names, volumes, _stop_cleanly, world):
                 _set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
@@ -100,13 +100,6 @@ class PostgreSQL(Database):
                 yield Cluster(
                     self.name, version, described, (endpoint,), network.name, plans, analyze=False
                 )
-            except BaseException:
-                container_nodes.stop(names, 0, world)
-                raise
-            if any(volume.kept for volume in volumes):
-                _stop_cleanly(names, world)
-            else:
-                container_nodes.stop(names, 0, world)
 
     def _await_ready(
         self, endpoint: Endpoint, names: Sequence[str], world: World, deadline_s: float
