@@ -3,7 +3,11 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from orchestrator.databases import dry, existing, none, postgresql, yugabytedb
+from orchestrator.databases.dry import DryDatabase
+from orchestrator.databases.existing import ExistingCluster
+from orchestrator.databases.none import NoDatabase
+from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import unknown
@@ -24,11 +28,11 @@ class Choice:
 
 def databases() -> dict[str, Database]:
     return {
-        "yugabytedb": yugabytedb.YugabyteDB(),
-        "postgresql": postgresql.PostgreSQL(),
-        "existing": existing.ExistingCluster(),
-        NONE: none.NoDatabase(),
-        DRY: dry.DryDatabase(),
+        "yugabytedb": YugabyteDB(),
+        "postgresql": PostgreSQL(),
+        "existing": ExistingCluster(),
+        NONE: NoDatabase(),
+        DRY: DryDatabase(),
     }
 
 

@@ -11,7 +11,7 @@ reads; and of two equal options the last is used silently. Both are refused befo
 
 import hashlib
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
@@ -133,9 +133,7 @@ class SysbenchStock(InClient):
         )
 
 
-def _facts(
-    workload: Workload, reports: Sequence[results.Report], image: str | None
-) -> GeneratorFacts:
+def _facts(workload: Workload, reports: list[results.Report], image: str | None) -> GeneratorFacts:
     fork = any(report.fork for report in reports)
     return GeneratorFacts(
         version=reports[0].version,
