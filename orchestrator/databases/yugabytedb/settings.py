@@ -73,7 +73,11 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     own_wal, load = second("wal_directory", "shared", "own"), second("restore", "copy", "load")
     image = texts.pop("image", None)
     zones = _zones(texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes)
-    version = _version(spec, mistakes)
+    try:
+        version = parse(spec.version or DEFAULT)
+    except ValueError as error:
+        mistakes.append(Mistake("cluster.version", str(error)))
+        version = parse(DEFAULT)
     flags = _flags(texts, version, mistakes)
     settings = Settings(
         version=version,
@@ -87,14 +91,6 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
         tserver_flags=flags["tserver"],
     )
     return settings, tuple(mistakes)
-
-
-def _version(spec: ClusterSpec, mistakes: list[Mistake]) -> Version:
-    try:
-        return parse(spec.version or DEFAULT)
-    except ValueError as error:
-        mistakes.append(Mistake("cluster.version", str(error)))
-        return parse(DEFAULT)
 
 
 def _zones(text: str | None, nodes: int, copies: int, mistakes: list[Mistake]) -> tuple[str, ...]:

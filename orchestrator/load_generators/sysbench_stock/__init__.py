@@ -135,6 +135,7 @@ class SysbenchStock(InClient):
 
 def _facts(workload: Workload, reports: list[results.Report], image: str | None) -> GeneratorFacts:
     fork = any(report.fork for report in reports)
+    queries = {kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")}
     return GeneratorFacts(
         version=reports[0].version,
         sysbench_transactions=results.total(reports, "transactions"),
@@ -147,9 +148,7 @@ def _facts(workload: Workload, reports: list[results.Report], image: str | None)
             "single_transactions_kept": False,
             "sqlstates_known": False,
             "percentiles_within_pct": round(results.HISTOGRAM_STEP / 2 * 100, 2),
-            "queries": {
-                kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")
-            },
+            "queries": queries,
             "reconnects": int(results.total(reports, "reconnects")),
         },
     )
