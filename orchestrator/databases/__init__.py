@@ -3,7 +3,12 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from orchestrator.databases import dry, existing, hdfs, none, postgresql, yugabytedb
+from orchestrator.databases.dry import DryDatabase
+from orchestrator.databases.existing import ExistingCluster
+from orchestrator.databases.hdfs import Hdfs
+from orchestrator.databases.none import NoDatabase
+from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import unknown
@@ -24,12 +29,12 @@ class Choice:
 
 def databases() -> dict[str, Database]:
     return {
-        "yugabytedb": yugabytedb.YugabyteDB(),
-        "postgresql": postgresql.PostgreSQL(),
-        "existing": existing.ExistingCluster(),
-        "hdfs": hdfs.Hdfs(),
-        NONE: none.NoDatabase(),
-        DRY: dry.DryDatabase(),
+        "yugabytedb": YugabyteDB(),
+        "postgresql": PostgreSQL(),
+        "existing": ExistingCluster(),
+        "hdfs": Hdfs(),
+        NONE: NoDatabase(),
+        DRY: DryDatabase(),
     }
 
 

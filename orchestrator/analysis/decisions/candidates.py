@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orchestrator import metrics, tier
-from orchestrator.model import Objective, Profile
+from orchestrator import metrics, model, tier
 from orchestrator.planning import costs, latency_quantiles
 
 
@@ -37,7 +36,7 @@ LATENCIES = (
 )
 USUAL = (THROUGHPUT, *LATENCIES)
 # What a tier must keep besides: above it, too much of its work is in no other figure.
-FAILED = Objective("failed_pct", "all", 1.0)
+FAILED = model.Objective("failed_pct", "all", 1.0)
 # Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.
 NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
@@ -63,7 +62,7 @@ def each_once(
 
 
 def comparable(
-    latencies: tuple[Criterion, ...], profiles: Iterable[Profile]
+    latencies: tuple[Criterion, ...], profiles: Iterable[model.Profile]
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Those in which tiers may be compared, and the tiers whose emulated latency has no tail."""
     constant = tuple(p.name for p in profiles if latency_quantiles.is_constant(p.tier))
@@ -74,11 +73,11 @@ def comparable(
 class Candidate:
     """A tier with its values, one per finished repetition."""
 
-    profile: Profile
+    profile: model.Profile
     values: Mapping[Criterion, tuple[float, ...]]
     cause: str  # of its bottleneck
     # Values for the objectives of an SLO; an objective that a run lacks is not there.
-    measured: Mapping[Objective, tuple[float, ...]] | None = None
+    measured: Mapping[model.Objective, tuple[float, ...]] | None = None
     # Their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     repetitions: tuple[int, ...] = ()
     with_vms: bool = False  # its cost includes the machines, as tiers are compared on unlike ones

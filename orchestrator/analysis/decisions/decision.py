@@ -20,14 +20,13 @@ from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decis
 from orchestrator.analysis.decisions import candidates, load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
-from orchestrator.analysis.decisions.reasons import said
 from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
-from orchestrator.analysis.telemetry.loads import of_ceiling_pct, paced
+from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import factors, load_points
 from orchestrator.planning.plan import as_used
@@ -75,9 +74,7 @@ def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Co
     return replace(contest, doubts=of_tiers, scale=campaign.small_scale, window_s=window_s)
 
 
-def _of_workload(
-    campaign: Results, workload: Workload, causes: Mapping[tuple[str, str], str]
-) -> Contest:
+def _of_workload(campaign: Results, workload: Workload, causes: load_sweeps.Causes) -> Contest:
     profiles = [as_used(profile, workload) for profile in campaign.plan.tiers]
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
@@ -89,7 +86,7 @@ def _of_workload(
     held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
     compared, constant = candidates.comparable(latencies, profiles)
-    closed_loop = not any(paced(run.record) for run in every)
+    closed_loop = not any(has_pace(run.record.workload) for run in every)
     both = candidates.each_once(throughput, compared, closed_loop=closed_loop)
     criteria = compared if at_ceiling or load.asked else both
     taking_part = []
@@ -166,15 +163,15 @@ def _no_contest(contest: Contest) -> str:
     if reason := contest.overload.obstacle(names):
         return reason
     if not names:
-        return said("no figures")
+        return reasons.said("no figures")
     if len(names) < 2 and not contest.slo and not contest.overload.always:
-        return said("figures of one tier", of=names[0])
+        return reasons.said("figures of one tier", of=names[0])
     single = _single(contest)
     if single and (not contest.slo or len(single) == len(names)):
-        return said("one repetition", of=listed(single))
+        return reasons.said("one repetition", of=listed(single))
     if not contest.slo and all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
-        return said("machine on every tier")
-    return "" if contest.criteria or contest.slo else said("nothing to compare")
+        return reasons.said("machine on every tier")
+    return "" if contest.criteria or contest.slo else reasons.said("nothing to compare")
 
 
 def _single(contest: Contest) -> list[str]:

@@ -8,7 +8,7 @@ it does not hold there is a knee: between the two values that leave the best pai
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -16,20 +16,18 @@ from statistics import fmean
 import numpy as np
 from scipy import special
 
-from orchestrator import metrics, model
+from orchestrator import facts, metrics, model
 from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
 from orchestrator.analysis.conclusions import Bottleneck, Decision, Law
 from orchestrator.analysis.results import Key, Results, RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
-from orchestrator.facts import BottleneckCause, Varied
 from orchestrator.planning import factors
 from orchestrator.planning.plan import as_used
 from orchestrator.units import format_bytes, format_number, gathered
 
 LEVEL = 0.05  # of the test for lack of fit; and each end of a law's interval
 _READS, _MORE_READS = 0.1, 1.5  # from the disk, a transaction; and times as many as before
-Causes = Mapping[tuple[str, str], BottleneckCause]  # of each cell
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,8 @@ class _Values:
 
     campaign: Results
     profile: model.Profile
-    loads: Sequence[tuple[Varied, model.Workload]]
-    causes: Sequence[BottleneckCause | None]
+    loads: Sequence[tuple[facts.Varied, model.Workload]]
+    causes: Sequence[facts.BottleneckCause | None]
 
     @cached_property
     def runs(self) -> tuple[tuple[RunData, ...], ...]:

@@ -147,10 +147,8 @@ def _size(delta: Delta) -> float:
 
 def _words(delta: Delta) -> str:
     scope = "" if delta.scope == "all" else f" of {delta.scope}"
-    return (
-        f"{delta.contender} against {delta.baseline}, {delta.workload}, {delta.metric}{scope} "
-        f"{format_change(delta.change_pct)}"
-    )
+    sides = f"{delta.contender} against {delta.baseline}, {delta.workload}"
+    return f"{sides}, {delta.metric}{scope} {format_change(delta.change_pct)}"
 
 
 # ------------------------------------------------------------------ gates

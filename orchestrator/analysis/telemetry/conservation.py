@@ -79,7 +79,7 @@ def in_flight(run: RunData) -> float | None:
     names = ("throughput_per_s", "latency_avg_s", "failures")
     rate, latency_s, failed = (results.value_of(run.record, name) for name in names)
     of_matrix = "cells" in run.record.workload.options
-    if rate is None or latency_s is None or of_matrix or loads.paced(run.record):
+    if rate is None or latency_s is None or of_matrix or loads.has_pace(run.record.workload):
         return None
     return (rate + (failed or 0.0) / results.measured_s(run.record)) * latency_s
 

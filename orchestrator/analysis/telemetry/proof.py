@@ -54,7 +54,7 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     else:
         part = "" if suspected.value >= CONFIRMED else " in part"
         text = f"{text} Trying it out confirms this{part}."
-    what = "speed of transactions" if loads.paced(runs[0].record) else "throughput"
+    what = "speed of transactions" if loads.has_pace(runs[0].record.workload) else "throughput"
     text = f"{text} {units.listed([_sentence(e, what) for e in tried])}."
     return replace(bottleneck, verdict=cause, text=text, elasticities=tried)
 
@@ -110,5 +110,5 @@ def _changes(run: RunData) -> pd.DataFrame:
             inside = (ended_s >= start_s) & (ended_s < end_s)
             count[number] += np.count_nonzero(inside)
             spent_s[number] += latency_s[inside].sum()
-    lasted_s = spent_s if loads.paced(run.record) else edges_s[:, 1] - edges_s[:, 0]
+    lasted_s = spent_s if loads.has_pace(run.record.workload) else edges_s[:, 1] - edges_s[:, 0]
     return changes.assign(speed=count / np.maximum(lasted_s, 1e-9))[count > 0]

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import NoReturn, Protocol, runtime_checkable
 
-from orchestrator import errors
+from orchestrator import errors, units
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure, message
@@ -15,7 +15,6 @@ from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Endpoint, N
 from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once, clock, redaction
-from orchestrator.units import format_bytes
 
 USER = DATABASE = "bench"
 # What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
@@ -41,11 +40,13 @@ def shape_mistakes(spec: ClusterSpec, least_bytes: int, needed_for: str) -> Iter
         text = f"{copies} copies on {nodes} node(s): every copy needs a node of its own"
         yield Mistake("cluster.replication_factor", text)
     if memory_bytes < least_bytes:
-        given, least = map(format_bytes, (memory_bytes, least_bytes))
-        text = (
-            f"{given} is too little for {needed_for} and a few sessions: give it at least {least}"
-        )
-        yield Mistake("cluster.node.memory", text)
+        given, least = map(units.format_bytes, (memory_bytes, least_bytes))
+        what = f"{given} is too little for {needed_for} and a few sessions"
+        yield Mistake("cluster.node.memory", f"{what}: give it at least {least}")
+
+
+def of_setting(name: str, text: str) -> Mistake:
+    return Mistake(f"cluster.settings.{name}", text)
 
 
 def new_password() -> str:
@@ -154,8 +155,8 @@ def stopped(
     cleanly: Callable[[Sequence[str], World], None],
     world: World,
 ) -> Iterator[None]:
-    """Stops the servers behind the block, on kept disks by `cleanly`; kills them on other disks, and
-    after an error."""
+    """Stops the servers behind the block: on kept disks by `cleanly`. Kills them on others, and after
+    an error."""
     try:
         yield
     except BaseException:

@@ -13,7 +13,6 @@ from typing import Any
 
 from orchestrator import errors
 from orchestrator.databases.existing import declaration, lease, owned_database, probe, servers
-from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
@@ -36,7 +35,7 @@ class _Used:
     """The handle. `begun`: its counters when measuring began. `keep`: the snapshot that the owner's
     command is to make; `restored_s`: how long it took to bring one back."""
 
-    declared: Existing
+    declared: declaration.Existing
     observed: probe.Observation
     own: OwnDatabase
     version_asked: str | None
@@ -79,7 +78,7 @@ class ExistingCluster:
         own.require_creatable()
         own.require_replaceable(may_ask=True)
 
-    def _look(self, declared: Existing) -> probe.Observation:
+    def _look(self, declared: declaration.Existing) -> probe.Observation:
         try:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
@@ -170,7 +169,7 @@ class ExistingCluster:
         )
 
 
-def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
+def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:
     """Hosts that are others, or do not answer, where the load client runs."""
     there = on(f"{CLIENT}-1", world)
     if is_here(there):
@@ -195,7 +194,7 @@ def _counted(cluster: Cluster) -> Mapping[str, Any]:
     """The counters of a PostgreSQL; of YugabyteDB those of each node's page."""
     handle: _Used = cluster.handle
     if not handle.is_postgresql:
-        return counters.read(cluster.nodes, (handle.own.name, LEASE_DATABASE))
+        return counters.read(cluster.nodes, (handle.own.name, declaration.LEASE_DATABASE))
     with handle.own.session(60.0) as session:
         return servers.counters(session, handle.observed.number)
 
@@ -231,7 +230,7 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
     owner = left.owner
     if not owner.is_from(world.cache):
         return message("made with another cache", owner=owner)
-    if left.declared.database == LEASE_DATABASE:
+    if left.declared.database == declaration.LEASE_DATABASE:
         return lease.Lease(left.declared, connect, world).clear()
     own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
     exists, _ = own.look()

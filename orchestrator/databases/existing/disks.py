@@ -31,10 +31,8 @@ def has_pressure(body: str) -> bool:
 def device_of(body: str, path: str) -> str | None:
     """The disk in the page whose file system holds `path`; a partition counts as its whole disk.
     None if none is known, as of `/dev/root`, or of a file system on no disk."""
-    mounts = {
-        sample.labels["mountpoint"]: sample.labels["device"].removeprefix("/dev/")
-        for sample in _samples(body, "node_filesystem_size_bytes")
-    }
+    systems = [sample.labels for sample in _samples(body, "node_filesystem_size_bytes")]
+    mounts = {of["mountpoint"]: of["device"].removeprefix("/dev/") for of in systems}
     above = [mount for mount in mounts if f"{path}/".startswith(f"{mount.rstrip('/')}/")]
     if not above:
         return None
@@ -43,9 +41,8 @@ def device_of(body: str, path: str) -> str | None:
         if name == f"mapper/{sample.labels['name']}":
             name = sample.labels["device"]
     partition = _PARTITION.fullmatch(name)
-    disks = {
-        sample.labels["device"] for sample in _samples(body, "node_disk_reads_completed_total")
-    }
+    reads = _samples(body, "node_disk_reads_completed_total")
+    disks = {sample.labels["device"] for sample in reads}
     known = [name, *(partition.groups() if partition else ())]
     return next((disk for disk in known if disk in disks), None)
 

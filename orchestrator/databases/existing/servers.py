@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, POSTGRESQL, YUGABYTEDB
-from orchestrator.facts import WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
+from orchestrator.databases.postgresql.queries import with_quotients
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system.sql import Identified, Session, query
 from orchestrator.yugabyte import versions
@@ -100,13 +100,7 @@ def counters(session: Session, number: str) -> dict[str, float]:
 def since(begun: Counters, now: Counters) -> dict[str, float | None]:
     """What was counted between two readings, by the names that our own PostgreSQL has."""
     grown = {name: value - begun[name] for name, value in now.items() if name in begun}
-    blocks, syncs = grown.get("blks_hit", 0) + grown.get("blks_read", 0), grown.get(WAL_SYNCS)
-    return {
-        **grown,
-        "buffer_hit_ratio": grown["blks_hit"] / blocks if blocks else None,
-        WAL_SYNC_AVG_S: grown[WAL_SYNC_S] / syncs if syncs and WAL_SYNC_S in grown else None,
-        WAL_NODES: 1,
-    }
+    return with_quotients(grown)
 
 
 def places(session: Session) -> tuple[str, str]:

@@ -92,10 +92,8 @@ class PostgreSQL(Database):
                 started += up.enter_context(at_once.entered(standbys))
                 version = self._await_ready(endpoint, names, world, _START_DEADLINE_S)
                 numbers = range(1, spec.nodes + 1)
-                described = tuple(
-                    container_nodes.described(*each, world)
-                    for each in zip(numbers, plans, volumes, started, strict=True)
-                )
+                parts = zip(numbers, plans, volumes, started, strict=True)
+                described = tuple(container_nodes.described(*each, world) for each in parts)
                 container_nodes.wal_devices(described, PG_WAL, world)
                 yield Cluster(
                     self.name, version, described, (endpoint,), network.name, plans, analyze=False

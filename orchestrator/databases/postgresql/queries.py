@@ -1,6 +1,6 @@
 """SQL for a PostgreSQL server: replication, facts, and what its cache should hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,8 +28,6 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
     now = dict(_asked("now", session)[0])
     counters = _asked("counters", session)[0]
     durability = _named(session, f"name IN {DURABILITY}")
-    blocks = counters["blks_hit"] + counters["blks_read"]
-    syncs = counters[WAL_SYNCS]
     return DatabaseFacts(
         version=now.pop("version"),
         image=image,
@@ -38,14 +36,21 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
         settings=_named(session, "source = 'command line'"),
         data_bytes=now.pop("data_bytes"),
         cache_bytes=memory_bytes,
-        since_reset={
-            **counters,
-            "buffer_hit_ratio": counters["blks_hit"] / blocks if blocks else None,
-            WAL_SYNC_AVG_S: counters[WAL_SYNC_S] / syncs if syncs else None,
-            WAL_NODES: 1,  # the primary's log; standbys count their own
-        },
+        since_reset=with_quotients(counters),
         more=now,
     )
+
+
+def with_quotients(counted: Mapping[str, float]) -> dict[str, float | None]:
+    """What a server counted, with what follows: None where a part was not counted."""
+    blocks = counted.get("blks_hit", 0) + counted.get("blks_read", 0)
+    syncs, synced_s = counted.get(WAL_SYNCS), counted.get(WAL_SYNC_S)
+    return {
+        **counted,
+        "buffer_hit_ratio": counted["blks_hit"] / blocks if blocks else None,
+        WAL_SYNC_AVG_S: synced_s / syncs if syncs and synced_s is not None else None,
+        WAL_NODES: 1,  # the primary's log; standbys count their own
+    }
 
 
 def _named(session: Session, condition: str) -> dict[str, str]:
@@ -78,10 +83,9 @@ class Extent:
     def sql(self) -> str:
         """Reads no further than the file: a standby's may end a few empty blocks earlier."""
         end = f"pg_relation_size({self.oid}) / {BLOCK_BYTES}"
-        return (
-            f"SELECT pg_prewarm({self.oid}, '{self.mode}', 'main', {self.first}, "
-            f"least({self.last}, {end} - 1)) WHERE {self.first} < {end}"
-        )
+        span = f"{self.first}, least({self.last}, {end} - 1)"
+        warm = f"pg_prewarm({self.oid}, '{self.mode}', 'main', {span})"
+        return f"SELECT {warm} WHERE {self.first} < {end}"
 
 
 def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:

@@ -208,10 +208,10 @@ def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
     machine, platform = told(world.machine), world.platform
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
+    size = f"{machine.cpus} CPUs, {machine.memory_bytes} bytes"
     lines = [
         f"First run of {tag} ({platform.images.id(tag)}) with tierbench {__version__}, {day}",
-        f"Machine: {machine.system}, kernel {machine.kernel}, {machine.cpus} CPUs, "
-        f"{machine.memory_bytes} bytes",
+        f"Machine: {machine.system}, kernel {machine.kernel}, {size}",
         f"Engine: {dict(platform.facts())}",
         summary(findings),
     ]

@@ -18,7 +18,6 @@ from orchestrator.keys.messages import message
 from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once, redaction, shell
-from orchestrator.yugabyte import pages
 
 _HOME = "/home/yugabyte"
 # What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
@@ -54,12 +53,7 @@ def container_spec(
         folders={flags.CERTS_SOURCE: certificates} if certificates else {},
         network=network.name,
         address=network.addresses[number - 1],
-        ports={
-            flags.YSQL: spec.port if number == 1 else None,
-            flags.MASTER_WEB: None,
-            flags.TSERVER_WEB: None,
-            flags.YSQL_WEB: None,
-        },
+        ports={flags.YSQL: spec.port if number == 1 else None} | dict.fromkeys(flags.WEB.values()),
         cpus=spec.size.cpus,
         memory_bytes=spec.size.memory_bytes,
         # For YSQL's processes; it counts against the memory limit.
@@ -73,14 +67,8 @@ def container_spec(
 
 def sources(container: Container) -> dict[str, str]:
     """The base URLs of the node's servers, from this machine."""
-    return {
-        server: f"http://{container.host}:{container.ports[port]}"
-        for server, port in (
-            (pages.MASTER, flags.MASTER_WEB),
-            (pages.TSERVER, flags.TSERVER_WEB),
-            (pages.YSQL, flags.YSQL_WEB),
-        )
-    }
+    ports = {server: container.ports[port] for server, port in flags.WEB.items()}
+    return {server: f"http://{container.host}:{port}" for server, port in ports.items()}
 
 
 # ------------------------------------------------------------------ watching and stopping

@@ -155,20 +155,16 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool,
         match = _LINE.match(line)
         kind = next((kind for word, kind in _KINDS.items() if word in line), None)
         if match is None or kind is None or "SQL connection exception" in line:
-            raise _lost_connection(line)
+            raise messages.failure(LoadError, "connection lost", evidence=line)
         details = _DETAILS.search(match["text"])
         attempt, most, sqlstate = details.groups() if details else (None, None, "")
         if _LOST_CONNECTION.fullmatch(str(sqlstate)):
-            raise _lost_connection(line)
+            raise messages.failure(LoadError, "connection lost", evidence=line)
         number = int(attempt) if kind == "refused" and attempt and most else -1
         last = number < 0 or number + 1 >= int(most or 0)
         name = match["name"].rpartition(".")[2]
         name, terminal = _OURS.get(name, name), int(match["terminal"])
         yield match["time"], terminal, name, kind, number, last, str(sqlstate)
-
-
-def _lost_connection(line: str) -> LoadError:
-    return messages.failure(LoadError, "connection lost", evidence=line)
 
 
 # ------------------------------------------------------------------ which row an attempt belongs to

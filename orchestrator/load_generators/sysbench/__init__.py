@@ -20,9 +20,8 @@ from orchestrator.errors import UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency, merging, options
 from orchestrator.load_generators.common.client import InClient, put, run_in_client
-from orchestrator.load_generators.sysbench import command_lines
+from orchestrator.load_generators.sysbench import command_lines, warm_up
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
-from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, longest_s, steady_facts
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Share, Splits
@@ -80,16 +79,16 @@ class Sysbench(Splits, InClient):
 
         def begin(share: Share) -> float:
             begin_s = share.begin()
-            end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
+            end = "" if workload.warmup_most_s else f" {begin_s + warm_up.longest_s(workload):.6f}"
             put(client, command_lines.BEGINS_FILE, f"{begin_s:.6f}{end}", world)
             return begin_s
 
         def end_at(ends_s: float) -> None:
-            put(client, ENDS_FILE, f"{ends_s:.6f}", world)
+            put(client, warm_up.ENDS_FILE, f"{ends_s:.6f}", world)
 
-        timeout_s = longest_s(workload) + options.STOP_GRACE_S
+        timeout_s = warm_up.longest_s(workload) + options.STOP_GRACE_S
         timeout_s += command_lines.TOGETHER_S if load.share else 0.0
-        warming = WarmUp(load, end_at, partial(begin, load.share) if load.share else None)
+        warming = warm_up.WarmUp(load, end_at, partial(begin, load.share) if load.share else None)
         argv = command_lines.run_command(workload, load.cluster, load.share)
         files.keep(out / "command.txt", shlex.join(argv) + "\n")
         done = run_in_client(
@@ -174,7 +173,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         for entry in thread.get(kind, ())
     ]
     mode = _mode(out)
-    warming = steady_facts(out)
+    warming = warm_up.steady_facts(out)
     warmup_s, steady = warming.pop("warmup_s", None), warming.pop("steady", None)
     drift = {"warmup_drift": warming} if warming else {}
     return GeneratorFacts(

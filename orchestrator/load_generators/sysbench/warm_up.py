@@ -10,10 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orchestrator import parts, units
+from orchestrator import model, parts, units
 from orchestrator.analysis.statistics import stats
 from orchestrator.load_generators.common import options
-from orchestrator.model import Phase, Workload
 
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
@@ -104,7 +103,7 @@ class WarmUp:
             step = options.progress(second, begins_s, load.measure_s, per_s)
         self._world.progress.step(step)
 
-    def phases(self, began_s: float | None = None) -> tuple[Phase, Phase] | None:
+    def phases(self, began_s: float | None = None) -> tuple[model.Phase, model.Phase] | None:
         """Of a run that is over; None if it ended before its window began. `began_s`: when its
         threads began, as they noted it. Where the program ends by its own time, that is what a
         fixed warm-up counts from: a busy computer hears of the start late, and a window as late
@@ -115,11 +114,11 @@ class WarmUp:
         if began_s is not None and self._workload.warmup_most_s is None and self._alone:
             late_s = max(0.0, self._start_s - began_s)
         start_s, middle_s = self._start_s - late_s, self._middle_s - late_s
-        measure = Phase("measure", middle_s, middle_s + self._workload.measure_s)
-        return Phase("warm-up", start_s, middle_s), measure
+        measure = model.Phase("measure", middle_s, middle_s + self._workload.measure_s)
+        return model.Phase("warm-up", start_s, middle_s), measure
 
 
-def longest_s(workload: Workload) -> float:
+def longest_s(workload: model.Workload) -> float:
     """How long a run may take, warm-up and window. Where the program is told when to end, it gets a
     little more, since the longest warm-up is found to be over a moment late."""
     if workload.warmup_most_s is None:

@@ -11,7 +11,7 @@ reads; and of two equal options the last is used silently. Both are refused befo
 
 import hashlib
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
@@ -133,10 +133,9 @@ class SysbenchStock(InClient):
         )
 
 
-def _facts(
-    workload: Workload, reports: Sequence[results.Report], image: str | None
-) -> GeneratorFacts:
+def _facts(workload: Workload, reports: list[results.Report], image: str | None) -> GeneratorFacts:
     fork = any(report.fork for report in reports)
+    queries = {kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")}
     return GeneratorFacts(
         version=reports[0].version,
         sysbench_transactions=results.total(reports, "transactions"),
@@ -149,9 +148,7 @@ def _facts(
             "single_transactions_kept": False,
             "sqlstates_known": False,
             "percentiles_within_pct": round(results.HISTOGRAM_STEP / 2 * 100, 2),
-            "queries": {
-                kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")
-            },
+            "queries": queries,
             "reconnects": int(results.total(reports, "reconnects")),
         },
     )
