@@ -9,8 +9,8 @@ YugabyteDB's: on another server the figures would be of something else.
 import re
 from collections.abc import Iterable, Mapping
 
+from orchestrator.databases.common import with_quotients
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, POSTGRESQL, YUGABYTEDB
-from orchestrator.databases.postgresql.queries import with_quotients
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system.sql import Identified, Session, query
 from orchestrator.yugabyte import versions

@@ -1,11 +1,12 @@
 """SQL for a PostgreSQL server: replication, facts, and what its cache should hold."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from orchestrator.databases.common import with_quotients
 from orchestrator.databases.postgresql.settings import DURABILITY, durable
-from orchestrator.facts import WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS, DatabaseFacts
+from orchestrator.facts import DatabaseFacts
 from orchestrator.system.sql import Row, Session, query
 
 
@@ -39,18 +40,6 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
         since_reset=with_quotients(counters),
         more=now,
     )
-
-
-def with_quotients(counted: Mapping[str, float]) -> dict[str, float | None]:
-    """What a server counted, with what follows: None where a part was not counted."""
-    blocks = counted.get("blks_hit", 0) + counted.get("blks_read", 0)
-    syncs, synced_s = counted.get(WAL_SYNCS), counted.get(WAL_SYNC_S)
-    return {
-        **counted,
-        "buffer_hit_ratio": counted["blks_hit"] / blocks if blocks else None,
-        WAL_SYNC_AVG_S: synced_s / syncs if syncs and synced_s is not None else None,
-        WAL_NODES: 1,  # the primary's log; standbys count their own
-    }
 
 
 def _named(session: Session, condition: str) -> dict[str, str]:
