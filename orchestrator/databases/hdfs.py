@@ -60,8 +60,7 @@ class Hdfs(Database):
         plans = [name_node(spec, volumes[0], network, image)]
         with ExitStack() as up:
             first = up.enter_context(world.platform.running(plans[0]))
-            address = first.address or first.name
-            environment = {**plans[0].environment, "NAME_NODE": address}
+            environment = {**plans[0].environment, "NAME_NODE": first.address or first.name}
             plans += _data_nodes(spec, volumes, network, image, environment)
             names = [plan.name for plan in plans]
             with container_nodes.stopped(names, volumes, _stop_cleanly, world):

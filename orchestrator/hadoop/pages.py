@@ -26,8 +26,7 @@ class Servers:
 
 
 def _bean(server: str, name: str) -> Mapping[str, Any]:
-    content: Mapping[str, Any] = get_json(f"{server}/jmx?qry=Hadoop:{name}")
-    bean: Mapping[str, Any] = content["beans"][0]
+    bean: Mapping[str, Any] = get_json(f"{server}/jmx?qry=Hadoop:{name}")["beans"][0]
     return bean
 
 

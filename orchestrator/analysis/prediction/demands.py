@@ -15,13 +15,7 @@ from statistics import NormalDist
 import numpy as np
 
 from orchestrator.analysis import results
-from orchestrator.analysis.prediction.simulation import (
-    ROUND_S,
-    SimulatedDisk,
-    Stage,
-    System,
-    simulate,
-)
+from orchestrator.analysis.prediction import simulation
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
 from orchestrator.errors import UsageError
@@ -50,7 +44,9 @@ OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer 
 _ROUNDS = 5  # in which the delay is found
 
 
-def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[System, SimulatedDisk]:
+def model(
+    run: RunData, quiet: RunData | None, cpus: float | None
+) -> tuple[simulation.System, simulation.SimulatedDisk]:
     """What was measured, so that it can be simulated, and the disk on which it was. `cpus`: of the
     machine, for nodes that do not say theirs. UsageError for what cannot be told from the run."""
     if stage := factors.lacks(run.record.workload):
@@ -72,7 +68,9 @@ def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[Syst
     return replace(_system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, **behind), disk
 
 
-def _left_s(record: Record, system: System, disk: SimulatedDisk) -> tuple[float, float]:
+def _left_s(
+    record: Record, system: simulation.System, disk: simulation.SimulatedDisk
+) -> tuple[float, float]:
     """What a run's transactions and syncs took longer than its simulation's. No delay where its CPU
     was busy."""
     names = "throughput_per_s", "latency_avg_s"
@@ -80,7 +78,7 @@ def _left_s(record: Record, system: System, disk: SimulatedDisk) -> tuple[float,
     synced_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
     busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
     for _ in range(_ROUNDS):
-        simulated = simulate(system, disk)
+        simulated = simulation.simulate(system, disk)
         longer_s = (took_s - float(simulated.latencies_s.mean())) / (1 + system.waiting)
         delay_s = 0.0 if busy else max(0.0, system.delay_s + longer_s)
         sync_s = max(0.0, system.sync_s + synced_s - simulated.sync_s)
@@ -98,7 +96,7 @@ def time_at_cap(run: RunData, cpus: float | None) -> float:
     return max(shares)
 
 
-def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
+def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) -> simulation.System:
     """Cluster and load of a run, with the demands of its transactions."""
     record, growth = run.record, run.telemetry.growth
     rate, limits = value_of(record, "throughput_per_s"), machines.cpu_limits(record.nodes, cpus)
@@ -125,11 +123,11 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
     ahead = iops * (write_s - mean_s(disk.write)) if iops < math.inf else 0.0
     seen = resources.gather(run, cpus).get(database[0].name, {})
     in_io, locked = (seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked"))
-    own = writes / done - ROUND_PAGES / ROUND_S * len(database) / rate
+    own = writes / done - ROUND_PAGES / simulation.ROUND_S * len(database) / rate
     own_s = (in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done) / max(own, OWN)
     hosts = [node.cpus for node in record.nodes if node.role == "host"]
     warmup, measure = record.phase("warm-up"), record.phase("measure")
-    return System(
+    return simulation.System(
         sessions=record.workload.threads,
         rate_per_s=rate if record.workload.thinks else results.generator(record).arrival_rate_per_s,
         node_s=used_s["database"],
@@ -182,7 +180,7 @@ def _grown(run: RunData) -> np.ndarray:
     return table
 
 
-def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
+def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     """Reads and writes of a transaction by how many were done before. The last quarter's mean
     stands for what comes after."""
     rows = grown[[0, *np.flatnonzero(np.diff(grown[:, 0]) >= 1) + 1]]
@@ -193,19 +191,19 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
         yield until, reads / max(done, 1.0), max(0.0, writes / max(done, 1.0) - syncs)
 
 
-def disk_of(tier: Tier, gate: Gate | None = None) -> SimulatedDisk:
+def disk_of(tier: Tier, gate: Gate | None = None) -> simulation.SimulatedDisk:
     """A tier's disk: its latencies as modelled, else as its gate measured them, else as declared.
     UsageError if nothing says how long an I/O takes."""
     measured = {str(check.quantity): check.measured for check in (gate.checks if gate else ())}
     if drawn := tier.latency.model:
-        return SimulatedDisk(tier.limits, drawn.read, drawn.write)
+        return simulation.SimulatedDisk(tier.limits, drawn.read, drawn.write)
     tables = []
     for way, declared_s in (("read", tier.latency.read_s), ("write", tier.latency.write_s)):
         if not (median_s := measured.get(f"latency_{way}") or declared_s):
             what = f"nothing says how long a {way} of {tier.title or tier.name} takes"
             raise UsageError(what, advice=f"give its {way}_latency, or measure it with a gate")
         tables.append(log_normal(median_s, measured.get(f"latency_p99_{way}") or median_s))
-    return SimulatedDisk(tier.limits, *tables)
+    return simulation.SimulatedDisk(tier.limits, *tables)
 
 
 def log_normal(p50_s: float, p99_s: float) -> Quantiles:

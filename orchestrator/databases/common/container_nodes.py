@@ -155,8 +155,8 @@ def stopped(
     cleanly: Callable[[Sequence[str], World], None],
     world: World,
 ) -> Iterator[None]:
-    """Stops the servers behind the block: on kept disks by `cleanly`. Kills them on others, and after
-    an error."""
+    """Stops the servers behind the block: on kept disks by `cleanly`. Kills them on other disks,
+    and after an error."""
     try:
         yield
     except BaseException:
