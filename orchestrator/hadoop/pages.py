@@ -26,8 +26,7 @@ class Servers:
 
 
 def _bean(server: str, name: str) -> Mapping[str, Any]:
-    bean: Mapping[str, Any] = get_json(f"{server}/jmx?qry=Hadoop:{name}")["beans"][0]
-    return bean
+    return dict(get_json(f"{server}/jmx?qry=Hadoop:{name}")["beans"][0])
 
 
 @understood("/jmx")

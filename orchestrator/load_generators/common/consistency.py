@@ -149,9 +149,10 @@ def _verified(
     except errors.RunError as error:
         unchecked = (replace(condition, problem=error.what) for condition in _wanted(text, fresh))
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
+    if outcome.broken and fresh:
+        raise failure(errors.LoadError, "not consistent as loaded", broken=outcome.broken)
     if outcome.broken:
-        name = "not consistent as loaded" if fresh else "no longer consistent"
-        raise failure(errors.LoadError, name, broken=outcome.broken)
+        raise failure(errors.LoadError, "no longer consistent", broken=outcome.broken)
     return outcome
 
 
