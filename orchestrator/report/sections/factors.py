@@ -110,7 +110,7 @@ def _law(of: VariedFactor, law: Law) -> str:
 def table(index: ReportIndex, of: VariedFactor, tier: FactorOnTier) -> blocks.Table:
     """A tier's figures, the values as rows, with the changes against the first."""
     rate, scope = (read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope))
-    titles = {rate: "NOPM" if rate == "nopm" else "Transactions/s"}
+    titles = {rate: words("measured.columns")[rate]}
     titles |= {"latency_avg_s": "Average latency", "latency_p99_s": "p99"}
     steps = {(d.contender, d.metric): d for d in tier.steps if d.scope in ("all", scope)}
     rows, first = [], tier.per_node.get(of.workloads[0])
