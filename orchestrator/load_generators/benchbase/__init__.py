@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +29,13 @@ from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import files, sql
+from orchestrator.system.shell import script
 
 _CONFIG = "benchbase.xml"
 _SCRIPTS = "benchbase"  # below workloads/
-_START = (
-    'printf %s "$BENCHBASE_XML" > /tmp/benchbase.xml && cd "$BENCHBASE_FOLDER" && exec java "$@"'
-)
-# Numbers and times must not depend on the image's language or time zone.
-_JAVA_OPTIONS = (
-    f"-Dlog4j.configuration=file:/workloads/{_SCRIPTS}/log4j.properties",
-    f"-Dattempts=/out/{results.ATTEMPTS}",
-    "-Duser.language=en",
-    "-Duser.country=US",
-    "-Duser.timezone=UTC",
-)
 _XML = "BENCHBASE_XML"
 _ROOT = "0"  # the official image has a user of its own, who may not write to /out
-_BENCHMARK = ("-b", "tpcc", "-c", "/tmp/benchbase.xml")
+_java = partial(script, __package__, "java", results.ATTEMPTS)
 _PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
 _BEGUN, _MEASURING, _ENDED = "PHASE START", "Warmup complete", "TERMINATE"
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z ")
@@ -141,7 +132,7 @@ class BenchBase(Splits, InClient):
     def _rendered(
         self, workload: Workload, cluster: Cluster, world: World, part: int = 1, parts: int = 1
     ) -> tuple[config.BenchBaseSettings, dict[str, str]]:
-        """Its settings, and the environment in which `_START` finds BenchBase and its XML."""
+        """Its settings, and the environment in which its start finds BenchBase and its XML."""
         settings = config.settings(workload, part, parts)
         template = (world.root / "workloads" / config.TEMPLATE).read_text()
         build = find(self._home, cluster.database, world)
@@ -194,11 +185,6 @@ def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> 
 
 
 # ------------------------------------------------------------------ the console
-
-
-def _java(*arguments: str) -> tuple[str, ...]:
-    java = (*_JAVA_OPTIONS, "-jar", "benchbase.jar", *_BENCHMARK, *arguments)
-    return ("sh", "-c", _START, "sh", *java)
 
 
 def _stamp(line: str) -> float | None:
