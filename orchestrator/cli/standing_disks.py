@@ -43,8 +43,7 @@ def put_up(
         finally:
             world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
         if burst:
-            changes = {key.replace("-", "_"): float(value) for key, value in burst.items()}
-            emulated.change(disk.container, changes, world)
+            emulated.change(disk.container, burst, world)
     return measured
 
 

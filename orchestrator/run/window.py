@@ -77,8 +77,8 @@ class _EmulatedDisk:
         """With so much burst credit. What cannot be set stays as the begin's figures say."""
         if credit_pct is not None:
             with suppress(TierbenchError):
-                setting = f"burst_start={disk_server.plain(credit_pct)}"
-                disk_server.ask(self.server.container or "", ("set", setting), self.world)
+                limits = {"burst_start": credit_pct}
+                disk_server.change(self.server.container or "", limits, self.world)
                 self.more["credit_set_pct"] = credit_pct
         reading = host_load.read(self.volume, self.world)
         self.first = self.world.clock.now(), reading
