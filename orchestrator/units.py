@@ -14,18 +14,9 @@ _Key = TypeVar("_Key")
 _One = TypeVar("_One")
 MOST = 2**63  # no disk, memory or count here reaches it
 
-_SIZE = {
-    "": 1,
-    "b": 1,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "tb": 10**12,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-    "tib": 2**40,
-}
+_SIZE = {"": 1, "b": 1}
+_SIZE |= {f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", 1)}
+_SIZE |= {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", 1)}
 _BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 _TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
@@ -163,14 +154,13 @@ def _three(value: float) -> str:
     return f"{value:.0f}" if "e+" in text else text.rstrip(".")
 
 
+_SHOWN = {"s": format_seconds, "bytes": format_bytes, "bytes/s": format_bytes_per_s}
+
+
 def format_quantity(value: float, unit: str) -> str:
     """A value in a base unit as a person reads it; `unit` is one of the model's unit names."""
-    if unit == "s":
-        return format_seconds(value)
-    if unit == "bytes":
-        return format_bytes(value)
-    if unit == "bytes/s":
-        return format_bytes_per_s(value)
+    if show := _SHOWN.get(unit):
+        return show(value)
     if unit == "%":
         return f"{format_number(value)} %"
     if unit.startswith("1/"):

@@ -41,11 +41,6 @@ def watched(
     burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
     # A bucket that starts empty is not filled.
     credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
-    follower = Follower(world.clock)
-
-    def begins(time_s: float) -> None:
-        if disks:
-            follower.begin(partial(follow, time_s), "window")
 
     def follow(time_s: float) -> None:
         if follower.wait_until(time_s):
@@ -53,11 +48,12 @@ def watched(
         if measure_s is not None and follower.wait_until(time_s + measure_s):
             at_once.each(_EmulatedDisk.end, disks)
 
+    follower = Follower(world.clock)
     at_once.each(_EmulatedDisk.begin, disks)
     try:
-        yield replace(world, window_begins=begins), served
+        with followed(follow, "window", follower, world) as telling:
+            yield telling, served
     finally:
-        follower.over()
         at_once.each(_EmulatedDisk.end, [disk for disk in disks if disk.last is None])
     for disk in disks:
         if facts := disk.facts():
