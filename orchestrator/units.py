@@ -6,9 +6,10 @@ only parser and the only formatter of quantities.
 
 import re
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _Key = TypeVar("_Key")
 _One = TypeVar("_One")
@@ -214,3 +215,25 @@ def named(values: Mapping[str, int | float | str]) -> str:
         f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
         for name, value in values.items()
     )
+
+
+_KINDS: Mapping[str, Callable[[Any], str]] = {
+    "time": format_seconds,
+    "bytes": format_bytes,
+    "bytes/s": format_bytes_per_s,
+    "link": format_link_rate,
+    "number": format_number,
+    "change": format_change,
+    "list": listed,
+}
+
+
+class Words(string.Formatter):
+    """Fills texts as `str.format` does. Behind the colon of a brace may stand what a value is,
+    `{took:time}`, or what is said unless it is 0 or empty: `{left:? with {left:bytes} left}`."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith("?"):
+            return format_spec[1:] if value else ""
+        show = _KINDS.get(format_spec)
+        return show(value) if show else str(super().format_field(value, format_spec))
