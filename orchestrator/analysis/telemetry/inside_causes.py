@@ -48,8 +48,8 @@ def told(name: str, values: Values, node: str) -> Cause:
 def _single_core(values: Values) -> bool:
     computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
     cores, busiest_pct = values.get("node_cores", 0.0), values.get("busiest_core_pct")
-    one = words.alone(values) or (computing and shares.one_core(cores, busiest_pct))
-    return values.get("cpu_pct", 0.0) < kept.CPU_PCT and one  # else it may use no more
+    alone = words.alone(values) or (computing and shares.one_core(cores, busiest_pct))
+    return values.get("cpu_pct", 0.0) < kept.CPU_PCT and alone  # else it may use no more
 
 
 def _memory_bound(values: Values) -> bool:
