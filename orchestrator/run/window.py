@@ -19,7 +19,6 @@ from orchestrator.powers import Clock, World
 from orchestrator.system import at_once
 from orchestrator.tier import Emulated, Tier
 from orchestrator.tiers.common.emulated import disk_server, host_load
-from orchestrator.units import format_seconds
 
 _CREDITS = ("iops_credit", "bytes_credit")
 # A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
@@ -164,5 +163,4 @@ def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]
     off_s = clock.now() - began_s - passed_s
     if abs(off_s) > CLOCK_STEP_S + CLOCK_SLEW * passed_s:
         direction = "forward (or this machine slept)" if off_s > 0 else "back"
-        off = format_seconds(abs(off_s))
-        doubts.append(doubt("clock set", run=run.number, direction=direction, off=off))
+        doubts.append(doubt("clock set", run=run.number, direction=direction, off=abs(off_s)))
