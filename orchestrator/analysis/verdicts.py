@@ -10,7 +10,7 @@ from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
-from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.cause_words import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
 from orchestrator.model import Measurement, Run
 from orchestrator.planning import factors as planned

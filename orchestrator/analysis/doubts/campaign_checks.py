@@ -173,13 +173,13 @@ def gate_drift(campaign: Results) -> Iterator[Doubt]:
                 continue
             if first.unit == "s" and high[1].measured - low[1].measured <= _JITTER_S:
                 continue
-            change = format_change(100 * (then.measured / first.measured - 1))
+            change_pct = 100 * (then.measured / first.measured - 1)
             figures = ", ".join(
                 f"{format_quantity(check.measured, check.unit)} at {_time(time_s)}"
                 for time_s, check in ((first_s, first), (then_s, then))
             )
             of = disk or tier
-            yield doubt("gate drift", disk=of, limit=limit, figures=figures, change=change)
+            yield doubt("gate drift", disk=of, limit=limit, figures=figures, change=change_pct)
 
 
 def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:

@@ -13,7 +13,7 @@ from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import GateWord, group
 from orchestrator.model import DISK_DEVICE
 from orchestrator.tier import GateCheck
-from orchestrator.units import counted, format_bytes, format_change, format_number, listed
+from orchestrator.units import counted, listed
 
 APART_PCT = 2.0
 COPIES_PCT = 1.0
@@ -40,8 +40,8 @@ def out_of_reach(run: RunData, _: Values) -> Doubts:
 def bursting(run: RunData, _: Values) -> Doubts:
     yield from _above_its_limit(run)
     if checks := _checks(run, "bursting"):
-        disks = listed([*dict.fromkeys(check.disk for check in checks)])
-        yield doubt("bursting disk", disks=disks or "the disk")
+        disks = [*dict.fromkeys(check.disk or "the disk" for check in checks)]
+        yield doubt("bursting disk", disks=disks)
 
 
 def _above_its_limit(run: RunData) -> Doubts:
@@ -52,8 +52,7 @@ def _above_its_limit(run: RunData) -> Doubts:
         return
     for node_iops in (m.value for m in every if m.metric == "disk_iops" and m.scope != "all"):
         if node_iops > (1 + disk_demand.BASE_TOLERANCE) * limit:
-            iops, most = map(format_number, (node_iops, limit))
-            yield doubt("bursting disk", "by the mean", iops=iops, limit=most, tier=tier.name)
+            yield doubt("bursting disk", "by the mean", iops=node_iops, limit=limit, tier=tier.name)
 
 
 def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
@@ -91,8 +90,7 @@ def overhead(run: RunData, _: Values) -> Doubts:
         for way, cost in disk_demand.overheads(run.record, disk).items():
             off_pct = cost.off_pct or 0.0
             if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
-                off, spent = format_change(off_pct), vars(cost)
-                yield doubt("overhead differs", disk=disk, way=way, off=off, **spent)
+                yield doubt("overhead differs", disk=disk, way=way, **vars(cost))
 
 
 def credit_unknown(run: RunData, _: Values) -> Doubts:
@@ -143,16 +141,15 @@ def replica_missing(run: RunData, _: Values) -> Doubts:
     usual = median(of_disks.values())
     for node, written in of_disks.items():
         if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
-            own, others = format_bytes(written), format_bytes(usual)
-            yield doubt("replica missing", node=node, copies=copies, written=own, usual=others)
+            yield doubt("replica missing", node=node, copies=copies, written=written, usual=usual)
 
 
 def in_memory(run: RunData, _: Values) -> Doubts:
     given, written = conservation.payload(run, "written"), conservation.written(run)
     copies = run.record.profile.cluster.replication_factor
-    if given and written and sum(written.values()) < (1 - APART_PCT / 100) * copies * given:
-        moved, rows = format_bytes(sum(written.values())), format_bytes(given)
-        yield doubt("data in memory", copies=copies, written=moved, given=rows)
+    moved = sum(written.values())
+    if given and written and moved < (1 - APART_PCT / 100) * copies * given:
+        yield doubt("data in memory", copies=copies, written=moved, given=given)
 
 
 def copies_differ(run: RunData, _: Values) -> Doubts:
@@ -163,9 +160,8 @@ def copies_differ(run: RunData, _: Values) -> Doubts:
     did = {"all disks together": sum(of_disks.values()), **of_disks}
     for where, wanted in must.items():
         if wanted and abs(off_pct := 100 * (did.get(where, 0.0) / wanted - 1)) > COPIES_PCT:
-            written, due = format_bytes(did.get(where, 0.0)), format_bytes(wanted)
-            off = format_change(off_pct)
-            yield doubt("copies differ", where=where, off=off, written=written, wanted=due)
+            written = did.get(where, 0.0)
+            yield doubt("copies differ", where=where, off=off_pct, written=written, wanted=wanted)
 
 
 def cloud(run: RunData, _: Values) -> Doubts:
@@ -203,9 +199,8 @@ def _log_elsewhere(run: RunData) -> Doubts:
     grown = [growth.per_s(n.name, m) for n in nodes for m in (WRITTEN_BYTES, WAL_WRITTEN_BYTES)]
     rate, written = log_bytes / (measure.end_s - begin.start_s), sum(filter(None, grown))
     if any(grown) and log_bytes > LEAST_LOG_BYTES and rate > LOG_OVER_WRITTEN * written:
-        names = listed([node.name for node in nodes])
-        grew, moved = map(format_bytes, (rate, written))
-        yield doubt("disks not counted", "log", names=names, grew=grew, written=moved)
+        names = [node.name for node in nodes]
+        yield doubt("disks not counted", "log", names=names, grew=rate, written=written)
 
 
 def restored(run: RunData, _: Values) -> Doubts:

@@ -1,5 +1,7 @@
 """Doubts about the load of a finished run: its clients, its pace, its window, its data. Pure."""
 
+from functools import partial
+
 from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Doubts, doubt
 from orchestrator.analysis.results import RunData
@@ -49,16 +51,13 @@ def clients_apart(run: RunData, _: resources.Values) -> Doubts:
         if before_s is None or after_s is None or unknown_s is None:
             yield doubt("clients apart", "clock not read", name=name)
         elif unknown_s > CLOCK_UNKNOWN_S:
-            unknown = format_seconds(unknown_s)
-            yield doubt("clients apart", "clock not known", name=name, unknown=unknown)
+            yield doubt("clients apart", "clock not known", name=name, unknown=unknown_s)
         elif abs(after_s - before_s) > CLOCK_MOVED_S + unknown_s:
-            moved = format_seconds(abs(after_s - before_s))
-            yield doubt("clients apart", "clock moved", name=name, moved=moved)
+            yield doubt("clients apart", "clock moved", name=name, moved=abs(after_s - before_s))
     window, asked_s = run.record.phase("measure"), run.record.workload.measure_s
     if facts.clients and window and window.duration_s < (1 - LOST_PCT / 100) * asked_s:
-        times_s = window.duration_s, asked_s, facts.start_skew_s or 0.0
-        together, asked, skew = map(format_seconds, times_s)
-        yield doubt("clients apart", together=together, asked=asked, skew=skew)
+        together_s, skew_s = window.duration_s, facts.start_skew_s or 0.0
+        yield doubt("clients apart", together=together_s, asked=asked_s, skew=skew_s)
 
 
 def overloaded(run: RunData, _: resources.Values) -> Doubts:
@@ -71,30 +70,25 @@ def _behind(record: Record) -> Doubts:
     """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
     else; else what the queue grew by, although all of it was begun before the end; else that
     terminals waited for a connection, which users would wait for too and latency does not hold."""
-    grown, advice = "latency is mostly the wait in a queue that grew", _advice(record)
+    told = partial(doubt, "overload", advice=_advice(record))
+    grown = "latency is mostly the wait in a queue that grew"
     if record.workload.thinks:
         grown = "the terminals' wait for a connection, which is not in latency, grew"
     unstarted, unserved = overload.not_begun(record), overload.not_served(record)
     if unstarted:
-        pct, (owed, due) = 100 * unstarted[0] / unstarted[1], map(format_number, unstarted)
-        yield doubt(
-            "overload", "not begun", owed=owed, due=due, pct=pct, grown=grown, advice=advice
-        )
+        owed, due = unstarted
+        yield told("not begun", owed=owed, due=due, pct=100 * owed / due, grown=grown)
     if unserved:
-        share, per_s = unserved
-        served, rate = map(format_number, (share * per_s, per_s))
-        pct = 100 * share
-        yield doubt("overload", "not served", served=served, rate=rate, pct=pct, advice=advice)
+        share, rate = unserved
+        yield told("not served", served=share * rate, rate=rate, pct=100 * share)
     if unstarted or unserved:
         return
     names = ("connection_wait_avg_s", "latency_avg_s")
     wait_s, latency_s = (results.value_of(record, name) for name in names)
     if queued := overload.grew(record):
-        offered, served = map(format_number, queued)
-        yield doubt("overload", "queue grew", offered=offered, served=served, advice=advice)
+        yield told("queue grew", offered=queued[0], served=queued[1])
     elif wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
-        wait, latency = map(format_seconds, (wait_s, latency_s))
-        yield doubt("overload", "waited", wait=wait, latency=latency, advice=advice)
+        yield told("waited", wait=wait_s, latency=latency_s)
 
 
 def _advice(record: Record) -> str:

@@ -11,7 +11,7 @@ from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import OTHERS
 from orchestrator.model import Record
 from orchestrator.tier import NoDisk, OthersDisks, Unlimited
-from orchestrator.units import format_bytes, format_change, format_number, format_seconds, listed
+from orchestrator.units import format_number, format_seconds
 
 SHORT_S = 30.0
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
@@ -32,35 +32,32 @@ def unsteady(run: RunData, _: Values) -> Doubts:
     drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
     if drift is not None and not drift.steady:
         phase = run.record.phase("warm-up")
-        warmup = format_seconds(phase.duration_s if phase else run.record.workload.warmup_s)
-        whole, halves = map(format_change, (drift.drift_pct, drift.halves_pct))
-        yield doubt("unsteady throughput", drift=whole, halves=halves, warmup=warmup)
+        warmup_s = phase.duration_s if phase else run.record.workload.warmup_s
+        yield doubt("unsteady throughput", warmup=warmup_s, **vars(drift))
 
 
 def given_up(run: RunData, _: Values) -> Doubts:
     facts = results.generator(run.record)
     if facts.warmup_steady is False:
-        yield doubt("warm-up given up", warmup=format_seconds(facts.warmup_s or 0.0))
+        yield doubt("warm-up given up", warmup=facts.warmup_s or 0.0)
 
 
 def short(run: RunData, _: Values) -> Doubts:
-    load, measured_s = run.record.workload, results.measured_s(run.record)
-    if measured_s < SHORT_S:
-        measured = format_seconds(measured_s)
-        yield doubt("short window", measured=measured, scale=load.scale)
+    if (measured_s := results.measured_s(run.record)) < SHORT_S:
+        yield doubt("short window", measured=measured_s, scale=run.record.workload.scale)
 
 
 def short_rebuild(run: RunData, _: Values) -> Doubts:
     took_s = results.value_of(run.record, "rebuild_s")
     if took_s is not None and took_s < SHORT_S:
-        yield doubt("short rebuild", took=format_seconds(took_s))
+        yield doubt("short rebuild", took=took_s)
 
 
 def cached(run: RunData, _: Values) -> Doubts:
     facts = results.database(run.record)
     data, cache = facts.data_bytes, facts.cache_bytes
     if data is not None and cache is not None and 0 < data <= cache:
-        yield doubt("data fits in the cache", data=format_bytes(data), cache=format_bytes(cache))
+        yield doubt("data fits in the cache", data=data, cache=cache)
 
 
 def host_saturated(run: RunData, values: Values) -> Doubts:
@@ -90,22 +87,22 @@ def no_telemetry(run: RunData, values: Values) -> Doubts:
     if run.record.workload.lost_after_s is not None:  # its last node was away
         longest_s.pop(f"node-{run.record.profile.cluster.nodes}", None)
     if lost := [f"{format_seconds(s)} of {node}" for node, s in longest_s.items() if s > LOST_S]:
-        yield doubt("telemetry gaps", "seconds", lost=listed(lost))
+        yield doubt("telemetry gaps", "seconds", lost=lost)
 
 
 def failures_and_retries(run: RunData, _: Values) -> Doubts:
     names = ("transactions", "failures", "retries")
     done, failed, retried = (results.value_of(run.record, name) or 0.0 for name in names)
     if (results.failed_pct(run.record) or 0.0) >= FAILURES_PCT:
-        yield doubt("failures", count=format_number(failed), done=format_number(done))
+        yield doubt("failures", count=failed, done=done)
     if retried > 0 and 100 * retried >= RETRIES_PCT * done:
-        yield doubt("retries", count=format_number(retried), done=format_number(done))
+        yield doubt("retries", count=retried, done=done)
 
 
 def few_transactions(run: RunData, _: Values) -> Doubts:
     done, needed = results.value_of(run.record, "transactions"), stats.percentile_min_count(99)
     if done is not None and done < needed:
-        yield doubt("few transactions", done=format_number(done), needed=needed)
+        yield doubt("few transactions", done=done, needed=needed)
 
 
 def truth_gate(run: RunData, _: Values) -> Doubts:
@@ -119,7 +116,7 @@ def truth_gate(run: RunData, _: Values) -> Doubts:
     elif gate and window:
         age_s = window[0] - gate.taken_s
         if age_s > (KEPT_GATE_AGE_S if gate.reused else GATE_AGE_S):
-            yield doubt("old truth gate", age=format_seconds(age_s), profile=profile.name)
+            yield doubt("old truth gate", age=age_s, profile=profile.name)
 
 
 def burst_credit(run: RunData, _: Values) -> Doubts:
@@ -140,8 +137,7 @@ def little(run: RunData, _: Values) -> Doubts:
     threads = record.workload.threads
     off_pct = 100 * (in_flight / threads - 1)
     if abs(off_pct) > LITTLE_PCT + _edges_pct(record):
-        off = format_change(off_pct)
-        yield doubt("Little's law", in_flight=in_flight, threads=threads, off=off)
+        yield doubt("Little's law", in_flight=in_flight, threads=threads, off=off_pct)
 
 
 def _edges_pct(record: Record) -> float:
@@ -154,7 +150,7 @@ def _edges_pct(record: Record) -> float:
 def ceiling(run: RunData, _: Values) -> Doubts:
     ceiling, share_pct = loads.ceiling_nopm(run.record), loads.of_ceiling_pct(run.record)
     if ceiling and share_pct is not None and share_pct >= causes.CEILING_PCT:
-        yield doubt("think time's ceiling", share=share_pct, ceiling=format_number(ceiling))
+        yield doubt("think time's ceiling", share=share_pct, ceiling=ceiling)
 
 
 def not_durable(run: RunData, _: Values) -> Doubts:

@@ -4,13 +4,13 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from orchestrator import facts, units
+from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
-from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause, waiting_pct
+from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.shares import nearest_cap
+from orchestrator.analysis.telemetry.shares import nearest_cap, waiting_pct
 
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
@@ -84,7 +84,5 @@ def _beside_peers(name: str, own: Values, peers: list[Values]) -> str:
     busy = own.get("disk_busy_pct", 0.0) >= BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
     if not (slower and busy and iops <= MORE * usual):
         return ""
-    await_, usual_await = map(units.format_seconds, (await_s, usual_s))
-    rates = {"iops": units.format_number(iops), "usual_iops": units.format_number(usual)}
-    each = {"await_": await_, "usual_await": usual_await}
-    return cause_words.said("slow_node", own, node=name, **each, **rates)
+    usual_of = {"usual_s": usual_s, "iops": iops, "usual_iops": usual}
+    return cause_words.said("slow_node", own, node=name, **usual_of)
