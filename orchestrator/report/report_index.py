@@ -203,27 +203,29 @@ class ReportIndex:
     @cached_property
     def footnotes(self) -> tuple[Footnote, ...]:
         """Doubts of one kind and advice share a number, in order of first appearance."""
-        numbered = enumerate(self._doubts_by_kind.values(), start=1)
-        return tuple(_footnote(number, doubts, self._finished) for number, doubts in numbered)
+        of_runs = [doubt for doubt in self.verdict.doubts if doubt.run is not None]  # else stamps
+        kinds = gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
+        numbered = enumerate(kinds.values(), start=1)
+        return tuple(self._footnote(number, doubts) for number, doubts in numbered)
+
+    def _footnote(self, number: int, doubts: Sequence[Doubt]) -> Footnote:
+        texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
+        runs = frozenset(doubt.run for doubt in doubts if doubt.run is not None)
+        where = f"run {min(runs)}" if len(runs) == 1 else f"runs {ranges(runs)}"
+        if runs >= self._finished and len(self._finished) > 1:
+            where = "every finished run"
+        return Footnote(number, some(texts), sentence(doubts[0].advice.strip()), where, runs)
 
     @cached_property
     def _finished(self) -> frozenset[int]:
         return frozenset(run.record.run.number for run in self.campaign.done)
 
-    @cached_property
-    def _doubts_by_kind(self) -> Mapping[tuple[str, str], Sequence[Doubt]]:
-        of_runs = [doubt for doubt in self.verdict.doubts if doubt.run is not None]  # else stamps
-        return gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
-
     def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
         """Numbers of the footnotes that touch any run of these cells; not of those about every
         finished run, which are said once, below."""
         numbers = {run.number for name in profiles for run in self.planned(name, workload)}
-        return tuple(
-            number
-            for number, doubts in enumerate(self._doubts_by_kind.values(), start=1)
-            if _touched(doubts) & numbers and not self._finished <= _touched(doubts)
-        )
+        touching = (note for note in self.footnotes if note.runs & numbers)
+        return tuple(note.number for note in touching if not self._finished <= note.runs)
 
 
 _CELLS_NAMED = 3
@@ -237,20 +239,3 @@ def _lost(runs: Sequence[Run], loss: str) -> str:
     if loss.startswith("failed"):
         verb = ""
     return closed(f"{word} {ranges(run.number for run in runs)} ({named}) {verb}{loss}")
-
-
-def _footnote(number: int, doubts: Sequence[Doubt], finished: frozenset[int]) -> Footnote:
-    texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
-    advice = sentence(doubts[0].advice.strip())
-    return Footnote(number, some(texts), advice, _where(doubts, finished))
-
-
-def _touched(doubts: Sequence[Doubt]) -> frozenset[int]:
-    return frozenset(doubt.run for doubt in doubts if doubt.run is not None)
-
-
-def _where(doubts: Sequence[Doubt], finished: frozenset[int]) -> str:
-    touched = _touched(doubts)
-    if touched >= finished and len(finished) > 1:
-        return "every finished run"
-    return f"run {min(touched)}" if len(touched) == 1 else f"runs {ranges(touched)}"

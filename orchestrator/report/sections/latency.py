@@ -97,12 +97,7 @@ def _ticks(curves: Iterable[Distribution]) -> list[float]:
 
 def _percent(nines: str) -> str:
     """An expression: 2 → `99`, 3 → `99.9`, with as many digits as tell it from its neighbours."""
-    share = f"100 - 100 * pow(10, -{nines})"
-    return (
-        f"{nines} < 1 ? format({share}, '.0f') : {nines} < 2.001 ? format({share}, '.1~f') : "
-        f"{nines} < 3.001 ? format({share}, '.2~f') : {nines} < 4.001 ? format({share}, '.3~f') : "
-        f"format({share}, '.5~f')"
-    )
+    return f"format(100 - 100 * pow(10, -{nines}), '.' + max(0, ceil({nines} - 1.001)) + '~f')"
 
 
 def _counts(what: str, curves: Mapping[str, Distribution]) -> str:

@@ -58,37 +58,37 @@ def _bands(strip: pd.DataFrame) -> dict[str, str]:
 
 
 def _drawn(index: ReportIndex, runs: series.Runs, strip: pd.DataFrame) -> Iterator[Chart]:
-    tiers = {profile.name: profile.tier for profile in index.profiles}
     drawn = [(m, runs.of_interval(m.metric)) for m in _INTERVALS]
     drawn += [(m, runs.of_disk(m.metric)) for m in _DISKS]
     drawn.append((_CPU, runs.of_cpu()))
     for measure, means in drawn:
         if means.table.empty:
             continue
-        limits: _Caps = {}
-        remark = ""
-        if measure in _DISKS:
-            limits = caps(tiers, measure.metric, means.highest)
-            remark = said("over_time.busiest")
-            remark += f" {said('over_time.caps')}" if limits else ""
+        limits = _limits(index, measure, means)
+        remark = said("over_time.busiest") if measure in _DISKS else ""
+        remark += f" {said('over_time.caps')}" if limits else ""
         yield over_time(runs.workload, measure, means, index.tiers, limits, remark, strip)
 
 
 def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
     """Folded, and only where a cluster has more than one node: else all is drawn already."""
-    tiers = {profile.name: profile.tier for profile in index.profiles}
-    drawn = []
-    bin_s = 1
+    drawn, bin_s = [], 1
     for measure in (_CPU, *_DISKS) if runs.nodes.max() > 1 else ():
         rates = runs.of_nodes(measure.metric)
         if len(rates.table) and rates.table["node"].nunique() > 1:
-            limits = caps(tiers, measure.metric, rates.highest)
+            limits = _limits(index, measure, rates)
             drawn.append(by_node(runs.workload, measure, rates, index.tiers, limits))
             bin_s = rates.bin_s
     if drawn:
         points = "second by second" if bin_s == 1 else f"over {bin_s} s"
         caption = said("over_time.nodes", points=points)
         yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
+
+
+def _limits(index: ReportIndex, measure: Measure, drawn: Series) -> _Caps:
+    """Of disks alone: a cap of IOPS is none of CPU."""
+    tiers = {profile.name: profile.tier for profile in index.profiles}
+    return caps(tiers, measure.metric, drawn.highest) if measure in _DISKS else {}
 
 
 def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> dict[float, str]:
