@@ -1,9 +1,12 @@
 """What takes part in a decision: tiers with their figures, and in what they are compared."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from orchestrator import metrics, model, tier
+from orchestrator.analysis import results
+from orchestrator.analysis.results import RunData
 from orchestrator.planning import costs, latency_quantiles
 
 
@@ -81,6 +84,21 @@ class Candidate:
     # Their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     repetitions: tuple[int, ...] = ()
     with_vms: bool = False  # its cost includes the machines, as tiers are compared on unlike ones
+
+    @classmethod
+    def of_runs(
+        cls,
+        profile: model.Profile,
+        runs: Sequence[RunData],
+        criteria: Iterable[Criterion],
+        clauses: Iterable[model.Objective] = (),
+        cause: str = "",
+    ) -> Self:
+        """With the criteria and the clauses of which each of its runs has a figure."""
+        values = {of: v for of in criteria if (v := results.whole(runs, of.key))}
+        measured = {of: v for of in clauses if (v := results.objective_values(runs, of))}
+        numbers = tuple(run.record.run.repetition for run in runs)
+        return cls(profile, values, cause, measured, numbers)
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decis
 from orchestrator.analysis.decisions import candidates, load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
+from orchestrator.analysis.decisions.values import Causes, causes_of
 from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
@@ -28,7 +29,7 @@ from orchestrator.analysis.telemetry import bottlenecks
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
 from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.model import Doubt, Workload
-from orchestrator.planning import factors, load_points
+from orchestrator.planning import factors
 from orchestrator.planning.plan import as_used
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
@@ -45,11 +46,10 @@ def decide_all(
     """One for each workload of the plan, or for each sweep, and that for all workloads together:
     None with a sweep or a factor, which are answered by load and by value. None is made of runs
     that lack a stage. `doubts`: of the campaign and of its runs."""
-    causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
-    swept = load_sweeps.of_plan(campaign)
+    causes, swept = causes_of(of_cells), load_sweeps.Loads.of_plan(campaign, "load")
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
-    alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
-    varied = any(load.varied for load in alone)
+    alone = [w for w in campaign.plan.workloads if not factors.asks(w, "load")]
+    varied = any(factors.asks(load, "factor") for load in alone)
     if varied and len(campaign.plan.tiers) < 2:
         return (), None  # one tier: what the factor does is all that was asked
     contests += [_of_workload(campaign, w, causes) for w in alone if not factors.lacks(w)]
@@ -67,14 +67,14 @@ def decide_all(
 def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
     """With the doubts that reach it."""
     plan = campaign.plan
-    loads = [load for load in plan.workloads if load_points.subject(load) == contest.workload]
+    loads = [load for load in plan.workloads if factors.subject(load) == contest.workload]
     of_tiers = kinds.of_tiers(plan, doubts, [load.name for load in loads])
     windows_s = {load.measure_s for load in loads}
     window_s = windows_s.pop() if len(windows_s) == 1 else 0.0
     return replace(contest, doubts=of_tiers, scale=campaign.small_scale, window_s=window_s)
 
 
-def _of_workload(campaign: Results, workload: Workload, causes: load_sweeps.Causes) -> Contest:
+def _of_workload(campaign: Results, workload: Workload, causes: Causes) -> Contest:
     profiles = [as_used(profile, workload) for profile in campaign.plan.tiers]
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
@@ -89,19 +89,17 @@ def _of_workload(campaign: Results, workload: Workload, causes: load_sweeps.Caus
     closed_loop = not any(has_pace(run.record.workload) for run in every)
     both = candidates.each_once(throughput, compared, closed_loop=closed_loop)
     criteria = compared if at_ceiling or load.asked else both
-    taking_part = []
-    clauses = (*workload.slo, candidates.FAILED)
-    for profile in (profile for profile in profiles if profile.name not in load.tiers):
-        own = runs[profile.name]
-        values = {of: v for of in (throughput, *latencies) if (v := results.whole(own, of.key))}
-        measured = {of: v for of in clauses if (v := results.objective_values(own, of))}
-        if throughput in values:
-            numbers = tuple(run.record.run.repetition for run in own)
-            cause = causes.get((profile.name, workload.name), "")
-            taking_part.append(Candidate(profile, values, cause, measured, numbers))
+    clauses, name = (*workload.slo, candidates.FAILED), workload.name
+    taking_part = (
+        Candidate.of_runs(
+            p, runs[p.name], (throughput, *latencies), clauses, causes.get((p.name, name), "")
+        )
+        for p in profiles
+        if p.name not in load.tiers
+    )
     return make_contest(
-        workload.name,
-        taking_part,
+        name,
+        [candidate for candidate in taking_part if throughput in candidate.values],
         [name for name in runs if name not in load.tiers],
         campaign.plan.margin_pct,
         criteria,

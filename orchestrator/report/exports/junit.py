@@ -13,7 +13,7 @@ from orchestrator import units
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Decision, Delta, Verdict
 from orchestrator.metrics import METRICS
-from orchestrator.planning import load_points
+from orchestrator.planning import factors
 from orchestrator.report import wording
 from orchestrator.report.exports.run_figures import RunFigures, runs
 from orchestrator.report.prose import words
@@ -60,7 +60,7 @@ def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterat
     yield from (_run(index, run) for run in every if run.run.workload == workload)
     yield from (_comparison(delta) for delta in verdict.deltas if delta.workload == workload)
     # The loads of a sweep have one decision, which stands with the last of them.
-    last = {load_points.subject(load): load.name for load in index.workloads}
+    last = {factors.subject(load): load.name for load in index.workloads}
     yield from (_decision(d) for d in verdict.decisions if last.get(d.workload) == workload)
 
 

@@ -1,13 +1,11 @@
 """The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Decision, Delta, Sweep
+from orchestrator.analysis.conclusions import Decision, Delta, VariedWorkload
 from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.analysis.statistics.looks import repetitions
-from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
 from orchestrator.report.prose import said
@@ -137,18 +135,18 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
     return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
 
 
-def _swept(sweep: Sweep) -> str:
+def _swept(sweep: VariedWorkload) -> str:
     """What a sweep found of its one tier."""
-    tier, named = sweep.tiers[0], partial(load_in_words, sweep.axis)
+    tier = sweep.tiers[0]
     if tier.peak_per_s is None:
         return "no load left figures"
-    met = tier.at_slo is not None and said("sweeps.met", load=named(tier.at_slo))
+    met = tier.at_slo is not None and said("sweeps.met", load=sweep.word(tier.at_slo))
     return said(
         "sweeps.alone",
         peak=units.format_quantity(tier.peak_per_s, "1/s"),
-        first=named(sweep.values[0]),
-        last=named(sweep.values[-1]),
-        knee="was not reached" if tier.knee is None else f"is at {named(tier.knee)}",
+        first=sweep.values[0],
+        last=sweep.values[-1],
+        knee="was not reached" if tier.knee is None else f"is at {sweep.word(tier.knee)}",
         slo=(met or said("sweeps.not_met")) if sweep.slo else "",
     )
 
