@@ -205,31 +205,31 @@ def at_loads(
 ) -> tuple[tuple[Workload, ...], float | None]:
     """The workloads at each load of a sweep, or at one rate, and the share (in %) of a capacity
     that these must find first, if one was asked for. UsageError where a load cannot be set so."""
-    share_pct = None
-    if latency_at:
-        rate, is_share = parse_latency_at(latency_at)
-        loads = [same_rate(rate)]
-        share_pct = rate if is_share else None
-    if not loads:
-        return tuple(workloads), None
-    wrong = {load.name: _misfit_of_load(load, loads[0].factor) for load in workloads}
-    told = option(loads[0])
-    raise_all([Mistake(f"{told}: {name}", why) for name, own in wrong.items() for why in own])
-    if share_pct is not None:
-        return tuple(workloads), share_pct
+    rate, is_share = parse_latency_at(latency_at) if latency_at else (None, False)
+    loads = loads if rate is None else [same_rate(rate)]
+    wrong = [
+        Mistake(f"{option(load)}: {workload.name}", why)
+        for load in loads[:1]
+        for workload in workloads
+        if (why := _misfit_of_load(workload, load.factor))
+    ]
+    raise_all(wrong)
+    if is_share or not loads:
+        return tuple(workloads), rate
     return tuple(at_load(workload, load) for workload in workloads for load in loads), None
 
 
-def _misfit_of_load(workload: Workload, factor: str) -> Iterator[str]:
+def _misfit_of_load(workload: Workload, factor: str) -> str:
     if workload.database == "none":
-        yield "measures the disk alone, at loads of its own"
-    elif workload.thinks:
-        yield "its terminals think, so their number sets the pace: set `think: none`"
-    elif workload.options.get(RATE_OPTION):
-        yield f"has an `{RATE_OPTION}` of its own: leave it out of the file"
-    elif factor == RATE_OPTION and workload.generator != OPEN_LOOP:
+        return "measures the disk alone, at loads of its own"
+    if workload.thinks:
+        return "its terminals think, so their number sets the pace: set `think: none`"
+    if workload.options.get(RATE_OPTION):
+        return f"has an `{RATE_OPTION}` of its own: leave it out of the file"
+    if factor == RATE_OPTION and workload.generator != OPEN_LOOP:
         only = f"only {OPEN_LOOP} with its built-in scripts has an open loop"
-        yield f"is run by {workload.generator}; {only} whose latency holds the wait in the queue"
+        return f"is run by {workload.generator}; {only} whose latency holds the wait in the queue"
+    return ""
 
 
 def asks(workload: Workload, question: Question) -> Varied | None:

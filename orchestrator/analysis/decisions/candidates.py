@@ -1,13 +1,13 @@
 """What takes part in a decision: tiers with their figures, and in what they are compared."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from orchestrator import metrics, model, tier
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
-from orchestrator.planning import costs, latency_quantiles
+from orchestrator.planning import costs, factors, latency_quantiles
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,9 @@ NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
-OF_ALL, OF_NEW_ORDERS = (THROUGHPUT, LATENCIES), (NOPM, NEW_ORDER)
+_Both = tuple[Criterion, tuple[Criterion, ...]]
+OF_ALL: _Both = THROUGHPUT, LATENCIES
+OF_NEW_ORDERS: _Both = NOPM, NEW_ORDER
 # Where a node was lost and rebuilt.
 REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),
@@ -62,6 +64,15 @@ def each_once(
     alone, a part of a session's time, though the rate of New-Orders is a fixed share of all."""
     same = LATENCIES[0] if closed_loop else None
     return throughput, *(criterion for criterion in latencies if criterion != same)
+
+
+def at_ends(
+    throughput: Criterion, latencies: tuple[Criterion, ...], loads: Sequence[model.Workload]
+) -> _Both:
+    """Of a sweep: throughput at its highest load, and latencies at its least."""
+    least, most = (factors.in_words(of.varied) for of in (loads[0], loads[-1]) if of.varied)
+    at_least = tuple(replace(of, title=f"{of.title} at {least}") for of in latencies)
+    return replace(throughput, title=f"{throughput.title} at {most}"), at_least
 
 
 def comparable(

@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from orchestrator import metrics, units
-from orchestrator.analysis import comparability, overload
+from orchestrator.analysis import overload
 from orchestrator.analysis.conclusions import Decision, TierValues
-from orchestrator.analysis.decisions import candidates, contests, offers, reasons
-from orchestrator.analysis.decisions.candidates import Candidate, Criterion
-from orchestrator.analysis.decisions.values import Causes, Values
+from orchestrator.analysis.decisions import contests, offers, reasons
+from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.doubts import kinds
-from orchestrator.analysis.results import RunData
 from orchestrator.model import Objective
 from orchestrator.planning.slo import format_objective
 
@@ -109,56 +108,6 @@ def objective_tests(
     margin_pct, slo = loads.campaign.plan.margin_pct, tuple(objectives)
     compared = contests.make_contest(loads.name, every, (), margin_pct, (), slo=slo)
     return compared.proof.objectives[tier]
-
-
-# ------------------------------------------------------------------ one decision for all loads
-
-
-def contest(loads: Loads, causes: Causes) -> contests.Contest:
-    """Tiers compared at the ends of a sweep: throughput at its highest load, where most is asked of
-    them, and latency at its least, where the queue is shortest. Both are chosen before anything is
-    measured: the best of several loads would be the luckiest, and more so for a flat curve."""
-    campaign, last = loads.campaign, loads.workloads[-1]
-    profiles = campaign.plan.tiers
-    at_each = zip(*(loads.runs(profile.name) for profile in profiles), strict=True)
-    every = [[run for runs in of_tiers for run in runs] for of_tiers in at_each]
-    rate, usual = candidates.OF_NEW_ORDERS if loads.counts_new_orders else candidates.OF_ALL
-    throughput = _at(rate, loads.words[-1])
-    latencies, constant = candidates.comparable(
-        tuple(_at(of, loads.words[0]) for of in usual), profiles
-    )
-    behind = any(overload.overloaded(run.record) for run in every[0])
-    taking_part = []
-    for profile in profiles:
-        least, most = _whole_repetitions(loads, profile.name)
-        cause = causes.get((profile.name, last), "")
-        at_most = Candidate.of_runs(profile, most, [throughput], cause=cause)
-        at_least = Candidate.of_runs(profile, least, () if behind else latencies)
-        if at_most.values:
-            taking_part.append(replace(at_most, values={**at_most.values, **at_least.values}))
-    return contests.make_contest(
-        loads.name,
-        taking_part,
-        [profile.name for profile in profiles],
-        campaign.plan.margin_pct,
-        (throughput, *latencies),
-        obstacle=next(filter(None, map(comparability.obstacle, every)), ""),
-        constant_latency=constant,
-        p99_margin_pct=campaign.plan.p99_margin_pct,
-    )
-
-
-def _at(criterion: Criterion, load: str) -> Criterion:
-    return replace(criterion, title=f"{criterion.title} at {load}")
-
-
-def _whole_repetitions(loads: Loads, tier: str) -> tuple[list[RunData], ...]:
-    """The finished runs at each end of a sweep, of the repetitions that have both, in their order,
-    which is that of runs' numbers."""
-    ends = loads.runs(tier)[0], loads.runs(tier)[-1]
-    numbers = [{run.record.run.repetition for run in runs} for runs in ends]
-    common = set.intersection(*numbers)
-    return tuple([run for run in runs if run.record.run.repetition in common] for runs in ends)
 
 
 # ------------------------------------------------------------------ with an SLO
