@@ -1,6 +1,6 @@
 """What was varied: what is concluded of it, its charts, and the figures value by value."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -21,9 +21,11 @@ _THROUGHPUT, _P99, _AVERAGE = measures("varied.measures")
 
 
 def answers(index: ReportIndex) -> Iterator[blocks.Answer]:
-    """How far each tier is enough, or the laws where one tier alone was measured."""
-    for of in index.verdict.varied:
-        if lines := of.horizons or tuple(_laws(of, index)):
+    """How far each tier is enough, or else what was found of each: the loads that it takes, or the
+    laws where one tier alone was measured. What one tier took of a sweep is an answer already."""
+    verdict = index.verdict
+    for of in (*(verdict.sweeps if index.contenders else ()), *verdict.varied):
+        if lines := of.horizons or tuple(_sentences(of, index)):
             name, text = f"{of.workload}, {_name(of)}", index.opening("; ".join(lines))
             yield blocks.Answer(name, "", text, "")
 
@@ -31,59 +33,21 @@ def answers(index: ReportIndex) -> Iterator[blocks.Answer]:
 def sections(index: ReportIndex) -> Iterator[Section]:
     """One for each workload that was swept or varied: what was concluded, charts, then each tier's
     figures value by value."""
-    for sweep in index.verdict.sweeps:
-        about = said("sweeps.knee") + (f" {said('sweeps.capacity')}" if sweep.slo else "")
-        changes = (text for tier in sweep.tiers for text in _changes_of_cause(sweep, tier))
-        title = f"{sweep.workload} under several loads"
-        parts = _parts(index, sweep, Paragraph(about), overview(sweep), *_items(index, changes))
-        yield Section(f"sweep-{sweep.workload}", title, parts)
-    for of in index.verdict.varied:
-        about = said("factors.stages" if of.factor == WITHOUT else "factors.laws")
-        lines = _items(index, (*of.horizons, *_laws(of, index)))
-        at = "without a stage" if of.factor == WITHOUT else f"at several values of {_name(of)}"
-        yield Section(
-            f"factor-{of.workload}",
-            f"{of.workload} {at}",
-            _parts(index, of, *lines, Paragraph(about)),
-        )
-
-
-def _items(index: ReportIndex, texts: Iterable[str]) -> tuple[blocks.Items, ...]:
-    lines = tuple(Paragraph(index.opening(text)) for text in texts)
-    return (blocks.Items(lines),) if lines else ()
-
-
-def _parts(index: ReportIndex, of: VariedWorkload, *top: blocks.Block) -> tuple[Part, ...]:
-    drawn = charts_of(index, of)
-    caption = said("sweeps.charts" if of in index.verdict.sweeps else "factors.charts")
-    shown = (Charts(drawn, index.tiers, caption),) if drawn else ()
-    tables = (Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers)
-    return (Part("", (*top, *shown)), *tables)
-
-
-def overview(sweep: VariedWorkload) -> blocks.Table:
-    """What was found of each tier of a sweep."""
-    stops = [f"{tier.tier}: {tier.stopped}." for tier in sweep.tiers if tier.stopped]
-    remarks = (f"SLO: {', '.join(sweep.slo)}.",) if sweep.slo else ()
-    rows = [_overview_row(sweep, tier) for tier in sweep.tiers]
-    return blocks.table_of(rows, ("Tier",), (*remarks, *stops))
-
-
-def _overview_row(sweep: VariedWorkload, tier: TierValues) -> dict[str, Cell]:
-    peak, knee = Cell("missing", missing=True), "–"
-    if tier.peak_per_s is not None:
-        peak = Cell(units.format_quantity(tier.peak_per_s, "1/s"))
-        knee = "not reached" if tier.knee is None else sweep.word(tier.knee)
-    capacity = Cell("none proven")
-    if tier.at_slo is not None and tier.at_slo_per_s is not None:
-        rate = units.format_quantity(tier.at_slo_per_s, "1/s")
-        capacity = Cell(sweep.word(tier.at_slo), detail=rate)
-    return {
-        "Tier": Cell(tier.tier, tier=tier.tier),
-        "Highest throughput": peak,
-        "Knee": Cell(knee),
-        **({"Capacity at the SLO": capacity} if sweep.slo else {}),
-    }
+    for of in (*index.verdict.sweeps, *index.verdict.varied):
+        kind, where = "factor", f"at several values of {_name(of)}"
+        about, caption = [said("factors.laws")], said("factors.charts")
+        if of in index.verdict.sweeps:
+            kind, where, caption = "sweep", "under several loads", said("sweeps.charts")
+            about = [said("sweeps.knee"), *([said("sweeps.capacity")] if of.slo else [])]
+        elif of.factor == WITHOUT:
+            where, about = "without a stage", [said("factors.stages")]
+        texts = map(index.opening, (*of.horizons, *_sentences(of, index)))
+        drawn = charts_of(index, of)
+        shown = (Charts(drawn, index.tiers, caption),) if drawn else ()
+        lines = blocks.Items(tuple(map(Paragraph, texts)))
+        parts = [Part("", (lines, Paragraph(" ".join(about)), *shown))]
+        parts += [Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
+        yield Section(f"{kind}-{of.workload}", f"{of.workload} {where}", tuple(parts))
 
 
 def _name(of: VariedWorkload) -> str:
@@ -93,29 +57,50 @@ def _name(of: VariedWorkload) -> str:
 # ------------------------------------------------------------------ in sentences
 
 
-def _laws(of: VariedWorkload, index: ReportIndex) -> Iterator[str]:
-    """A sentence for each figure that follows the factor, or for each change where none can be said
-    to, and for each change of what limits it; for each stage that was taken away."""
+def _sentences(of: VariedWorkload, index: ReportIndex) -> Iterator[str]:
+    """For each tier of a sweep the load that it takes; of a factor each figure that follows it, or
+    each change where none can be said to; then each change of what limits it. For each stage that
+    was taken away whether it was the limit."""
     for tier in of.tiers:
         if of.factor == WITHOUT:
             yield from _stages(of, tier, index)
             continue
+        if of in index.verdict.sweeps:
+            yield taken(of, tier)
         for law in tier.laws:
             what = wording.METRICS[law.metric] + " per node" * law.per_node
             yield f"{tier.tier}: {what} {_law(of, law)}"
-        for step in () if tier.laws else tier.steps:
+        for step in () if tier.laws or of in index.verdict.sweeps else tier.steps:
             value = of.values[of.workloads.index(step.contender)]
             change = f"{units.format_change(step.change_pct)}, {step.verdict}"
             yield f"{tier.tier}: {wording.METRICS[step.metric]} at {value} {change}"
-        yield from _changes_of_cause(of, tier)
+        causes = [tier.causes.get(load, "").replace("_", " ") for load in of.workloads]
+        for place, (before, after) in enumerate(pairwise(causes)):
+            if before and after and before != after:
+                text = f"from {before} at {of.values[place]} to {after} at {of.values[place + 1]}"
+                yield f"{tier.tier}: what limits it changes {text}"
 
 
-def _changes_of_cause(of: VariedWorkload, tier: TierValues) -> Iterator[str]:
-    causes = [tier.causes.get(load, "").replace("_", " ") for load in of.workloads]
-    for place, (before, after) in enumerate(pairwise(causes)):
-        if before and after and before != after:
-            text = f"from {before} at {of.values[place]} to {after} at {of.values[place + 1]}"
-            yield f"{tier.tier}: what limits it changes {text}"
+def taken(sweep: VariedWorkload, tier: TierValues) -> str:
+    """Which load a tier takes: its highest throughput, its knee, and its capacity at the SLO."""
+    if tier.peak_per_s is None:
+        return f"{tier.tier}: no load left figures"
+    knee = "was not reached" if tier.knee is None else f"is at {sweep.word(tier.knee)}"
+    text = said(
+        "sweeps.taken",
+        tier=tier.tier,
+        peak=units.format_quantity(tier.peak_per_s, "1/s"),
+        first=sweep.values[0],
+        last=sweep.values[-1],
+        knee=knee,
+    )
+    clauses = units.listed(sweep.slo)
+    if tier.at_slo is not None and tier.at_slo_per_s is not None:
+        rate = units.format_quantity(tier.at_slo_per_s, "1/s")
+        text += said("sweeps.met", clauses=clauses, load=sweep.word(tier.at_slo), rate=rate)
+    elif sweep.slo:
+        text += said("sweeps.not_met", clauses=clauses)
+    return f"{text}: {tier.stopped}" if tier.stopped else text
 
 
 def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterator[str]:

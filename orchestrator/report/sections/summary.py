@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Decision, Delta, VariedWorkload
+from orchestrator.analysis.conclusions import Decision, Delta
 from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
 from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import factors
 
 
 def title(index: ReportIndex) -> str:
@@ -121,7 +122,7 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
     name = index.verdict.baseline
     for sweep in index.verdict.sweeps:
         if sweep.workload == workload:
-            return f"{name}: {_swept(sweep)}."
+            return index.opening(factors.taken(sweep, sweep.tiers[0]))
     rate = index.cell(name, workload, index.throughput_metric(workload))
     if rate is None:
         return " ".join(index.losses(index.planned(name, workload)))
@@ -133,22 +134,6 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
     whose = "New-Order latency " if index.latency_scope(workload) != "all" else "latency "
     tail = f"; {whose}{', '.join(latencies)}" if latencies else ""
     return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
-
-
-def _swept(sweep: VariedWorkload) -> str:
-    """What a sweep found of its one tier."""
-    tier = sweep.tiers[0]
-    if tier.peak_per_s is None:
-        return "no load left figures"
-    met = tier.at_slo is not None and said("sweeps.met", load=sweep.word(tier.at_slo))
-    return said(
-        "sweeps.alone",
-        peak=units.format_quantity(tier.peak_per_s, "1/s"),
-        first=sweep.values[0],
-        last=sweep.values[-1],
-        knee="was not reached" if tier.knee is None else f"is at {sweep.word(tier.knee)}",
-        slo=(met or said("sweeps.not_met")) if sweep.slo else "",
-    )
 
 
 def faster(index: ReportIndex) -> Iterator[Answer]:
