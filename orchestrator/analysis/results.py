@@ -259,6 +259,13 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     return values if len(values) == len(runs) else ()
 
 
+def in_common(*sides: Sequence[RunData]) -> tuple[list[RunData], ...]:
+    """The runs of each side in the repetitions that all sides have, in the order of repetitions."""
+    numbers = [{run.record.run.repetition for run in runs} for runs in sides]
+    common = set.intersection(*numbers)
+    return tuple([run for run in runs if run.record.run.repetition in common] for runs in sides)
+
+
 def objective_values(runs: Sequence[RunData], objective: model.Objective) -> tuple[float, ...]:
     """As `whole`, of a clause of an SLO: its average of all types together is of the transactions
     that percentiles are of, without TPC-C's Delivery."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, ExcludedRun
-from orchestrator.analysis.decisions import decision, factors, load_sweeps
+from orchestrator.analysis.decisions import decision, factors
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
@@ -24,6 +24,7 @@ def judge(campaign: Results) -> conclusions.Verdict:
     changes, floor = deltas(campaign), noise_floor(campaign)
     doubts = kinds.find(campaign)
     decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
+    varied = factors.concluded(campaign, of_cells, decisions)
     return conclusions.Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
@@ -33,11 +34,11 @@ def judge(campaign: Results) -> conclusions.Verdict:
         decisions=decisions,
         doubts=(*doubts, *campaign_checks.noise_floor(changes, floor)),
         missing=missing(campaign),
-        sweeps=load_sweeps.sweeps(campaign),
+        sweeps=varied["load"],
         noise_floor=floor,
         excluded=excluded(campaign),
         cluster=cluster,
-        varied=factors.varied(campaign, of_cells, decisions),
+        varied=varied["factor"],
     )
 
 

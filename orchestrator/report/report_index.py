@@ -9,7 +9,7 @@ from orchestrator.analysis import overload, results
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
-from orchestrator.planning import load_points
+from orchestrator.planning import factors
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Footnote, Row
 from orchestrator.report.wording import closed, ranges, sentence, some, spanning
@@ -52,7 +52,7 @@ class ReportIndex:
     @property
     def subjects(self) -> tuple[str, ...]:
         """What decisions are made on: workloads, the loads of a sweep together as one."""
-        return tuple(dict.fromkeys(map(load_points.subject, self.workloads)))
+        return tuple(dict.fromkeys(map(factors.subject, self.workloads)))
 
     def overloaded(self, profile: str, workload: str) -> bool:
         """Whether any of its runs served less than it was asked for."""

@@ -27,6 +27,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import Note, Plan, Record, Run
+from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.system import parquet
 from orchestrator.system.clock import stamp
 from orchestrator.system.files import CutError, checksums, write_json
@@ -294,7 +295,22 @@ def read_json(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: 
         if isinstance(version, int) and version != known:
             which: dict[str, Any] = {"file": file, "version": version, "known": known}
             raise failure(UsageError, "newer file" if version > known else "older file", **which)
+        for load in (*content.get("workloads", ()), content.get("workload")):
+            _with_its_load(load)
         return cast(_Read, _form(noun).validate_python(content[part] if part else content))
+
+
+def _with_its_load(workload: Any) -> None:
+    """A load was once kept beside the value of a factor, as the `point` of a workload."""
+    if isinstance(workload, dict) and (point := workload.pop("point", None)):
+        axis, question, number = point["axis"], point["protocol"], point["value"]
+        workload["varied"] = {
+            "of": point["of"],
+            "factor": {"rate": RATE_OPTION}.get(axis, axis),
+            "value": f"{number:.12g}",
+            "number": number,
+            "question": {"sweep": "load"}.get(question, question),
+        }
 
 
 @contextlib.contextmanager

@@ -63,5 +63,5 @@ def test_a_rate_found_by_capacity_is_served_and_one_far_beyond_is_not(tmp_path: 
     assert abs(offered - 3 * capacity) < by_chance(3 * capacity, high)
     assert overload.overloaded(high) and served < offered / 2
     (sweep,) = judge(swept).sweeps
-    assert sweep.values == (rate, float(f"{3 * capacity:.0f}"))
+    assert sweep.numbers == (rate, float(f"{3 * capacity:.0f}"))
     assert (tmp_path / "second" / "latest" / "charts" / "short-load-throughput.svg").is_file()

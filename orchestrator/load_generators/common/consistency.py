@@ -159,8 +159,11 @@ def verify(
         unchecked = (replace(condition, problem=error.what) for condition in _wanted(text, fresh))
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
     if outcome.broken:
-        broken = "not consistent as loaded" if fresh else "no longer consistent"
-        raise failure(errors.LoadError, broken, broken=outcome.broken)
+        raise failure(
+            errors.LoadError,
+            "not consistent as loaded" if fresh else "no longer consistent",
+            broken=outcome.broken,
+        )
     problems = "; ".join(f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem)
     if fresh and problems:
         world.progress.note(f"loaded, though some conditions could not be evaluated: {problems}")

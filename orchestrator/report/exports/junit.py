@@ -11,7 +11,7 @@ from orchestrator import units
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Decision, Delta, Verdict
 from orchestrator.metrics import METRICS
-from orchestrator.planning import load_points
+from orchestrator.planning import factors
 from orchestrator.report import wording
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
 from orchestrator.report.prose import words
@@ -41,7 +41,7 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
     has a time; None if none was begun."""
     index = ReportIndex(campaign, verdict)
     # The loads of a sweep have one decision, which stands with the last of them.
-    last = {load_points.subject(load): load.name for load in index.workloads}
+    last = {factors.subject(load): load.name for load in index.workloads}
     cases = units.gathered(
         (
             *((run.run.workload, _run(index, run)) for run in runs(campaign)),

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.planning import load_points
+from orchestrator.planning import factors
 from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
 from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
@@ -28,7 +28,7 @@ _Caps = Mapping[float, str]  # declared limit → its label
 
 
 def section(index: ReportIndex) -> Section:
-    alone = [load for load in index.workloads if load_points.of_sweep(load) is None]
+    alone = [load for load in index.workloads if not factors.asks(load, "load")]
     why = "" if alone else "The loads of a sweep are drawn against each other, above."
     if all(run.intervals.empty and run.telemetry.empty for run in index.campaign.runs):
         why = "No charts: no run left figures over time."

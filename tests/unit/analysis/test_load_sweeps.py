@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from orchestrator.analysis.conclusions import Decision, Sweep, TierSweep
+from orchestrator.analysis.conclusions import Decision, TierValues, VariedWorkload
 from orchestrator.analysis.decisions import load_sweeps
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -37,12 +37,12 @@ def campaign_of(
     )
 
 
-def sweep_of(campaign: Results) -> Sweep:
+def sweep_of(campaign: Results) -> VariedWorkload:
     (sweep,) = judge(campaign).sweeps
     return sweep
 
 
-def of_tier(campaign: Results, tier: str) -> TierSweep:
+def of_tier(campaign: Results, tier: str) -> TierValues:
     return next(one for one in sweep_of(campaign).tiers if one.tier == tier)
 
 
@@ -150,7 +150,7 @@ def test_a_load_is_seldom_proven_by_chance() -> None:
     wrong = 0
     for _ in range(200):
         campaign = loads.build(loads.swept(THREADS, (P99,)), figures)
-        (found,) = load_sweeps.of_plan(campaign).values()
+        (found,) = load_sweeps.Loads.of_plan(campaign, "load").values()
         wrong += any(found.usable[tier][0] is not None for tier in TIERS)
     assert wrong <= 20
 
