@@ -105,15 +105,16 @@ def _with_layers(spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> 
 def readings(
     data: str,
     place: str,
-    lines: Mapping[str, str],
+    lines: Sequence[str],
     unit: str,
     shown_place: str,
     more: Sequence[Mapping[str, Any]] = (),
     panel: str = "",
+    line: str = "datum.tier",
 ) -> dict[str, Any]:
     """A layer that shows all lines' values at the place under the pointer, and marks the place.
-    place: the field of the x axis, of which points of all lines have the same values. lines: label
-    → expression that says whether a `datum` belongs to the line, whose values there are averaged.
+    place: the field of the x axis, of which points of all lines have the same values. lines: their
+    labels; `line`: the expression for that of a `datum`, whose values there are averaged.
     shown_place: expression for the place in words. more: selections of the chart. panel: the field
     by which the chart is cut into panels, if it is. Each place has an unseen strip that reaches
     half way to its neighbours: a point or a line would be too thin to be hit."""
@@ -125,7 +126,7 @@ def readings(
         places=[place],
         panels=panels,
         strips=[place, *panels],
-        which=_which(list(lines.values())),
+        which=f"'l' + indexof({json.dumps(list(lines))}, {line})",
         left=_half_way("before", place),
         right=_half_way("after", place),
         shown_place=shown_place,
@@ -140,19 +141,6 @@ def readings(
 
 def _half_way(neighbour: str, place: str) -> str:
     return f"isValid(datum.{neighbour}) ? (datum.{neighbour} + datum.{place}) / 2 : datum.{place}"
-
-
-def of_tier(tier: str) -> str:
-    """The expression for `readings` that a datum is of a tier."""
-    return f"datum.tier === {json.dumps(tier)}"
-
-
-def _which(tests: Sequence[str]) -> str:
-    """Expression: `l` and the number of the first test that holds."""
-    text = "'none'"
-    for number in reversed(range(len(tests))):
-        text = f"({tests[number]}) ? 'l{number}' : {text}"
-    return text
 
 
 def _in_words(value: str, unit: str) -> str:

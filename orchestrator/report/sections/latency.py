@@ -63,8 +63,8 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
         percent=_percent("datum.value"),
     )
     shown = f"({_percent('datum.nines')}) + ' %'"
-    each = {tier: charts.of_tier(tier) for tier in curves}
-    reading = charts.readings("curves", "nines", each, "ms", shown, more=[charts.drawing("zoom")])
+    zoom = [charts.drawing("zoom")]
+    reading = charts.readings("curves", "nines", list(curves), "ms", shown, more=zoom)
     tables = {
         "curves": [
             {"tier": tier, "nines": float(nines), "value": max(float(slow_s) * 1e3, _LEAST_MS)}

@@ -337,4 +337,4 @@ def test_a_name_cannot_leave_its_expression() -> None:
     )
     assert drawn.live
     reading = drawn.live["layer"][-1]["transform"][0]["calculate"]
-    assert reading == f"(datum.tier === {json.dumps(name)}) ? 'l0' : 'none'"
+    assert reading == f"'l' + indexof({json.dumps([name])}, datum.tier)"
