@@ -17,27 +17,12 @@ from orchestrator.analysis.conclusions import Verdict, VerdictWord
 from orchestrator.metrics import METRICS
 from orchestrator.model import Outcome
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
+from orchestrator.report.prose import words
 from orchestrator.units import gathered
 
-# Endings of our names → unit of the standard, and how many of ours are one of it. IOPS and NOPM are
-# rates by name, and counts have no unit.
-_UNITS = (
-    ("_bytes_per_s", "bytes_per_second", 1),
-    ("_per_s", "per_second", 1),
-    ("_bytes", "bytes", 1),
-    ("_s", "seconds", 1),
-    ("_pct", "ratio", 100),
-)
-_FAMILIES = {  # our name → what it says, in the order in which they are written
-    **{metric.name: metric.title for metric in METRICS.values()},
-    "run_outcome": "What became of a run",
-    "change_pct": "Change against the baseline, 0.1 is 10 %",
-    "change_low_pct": "Lower end of the interval of the change",
-    "change_high_pct": "Upper end of the interval of the change",
-    "verdict": "What is concluded from the change",
-    "decision": "The tier to buy; empty if none could be named",
-    "doubt": "A reason to distrust every figure of a campaign",
-}
+_UNITS, _OWN = words("openmetrics.units"), words("openmetrics.families")
+# Our name → what it says, in the order in which they are written.
+_FAMILIES = {**{metric.name: metric.title for metric in METRICS.values()}, **_OWN}
 _STATES = {"run_outcome": (*get_args(Outcome), MISSING), "verdict": get_args(VerdictWord)}
 _INFOS = ("decision", "doubt")  # whose labels say all
 _OF_DELTA = ("baseline", "workload", "metric", "scope")
@@ -59,8 +44,8 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
 
 def _family(name: str, samples: Sequence[_Sample], campaign: str) -> Metric:
     kind = "stateset" if name in _STATES else "info" if name in _INFOS else "gauge"
-    endings = (of for of in _UNITS if name.endswith(of[0]))
-    ending, unit, divisor = next(endings, ("", "", 1))
+    ending, unit = next((of for of in _UNITS.items() if name.endswith(of[0])), ("", ""))
+    divisor = 100 if unit == "ratio" else 1  # of what is in %
     full = "_".join(filter(None, ("tierbench", name.removesuffix(ending), unit)))
     family = Metric(full, _FAMILIES[name], kind, unit)
     for _, labels, value, time_s in samples:

@@ -12,9 +12,18 @@
 
   const fits = (spec) => typeof spec.width === "number"; // panels have a size of their own
 
+  function hide(figure, view) {
+    for (const [name, rows] of Object.entries(charts[figure.dataset.chart].datasets)) {
+      const shown = rows.filter((row) => !hidden.has(row.tier)).map((row) => ({ ...row }));
+      if (rows.some((row) => "tier" in row)) view.data(name, shown);
+    }
+    return view.runAsync();
+  }
+
   async function draw(figure) {
     const still = figure.querySelector("svg").getBoundingClientRect();
-    const spec = structuredClone(charts[figure.dataset.chart]);
+    const text = JSON.stringify(charts[figure.dataset.chart]);
+    const spec = JSON.parse(text, (key, value) => (key === "legend" ? null : value));
     if (fits(spec)) {
       const autosize = { type: "fit", contains: "padding" };
       Object.assign(spec, { width: still.width, height: still.height, autosize });
@@ -35,7 +44,7 @@
       place.setAttribute("role", "img"); // one image to those who hear the page
       place.setAttribute("aria-label", spec.description);
       for (const part of place.children) part.setAttribute("aria-hidden", "true");
-      await view.signal("hidden", [...hidden]).runAsync();
+      await hide(figure, view);
       views.set(figure, view);
       together(figure, view);
       figure.classList.add("drawn");
@@ -72,7 +81,7 @@
     for (const button of document.querySelectorAll(".legend [data-tier]")) {
       button.setAttribute("aria-pressed", String(!hidden.has(button.dataset.tier)));
     }
-    for (const view of views.values()) view.signal("hidden", [...hidden]).runAsync();
+    for (const [figure, view] of views) hide(figure, view);
   }
 
   for (const name of document.querySelectorAll(".legend [data-tier]")) {

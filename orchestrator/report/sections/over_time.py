@@ -140,15 +140,12 @@ def over_time(
         of_tier = strip[strip["tier"] == tier].drop(columns="tier")
         spec["layer"].append(_band(place, charts.colours(tiers)[tier], of_tier, bands))
     title = f"{measure.title} under {workload}, {measure.unit}"
-    lines = {tier: charts.of_tier(tier) for tier in drawn}
+    lines, line = drawn, "datum.tier"
     if both:
-        lines = {
-            f"{tier}, {of}": f"{charts.of_tier(tier)} && datum.of === '{of}'"
-            for tier in drawn
-            for of in dict.fromkeys(series.table["of"])
-        }
-    zoom = [charts.drawing("zoom")]
-    reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
+        lines = [f"{tier}, {of}" for tier in drawn for of in dict.fromkeys(series.table["of"])]
+        line = "datum.tier + ', ' + datum.of"
+    asked = measure.unit, _SECOND, [charts.drawing("zoom")]
+    reading = charts.readings("runs", "seconds", lines, *asked, line=line)
     tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
 
@@ -189,8 +186,8 @@ def by_node(
         caps=charts.drawing("by_node.caps") if limits else None,
     )
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
-    each = {tier: charts.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
-    reading = charts.readings("runs", "seconds", each, measure.unit, _SECOND, panel="node")
+    drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
+    reading = charts.readings("runs", "seconds", drawn, measure.unit, _SECOND, panel="node")
     tables = _tables(series, measure, limits)
     name = f"{workload}-nodes-{measure.file}"
     return charts.figure(name, title, spec, tables, hover=[reading])

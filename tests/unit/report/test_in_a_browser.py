@@ -80,6 +80,7 @@ def _seconds(chart: str) -> str:
 
 def test_every_chart_is_drawn_without_error_and_without_a_request(page: Page, file: Path) -> None:
     assert page.value("document.querySelectorAll('.chart.drawn').length") == _CHARTS
+    assert page.value("document.querySelectorAll('.live .role-legend-symbol').length") == 0
     assert page.complaints == []
     assert set(page.requests) == {file.resolve().as_uri()}
     lines = {
