@@ -91,7 +91,8 @@ class BenchBase(Splits, InClient):
             # BenchBase's loader only logs a failed batch, and exits with code 0.
             what = f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}"
             raise errors.LoadError(what, evidence=_tail(done))
-        consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
+        seed = seed_of(workload)
+        consistency.verify(config.conditions(world), cluster, seed, world, fresh=True)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""

@@ -70,7 +70,8 @@ class Sysbench(Splits, InClient):
             what = f"loading {family} failed: {options.complaint(done.err or done.out)}"
             raise UnfinishedError(what, evidence=done.tail())
         if conditions := _conditions(workload, world):
-            consistency.verify_loaded(conditions, cluster, options.seed_of(workload), world)
+            seed = options.seed_of(workload)
+            consistency.verify(conditions, cluster, seed, world, fresh=True)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they
