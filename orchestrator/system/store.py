@@ -196,7 +196,7 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
     file = campaign / "verdict.json"
-    return _read(file, tuple[Decision, ...], VERDICT_VERSION, part="decisions")
+    return read_json(file, tuple[Decision, ...], VERDICT_VERSION, part="decisions")
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
@@ -204,17 +204,17 @@ def load(campaign: Path, tables: bool = True) -> Results:
     samples and transactions."""
     if not (campaign / "plan.json").is_file():
         raise failure(UsageError, "no results folder", campaign=campaign)
-    plan = _read(campaign / "plan.json", Plan, Plan.schema_version)
+    plan = read_json(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
     file = campaign / "fingerprint.json"
     fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
-    read_gates = partial(_read, campaign / _GATES, tuple[Gate, ...], part="gates")
+    read_gates = partial(read_json, campaign / _GATES, tuple[Gate, ...], part="gates")
     gates = _whole(read_gates, tuple[Gate, ...](), cut)
     file, known = campaign / _PREDICTIONS, tuple[Prediction, ...]
-    predictions = _whole(partial(_read, file, known, part="predictions"), known(), cut)
+    predictions = _whole(partial(read_json, file, known, part="predictions"), known(), cut)
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
-        if record := _whole(partial(_read, file, Record), None, cut):
+        if record := _whole(partial(read_json, file, Record), None, cut):
             runs.append(_run_data(record, file.parent, tables, cut))
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes)))
@@ -232,7 +232,7 @@ def checksum(campaign: Path) -> str:
 
 def load_run(folder: Path) -> RunData:
     """One run with its tables. CutError if its record was cut; cut tables are none."""
-    return _run_data(_read(folder / "record.json", Record), folder, True, [])
+    return _run_data(read_json(folder / "record.json", Record), folder, True, [])
 
 
 def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read:
@@ -283,7 +283,7 @@ def _intervals(file: Path) -> pd.DataFrame:
         return table
 
 
-def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = "") -> _Read:
+def read_json(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = "") -> _Read:
     """All of it, or its `part`, of which there is none without the file: older campaigns have no
     such, nor those that ended before. UsageError for another version than the `known` one."""
     if part and not file.is_file():
