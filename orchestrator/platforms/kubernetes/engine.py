@@ -22,7 +22,7 @@ from orchestrator.platforms.kubernetes.guard import LeaseGuard
 from orchestrator.platforms.kubernetes.manifests import size_bytes
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
-from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, label_of, name_of
+from orchestrator.platforms.kubernetes.space import Space, address, label_of, name_of
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
 from orchestrator.system import at_once
@@ -85,9 +85,9 @@ class KubernetesPlatform:
         """Copies them from the context's namespace: pods can only use those of their own."""
         for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
             with cluster_errors(f"reading the pull secret {name}"):
-                secret = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
+                secret = self._api.get(address("secret", name, self._api.namespace))
                 copy = {"type": secret["type"], "data": secret.get("data") or {}}
-                self.space.make("secrets", {**copy, "metadata": {"name": name}})
+                self.space.make("secret", {**copy, "metadata": {"name": name}})
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if only_list:
@@ -108,7 +108,7 @@ class KubernetesPlatform:
         info = nodes[0]["status"]["nodeInfo"] if nodes else {}
         identity: str | None = None
         with cluster_errors("reading the cluster's identity"), suppress(Refused):
-            identity = str(self._api.get(f"{NAMESPACES}/kube-system")["metadata"]["uid"])
+            identity = str(self._api.get(address("namespace", "kube-system"))["metadata"]["uid"])
         return {
             "Name": self._api.context,
             "Host": self._api.host,
@@ -152,8 +152,9 @@ class KubernetesPlatform:
     def free_cpus(self, nodes: int) -> float:
         machines = self.placement.machines_of(nodes)
         with cluster_errors("looking at what pods ask for"):
-            pods = self.space.path("pods") if self.space.given else _PODS  # all that may be seen
-            return examination.free_cpus(nodes, machines, self._api.listed(pods))
+            # All that may be seen.
+            pods = self.space.listed("container") if self.space.given else self._api.listed(_PODS)
+            return examination.free_cpus(nodes, machines, pods)
 
     def open_to(self) -> str:
         return "the addresses of its pods"
