@@ -17,7 +17,7 @@ from orchestrator import powers
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.lifecycle import rent_s, taken_down
+from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import campaigns, limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
@@ -36,6 +36,7 @@ class DockerPlatform:
 
     name = "docker"
     joins_networks = True
+    campaign: str = passed_on("_engine", "campaign")
 
     def __init__(
         self,
@@ -57,14 +58,6 @@ class DockerPlatform:
         networks = Networks(self._engine, self.guard, self._leftovers)
         self.network, self.volume = networks.network, networks.volume
         self._machine = self._machine_of(self._info())
-
-    @property
-    def campaign(self) -> str:
-        return self._engine.campaign
-
-    @campaign.setter
-    def campaign(self, campaign: str) -> None:
-        self._engine.campaign = campaign
 
     def answers(self) -> bool:
         try:

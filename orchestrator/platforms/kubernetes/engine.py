@@ -37,6 +37,7 @@ class KubernetesPlatform:
     UnavailableError if none is configured or none answers."""
 
     name = "kubernetes"
+    campaign: str = lifecycle.passed_on("space", "campaign")
 
     def __init__(self, clock: Clock, placing: Placing | None = None, api: type[Api] = Api) -> None:
         self._clock, placing = clock, placing or Placing()
@@ -59,14 +60,6 @@ class KubernetesPlatform:
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
         self.network, self.volume = self.claims.network, self.claims.volume
-
-    @property
-    def campaign(self) -> str:
-        return self.space.campaign
-
-    @campaign.setter
-    def campaign(self, campaign: str) -> None:
-        self.space.campaign = campaign
 
     @contextmanager
     def _within(self) -> Iterator[None]:
