@@ -177,13 +177,12 @@ class DockerPlatform:
     def _started(self, spec: powers.ContainerSpec, container: Any) -> Any:
         """Starts the container, or another one without what the engine refuses to give it."""
         try:
-            return self._rights.started(container, lambda: self._create(spec))
+            container.start()
+            return container
         except APIError as error:
-            if not (spec.ulimits and "rlimit" in str(error).lower()):
-                raise
+            less = self._rights.refused(spec, container, error)
         self._leftovers.remove_container(spec.name, container.id)
-        bare = replace(spec, ulimits={})
-        return self._started(bare, self._create(bare))
+        return self._started(less, self._create(less))
 
     def once(self, spec: powers.ContainerSpec, timeout_s: float) -> powers.Completed:
         started = self._clock.monotonic()
