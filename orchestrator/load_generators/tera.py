@@ -21,7 +21,7 @@ from orchestrator.hadoop import pages
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import InClient
-from orchestrator.load_generators.common.options import complaint, ended_badly, refuse
+from orchestrator.load_generators.common.options import complaint, ended_badly, mistakes
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
@@ -43,15 +43,13 @@ _FILE = "jobs.json"
 
 class Tera(InClient):
     name = "tera"
+    own_image = "hadoop"
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of all scripts."""
         return own_images.content_hash(world.root / "workloads" / "hdfs")
 
     scripts = loader_version
-
-    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        return own_images.need(world.root, "hadoop", world.platform), {}
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         mistakes = []
@@ -214,18 +212,11 @@ def keys(script: str) -> dict[str, tuple[str, ...]]:
     return {"options": ("jobs_on",), "dataset": ("bytes", *(["file_size"] if in_files else []))}
 
 
-def check(workload: Workload) -> None:
-    """UsageError listing what is wrong with its file, whatever the cluster."""
-    refuse(workload, _mistakes(workload))
-
-
-def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
+def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     given, known = workload.dataset.parameters, keys(workload.script)
     if _step(workload) not in _SCRIPTS:
         yield "script", f"is one of {', '.join(_SCRIPTS)} below hdfs/"
-    for group, names in {"options": workload.options, "dataset": given}.items():
-        for key in set(names) - {*known[group], "seed"}:
-            yield f"{group}.{key}", f"tera takes {' and '.join(known[group])} alone"
+    yield from mistakes(workload, known)
     if _place(workload) not in _PLACES:
         yield "options.jobs_on", f"is {' or '.join(_PLACES)}"
     for key in known["dataset"]:

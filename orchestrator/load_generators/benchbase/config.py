@@ -15,7 +15,7 @@ from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys import addresses, strict_yaml
 from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common.client import jdbc_options
-from orchestrator.load_generators.common.options import misfits
+from orchestrator.load_generators.common.options import mistakes
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
 from orchestrator.powers import World
 
@@ -33,9 +33,9 @@ _DEFAULTS: Mapping[str, Any] = {
     "arrival_rate": 0,
     "max_attempts": 10,  # as of the built-in workload
 }
-# `seed` is given to every workload. BenchBase would start all terminals with the same random
-# numbers, so it is left out: data and keys differ from run to run.
-_OPTIONS = ("think", *_DEFAULTS, "seed")
+# Without `seed`: BenchBase would start all terminals with the same random numbers, so data and keys
+# differ from run to run.
+_OPTIONS = ("think", *_DEFAULTS)
 
 _TPCC = strict_yaml.shipped(__package__, "tpcc.yaml")
 TYPES: Sequence[Mapping[str, Any]] = _TPCC["types"]
@@ -130,20 +130,16 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSett
     return result
 
 
-def _refuse(workload: Workload, mistakes: Iterable[tuple[str, str]]) -> None:
+def _refuse(workload: Workload, wrong: Iterable[tuple[str, str]]) -> None:
     where = f"workloads/{workload.name}.yaml"
     what = f"BenchBase cannot run {workload.name} as its file asks"
     advice = "correct the file, or leave out --generator (GENERATOR)"
-    require_none([Mistake(f"{where}: {key}", text) for key, text in mistakes], what, advice)
+    require_none([Mistake(f"{where}: {key}", text) for key, text in wrong], what, advice)
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
-    parameters = workload.dataset.parameters
-    unknown = "BenchBase has no such option; it has"
-    yield from misfits("options", workload.options, _OPTIONS, unknown)
-    unknown = "BenchBase's loader has no such option; it has"
-    yield from misfits("dataset", parameters, ("warehouses",), unknown)
-    if "warehouses" not in parameters:
+    yield from mistakes(workload, {"options": _OPTIONS, "dataset": ("warehouses",)})
+    if "warehouses" not in workload.dataset.parameters:
         yield "dataset.warehouses", "this key is missing"
     for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
         if seconds != int(seconds):

@@ -40,7 +40,7 @@ class Sysbench(Splits, InClient):
     loading_goes_on = True
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        own_images.need(world.root, "client", world.platform)
+        self.client_image(world)
         script = world.root / "workloads" / workload.script
         if not script.is_file():
             raise UsageError(f"workload {workload.name}: there is no script {script}")
@@ -57,9 +57,6 @@ class Sysbench(Splits, InClient):
     def scripts(self, workload: Workload, world: World) -> str:
         """Returns a hash of the script, its loader, and what either of them requires."""
         return content_hash(world.root / "workloads", workload.script)
-
-    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        return own_images.need(world.root, "client", world.platform), {}
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         argv = command_lines.load_command(workload, cluster)

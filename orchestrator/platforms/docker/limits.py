@@ -27,13 +27,8 @@ _GROUPS = "/sys/fs/cgroup"
 # To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
 # reduced capability bounding set cannot start a container with it.
 _OPTIONAL = "SYS_RESOURCE"
-# Our name: docker-py's keyword, file of version 1, key of version 2.
-_NAMES = {
-    "read_iops": ("device_read_iops", "blkio.throttle.read_iops_device", "riops"),
-    "write_iops": ("device_write_iops", "blkio.throttle.write_iops_device", "wiops"),
-    "read_bytes_per_s": ("device_read_bps", "blkio.throttle.read_bps_device", "rbps"),
-    "write_bytes_per_s": ("device_write_bps", "blkio.throttle.write_bps_device", "wbps"),
-}
+# Our name → docker-py's keyword, file of version 1, key of version 2.
+_NAMES: Mapping[str, Sequence[str]] = shipped(__package__, "rights.yaml")["io_limits"]
 _ULIMIT_LINES = {"nofile": "Max open files", "nproc": "Max processes"}  # of /proc/<process>/limits
 
 

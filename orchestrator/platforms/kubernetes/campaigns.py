@@ -34,18 +34,17 @@ class ClusterLeftovers:
         for each thing. RunError if something stays."""
         given = self._space.given
         namespace = given or space.namespace_of(campaign)
-        removed = [] if given else list(self._remove_namespace(namespace))
-        kinds, selector = (
-            (*(_WITHIN if given else ()), *space.OUTSIDE),
-            f"{space.CAMPAIGN}={campaign}",
-        )
-        for kind, thing in self._listed(kinds, f"{self._space.mark},{selector}"):
-            name = name_of(thing)
-            self._space.claimed.add(self._space.path(kind, name))
-            self._api.remove(self._space.path(kind, name), _grace_s(kind))
-            self._space.await_gone(kind, name, _GONE_S)
-            removed.append(f"{kind} {name}")
-        self.await_rented(namespace)
+        kinds = (*(_WITHIN if given else ()), *space.OUTSIDE)
+        with cluster_errors(f"removing what campaign {campaign} has made"):
+            removed = [] if given else list(self._remove_namespace(namespace))
+            selector = f"{self._space.mark},{space.CAMPAIGN}={campaign}"
+            for kind, thing in self._listed(kinds, selector):
+                name = name_of(thing)
+                self._space.claimed.add(self._space.path(kind, name))
+                self._api.remove(self._space.path(kind, name), _grace_s(kind))
+                self._space.await_gone(kind, name, _GONE_S)
+                removed.append(f"{kind} {name}")
+            self.await_rented(namespace)
         return removed
 
     def _listed(self, kinds: Iterable[str], selector: str) -> Iterator[tuple[str, Thing]]:
@@ -68,10 +67,9 @@ class ClusterLeftovers:
     def trouble_of_removal(self) -> TierbenchError | None:
         """Removes this campaign's; returns why what was rented may still be there, if it may."""
         try:
-            with cluster_errors("removing it"):
-                self.remove(self._space.campaign)
+            self.remove(self._space.campaign)
         except (RunError, UnavailableError) as error:
-            with contextlib.suppress(Refused, Unanswered):
+            with contextlib.suppress(Refused, Unanswered, TierbenchError):
                 claims = self._space.listed("claim", self._space.mark if self._space.given else "")
                 if not claims and not self.rented(self._space.namespace):
                     return None
@@ -92,7 +90,7 @@ class ClusterLeftovers:
     ) -> list[str]:
         """The volumes and snapshots of a namespace whose policy is `wanted`, without `kept`."""
         try:
-            contents = self._space.listed("snapshot content")
+            contents = self._api.listed(space.address("snapshot content"))
         except Refused:  # who may not see them can have made none
             contents = []
         volumes, names = self._space.listed("volume"), []
@@ -151,15 +149,11 @@ class ClusterLeftovers:
         namespaces = [] if self._space.given else self._listed(["namespace"], space.MARK)
         owners = {label_of(thing, space.CAMPAIGN): name_of(thing) for _, thing in namespaces}
         for campaign in sorted(owners.keys() - living):
-            yield "namespace", owners[campaign], partial(self._namespace_removed, campaign)
+            yield "namespace", owners[campaign], partial(self.remove, campaign)
         for kind, thing in self._listed(space.OUTSIDE, self._space.mark):
             owner, name = label_of(thing, space.CAMPAIGN), name_of(thing)
             if (own and owner == self._space.campaign) or owner not in living:
                 yield kind, name, self._removal(kind, name)
-
-    def _namespace_removed(self, campaign: str) -> list[str]:
-        with cluster_errors(f"removing the namespace of campaign {campaign}"):
-            return self.remove(campaign)
 
     def _removal(self, kind: str, name: str) -> Callable[[], None]:
         return partial(self._space.remove, kind, name, _grace_s(kind))

@@ -63,8 +63,13 @@ class KubernetesPlatform:
 
     @contextmanager
     def _within(self) -> Iterator[None]:
-        """What is done in the campaign's namespace while it is there."""
-        self._bring_pull_secrets()
+        """What is done in the campaign's namespace while it is there. Pull secrets are copied from
+        the context's: pods can only use those of their own."""
+        for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
+            with cluster_errors(f"reading the pull secret {name}"):
+                secret = self._api.get(address("secret", name, self._api.namespace))
+                copy = {"type": secret["type"], "data": secret.get("data") or {}}
+                self.space.make("secret", {**copy, "metadata": {"name": name}})
         try:
             yield
         finally:
@@ -73,14 +78,6 @@ class KubernetesPlatform:
     def _close_agents(self) -> None:
         """A later question to a machine starts its agent again."""
         at_once.each(AgentMachine.close, self._agents.values())
-
-    def _bring_pull_secrets(self) -> None:
-        """Copies them from the context's namespace: pods can only use those of their own."""
-        for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
-            with cluster_errors(f"reading the pull secret {name}"):
-                secret = self._api.get(address("secret", name, self._api.namespace))
-                copy = {"type": secret["type"], "data": secret.get("data") or {}}
-                self.space.make("secret", {**copy, "metadata": {"name": name}})
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if only_list:
@@ -144,10 +141,10 @@ class KubernetesPlatform:
 
     def free_cpus(self, nodes: int) -> float:
         machines = self.placement.machines_of(nodes)
+        if self.space.given:  # all that may be seen
+            return examination.free_cpus(nodes, machines, self.space.listed("container"))
         with cluster_errors("looking at what pods ask for"):
-            # All that may be seen.
-            pods = self.space.listed("container") if self.space.given else self._api.listed(_PODS)
-            return examination.free_cpus(nodes, machines, pods)
+            return examination.free_cpus(nodes, machines, self._api.listed(_PODS))
 
     def open_to(self) -> str:
         return "the addresses of its pods"

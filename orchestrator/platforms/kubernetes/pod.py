@@ -215,8 +215,7 @@ class Pod:
         self.address = spec.address
 
     def _look(self) -> Thing | None:
-        with cluster_errors(f"looking at {self.name}"):
-            return self._api.find(self.path)
+        return self._space.find("container", self.name)
 
     def state(self) -> str:
         pod = self._look()

@@ -109,11 +109,15 @@ class Space:
         plain = name if kind in OUTSIDE or not name else object_name(name)
         return address(kind, plain, self.namespace)
 
-    def listed(self, kind: str, selector: str = "") -> list[Thing]:
-        return self.api.listed(self.path(kind), selector)
+    def listed(self, kind: str, selector: str = "", fields: str = "") -> list[Thing]:
+        """All of a kind with these labels and fields. Raises as `cluster_errors`."""
+        with cluster_errors(f"looking for each {kind}"):
+            return self.api.listed(self.path(kind), selector, fields)
 
     def find(self, kind: str, name: str) -> Thing | None:
-        return self.api.find(self.path(kind, name))
+        """A thing, if it is there. Raises as `cluster_errors`."""
+        with cluster_errors(f"looking at the {kind} {name}"):
+            return self.api.find(self.path(kind, name))
 
     def make(self, kind: str, manifest: Thing) -> Thing:
         """Makes a thing, which if it is in the namespace ends with the owner."""
@@ -170,13 +174,11 @@ class Space:
     def machine_trouble(self, pod: Thing) -> str:
         """Returns why a pod's machine can tell nothing of it any more; "" if it can."""
         name = str(pod["spec"]["nodeName"])
-        with cluster_errors(f"looking at the machine {name}"):
-            return trouble.of_machine(name, self.api.find(address("machine", name)))
+        return trouble.of_machine(name, self.find("machine", name))
 
     def events(self, thing: str) -> list[Thing]:
         """The events of a thing of the campaign, the last at the end."""
-        with cluster_errors(f"looking at the events of {thing}"):
-            events = self.api.listed(self.path("event"), fields=f"involvedObject.name={thing}")
+        events = self.listed("event", fields=f"involvedObject.name={thing}")
         return sorted(
             events, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime"))
         )

@@ -108,9 +108,8 @@ class Volumes:
     # -------------------------------------------------------------- claims of storage classes
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
-        with cluster_errors("looking for storage classes"):
-            classes = map(manifests.described_class, self.space.listed("storage class"))
-            return tuple(sorted(classes, key=lambda described: described.name))
+        classes = map(manifests.described_class, self.space.listed("storage class"))
+        return tuple(sorted(classes, key=lambda described: described.name))
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
@@ -152,15 +151,13 @@ class Volumes:
 
     def _await_no_volume(self, volume: str, claim: str) -> None:
         there, limit_s = partial(self.space.find, "volume", volume), space.REMOVAL_S
-        with cluster_errors(f"removing the volume of {claim}"):
-            if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
-                raise failure(RunError, "volume stays", volume=volume, claim=claim, limit_s=limit_s)
+        if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
+            raise failure(RunError, "volume stays", volume=volume, claim=claim, limit_s=limit_s)
 
     def _volume_of(self, claim: str) -> Thing | None:
-        with cluster_errors(f"looking at the claim {claim}"):
-            thing = self.space.find("claim", claim) or {}
-            bound = thing.get("spec", {}).get("volumeName")
-            return self.space.find("volume", bound) if bound else None
+        thing = self.space.find("claim", claim) or {}
+        bound = thing.get("spec", {}).get("volumeName")
+        return self.space.find("volume", bound) if bound else None
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
         bound = partial(self._volume_of, claim)
@@ -174,11 +171,9 @@ class Volumes:
     # -------------------------------------------------------------- snapshots
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
-        with cluster_errors("looking for snapshot classes"):
-            listed = self.space.listed("snapshot class")
         classes = [
             SnapshotClass(name_of(thing), thing.get("deletionPolicy") == "Retain")
-            for thing in listed
+            for thing in self.space.listed("snapshot class")
             if thing.get("driver") == driver
         ]
         return min(classes, key=lambda described: described.retains, default=None)
@@ -190,8 +185,7 @@ class Volumes:
         return by.name if by else ""
 
     def holds(self, source: VolumeSource) -> bool:
-        with cluster_errors(f"looking for the {source.kind} {source.name}"):
-            return self.space.find(source.kind, source.name) is not None
+        return self.space.find(source.kind, source.name) is not None
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
