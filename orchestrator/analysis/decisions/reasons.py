@@ -5,6 +5,7 @@ The rules are in `contests`, `offers` and `decision`; nothing is decided here.
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import offers
@@ -12,13 +13,14 @@ from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import SHOWN, Comparison, Contest, in_common
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages
 from orchestrator.metrics import METRICS
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, format_quantity, format_seconds, gathered, listed
 
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 SERVED = "served rate"  # the criterion, where a tier is overloaded
+said = partial(messages.said, __package__, "decisions.yaml")
 _LEAST = ("declares the lowest limits of them", "of those with a price costs least")
 _NOT_THE_DISK = frozenset({"cpu_bound", "single_core", "network_bound", "load_bound", "in_cache"})
 
@@ -35,11 +37,6 @@ def without_prices(candidate: Candidate, contest: Contest) -> str:
     """How it was chosen where not all prices could be compared, and why; else empty."""
     by = "the prices that are known" if offers.by_price(candidate, contest) else "declared limits"
     return f"chosen by {by}: {contest.no_prices}" if contest.no_prices else ""
-
-
-def said(name: str, **values: object) -> str:
-    """The text of decisions.yaml of that name, with these values in its braces."""
-    return str(shipped(__package__, "decisions.yaml")[name]).format(**values)
 
 
 def _are(names: Sequence[str]) -> str:
