@@ -225,6 +225,8 @@ _KINDS: Mapping[str, Callable[[Any], str]] = {
     "number": format_number,
     "change": format_change,
     "list": listed,
+    "are": lambda names: f"{'are' if len(names) > 1 else 'is'} {listed(names)}",
+    "have": lambda names: f"{listed(names)} {'have' if len(names) > 1 else 'has'}",
 }
 
 

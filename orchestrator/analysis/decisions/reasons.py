@@ -39,10 +39,6 @@ def without_prices(candidate: Candidate, contest: Contest) -> str:
     return f"chosen by {by}: {contest.no_prices}" if contest.no_prices else ""
 
 
-def _are(names: Sequence[str]) -> str:
-    return f"{'are' if len(names) > 1 else 'is'} {listed(names)}"
-
-
 def _as_long_as(candidate: Candidate, contest: Contest) -> str:
     """How far prices may be off before another tier would be named."""
     enough = offers.also_enough(candidate, contest)
@@ -57,24 +53,24 @@ def why(candidate: Candidate, contest: Contest) -> tuple[str, str]:
     """The criterion that decided, and the reason."""
     losers = offers.passed_over(candidate, contest, "not enough")
     proofs = [_proof(loser, candidate, contest) for loser in losers]
-    worse = "; ".join(text for _, text in proofs)
-    best = within_margins(contest, contest.criteria)
-    text = f"{candidate.name} is the {which(candidate, contest)} proven {best}"
     others, cost = offers.also_enough(candidate, contest), candidate.monthly_cost
-    alike = [tier.name for tier in others]
     equal = [c.name for c in others if not contest.no_prices and c.monthly_cost == cost]
-    if equal:
-        text = f"{candidate.name} is proven {best}, as {_are(equal)} at the same price"
-    elif contest.no_prices and not offers.passed_over(candidate, contest, "open"):
-        text = f"{candidate.name} is {best}"
-        if alike:
-            text += f", as {_are(alike)}, and {_LEAST[offers.by_price(candidate, contest)]}"
+    open_ = offers.passed_over(candidate, contest, "open")
+    case = "named, as others" if contest.no_prices and not open_ else "named"
     criterion = proofs[-1][0] if proofs else ""
     if contest.overload.always and not proofs:
         criterion = SERVED
-        if len(contest.candidates) == 1:
-            text = f"{candidate.name} is the only tier that serves the rate asked for"
-    return criterion, f"{text}: {worse}" if worse else text
+        case = "named alone" if len(contest.candidates) == 1 else case
+    return criterion, said(
+        "named, at one price" if equal else case,
+        tier=candidate.name,
+        which=which(candidate, contest),
+        best=within_margins(contest, contest.criteria),
+        equal=equal,
+        alike=[tier.name for tier in others],
+        least=_LEAST[offers.by_price(candidate, contest)],
+        worse="; ".join(text for _, text in proofs),
+    )
 
 
 def why_slo(candidate: Candidate, contest: Contest) -> tuple[str, str]:
@@ -119,7 +115,7 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
         ("not its disk", not by_margin and not candidate.profile.tier.disk.is_real),
         ("at ceiling", by_margin and contest.at_ceiling),
         ("same rate", by_margin and load.asked and len(contest.candidates) > 1),
-        ("overloaded", load.always and _are(load.always)),
+        ("overloaded", load.always),
         ("overloaded at times", listed(load.unproven)),
         (no_disk, no_disk),
         ("machine", candidate.cause in HARNESS_CAUSES and candidate.name),
@@ -201,11 +197,13 @@ def _open_slo(candidate: Candidate, contest: Contest) -> str:
     tests = contest.proof.objectives[candidate.name]
     unsure = [str(test) for test in tests if test.p_value > contest.proof.level]
     losers = offers.passed_over(candidate, contest, "not enough")
-    before = "".join(f"{_missed(loser, contest)[1]}; " for loser in losers)
-    needed = "more repetitions are needed"
-    if candidate.cause in HARNESS_CAUSES:
-        needed = "this machine was the limit, so what the disk could do was not measured"
-    return f"{before}whether {candidate.name} meets {listed(unsure)} is not proven; {needed}"
+    return said(
+        "open, with an SLO",
+        tier=candidate.name,
+        unsure=unsure,
+        before="".join(f"{_missed(loser, contest)[1]}; " for loser in losers),
+        machine=candidate.cause in HARNESS_CAUSES,
+    )
 
 
 def none_enough(contest: Contest) -> str:
