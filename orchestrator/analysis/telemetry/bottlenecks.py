@@ -8,7 +8,7 @@ from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
-from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause
+from orchestrator.analysis.telemetry.causes import BUSY_PCT, Cause
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.shares import nearest_cap, waiting_pct
 
