@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Doubts, doubt, named
@@ -60,36 +59,24 @@ def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
     return [check for check in gate.checks if check.verdict == verdict] if gate else []
 
 
-def counts(run: RunData, _: Values) -> Doubts:
-    """Telemetry's IOPS are the kernel's count; the tier charges what the disk served."""
-    for disk, own in _disks(run).items():
+def served(run: RunData, _: Values) -> Doubts:
+    """By what the servers of emulated disks counted. Telemetry's IOPS are the kernel's count; the
+    tier charges what the disk served."""
+    for disk, own in group(run.record.facts, "disks").items():
         for way in ("read", "write"):
             count = own.get(way)
             if isinstance(count, Mapping) and count["apart_pct"] > APART_PCT:
                 yield doubt("counts differ", disk=disk, way=way, **count)
-
-
-def slow_host(run: RunData, _: Values) -> Doubts:
-    for disk, own in _disks(run).items():
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
         if over_pct > OVER_PCT or late_s > LATE_S:
             late_us = late_s * 1e6
             yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
-
-
-def host_errors(run: RunData, _: Values) -> Doubts:
-    for disk, own in _disks(run).items():
         if failed := group(own, "end").get("host_errors"):
             yield doubt("host errors", disk=disk, failed=counted(int(failed), "request"))
-
-
-def overhead(run: RunData, _: Values) -> Doubts:
-    if run.record.profile.tier.disk.in_memory:
-        return  # it has no latency that the way to it is a part of
-    for disk in _disks(run):
+        if run.record.profile.tier.disk.in_memory:
+            continue  # it has no latency that the way to it is a part of
         for way, cost in disk_demand.overheads(run.record, disk).items():
-            off_pct = cost.off_pct or 0.0
-            if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
+            if cost.ios >= OVERHEAD_IOS and abs(cost.off_pct or 0.0) > OVERHEAD_PCT:
                 yield doubt("overhead differs", disk=disk, way=way, **vars(cost))
 
 
@@ -215,11 +202,7 @@ def restored(run: RunData, _: Values) -> Doubts:
         yield doubt("copied volume", way=way)
 
 
-def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
-    return group(run.record.facts, "disks")
-
-
 DISK_CHECKS = (
-    out_of_reach, bursting, counts, slow_host, host_errors, overhead, shared, host_cache, cloud,
-    credit_unknown, restored, not_counted, replica_missing, in_memory, copies_differ,
+    out_of_reach, bursting, served, shared, host_cache, cloud, credit_unknown, restored,
+    not_counted, replica_missing, in_memory, copies_differ,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Doubts about a single finished run: one small function for each kind, listed in `kinds`. Pure."""
+"""Doubts about a single finished run: one function for each subject, listed in `kinds`. Pure."""
 
 import math
 
@@ -42,12 +42,10 @@ def given_up(run: RunData, _: Values) -> Doubts:
         yield doubt("warm-up given up", warmup=facts.warmup_s or 0.0)
 
 
-def short(run: RunData, _: Values) -> Doubts:
+def windows(run: RunData, _: Values) -> Doubts:
+    """That they were too short."""
     if (measured_s := results.measured_s(run.record)) < SHORT_S:
         yield doubt("short window", measured=measured_s, scale=run.record.workload.scale)
-
-
-def short_rebuild(run: RunData, _: Values) -> Doubts:
     took_s = results.value_of(run.record, "rebuild_s")
     if took_s is not None and took_s < SHORT_S:
         yield doubt("short rebuild", took=took_s)
@@ -60,20 +58,12 @@ def cached(run: RunData, _: Values) -> Doubts:
         yield doubt("data fits in the cache", data=data, cache=cache)
 
 
-def host_saturated(run: RunData, values: Values) -> Doubts:
-    busy = values.get("host_cpu_pct", 0.0)
-    if busy >= causes.HOST_PCT:
-        load, fewer = "database, load generator and disks all", "fewer --nodes "
-        if results.of_others(run.record):
-            load, fewer = "the load generator", ""
+def machine(run: RunData, values: Values) -> Doubts:
+    if (busy := values.get("host_cpu_pct", 0.0)) >= causes.HOST_PCT:
         several = sum(node.role == "host" for node in run.record.nodes) > 1
-        case = "several" if several else ""
-        yield doubt("host saturated", case, busy=busy, load=load, fewer=fewer)
-
-
-def others_busy(_: RunData, values: Values) -> Doubts:
-    other_pct = values.get("other_cpu_pct", 0.0)
-    if other_pct >= OTHERS_PCT:
+        others = results.of_others(run.record)
+        yield doubt("host saturated", busy=busy, several=several, others=others)
+    if (other_pct := values.get("other_cpu_pct", 0.0)) >= OTHERS_PCT:
         yield doubt("machine shared", pct=other_pct)
 
 
@@ -153,26 +143,21 @@ def ceiling(run: RunData, _: Values) -> Doubts:
         yield doubt("think time's ceiling", share=share_pct, ceiling=ceiling)
 
 
-def not_durable(run: RunData, _: Values) -> Doubts:
-    if results.database(run.record).durable is False:
+def database(run: RunData, _: Values) -> Doubts:
+    """By what it said of itself, and its adapter noted."""
+    facts = results.database(run.record)
+    if facts.durable is False:
         others = results.of_others(run.record)
         yield doubt("commits not durable", "others' database" if others else "")
-
-
-def other_build(run: RunData, _: Values) -> Doubts:
-    facts = results.database(run.record)
     wanted, running = facts.version_asked, facts.version
     if wanted and "-b" in wanted and running != wanted:
         yield doubt("another build", wanted=wanted, running=running)
-
-
-def not_read(run: RunData, _: Values) -> Doubts:
-    """What the database's adapter noted itself."""
-    facts = results.database(run.record)
     if facts.not_read:
         yield doubt("facts not read", reasons=facts.not_read)
     if facts.leaders_moved:
         yield doubt("leaders moved", reasons=facts.leaders_moved)
+    if facts.pooler:
+        yield doubt("connection pooler", evidence=facts.pooler)
 
 
 def whole_tables(run: RunData, _: Values) -> Doubts:
@@ -187,11 +172,6 @@ def whole_tables(run: RunData, _: Values) -> Doubts:
     database = facts.more.get("flavour", run.record.profile.cluster.database)
     if database == "yugabytedb" and hashed and (by_key or load.script == "select_random_ranges"):
         yield doubt("whole tables read", setting=setting)
-
-
-def pooler(run: RunData, _: Values) -> Doubts:
-    if evidence := results.database(run.record).pooler:
-        yield doubt("connection pooler", evidence=evidence)
 
 
 def others_at_work(run: RunData, _: Values) -> Doubts:
