@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import dropwhile, pairwise
 
 from orchestrator.analysis import comparability, results
@@ -45,23 +46,17 @@ def published(campaign: Results) -> Iterator[Doubt]:
             yield doubt("published figures", text=note.text)
 
 
-def single_repetition(campaign: Results) -> Iterator[Doubt]:
-    single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
-    if not single:
-        return
-    some = "" if campaign.plan.repetitions == 1 else "of some"
-    case = "published" if campaign.published else some
-    yield doubt("one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS)
-
-
-def missing_cells(campaign: Results) -> Iterator[Doubt]:
-    for cell in results.cells(campaign):
-        if cell.missing and campaign.published:
-            yield doubt("missing cell", "published", cell=cell.title, absent=campaign.absent)
-        elif cell.missing:
-            why = "why its runs were excluded" if cell.excluded else "its run's failure"
-            without = cell.without_figures
-            yield doubt("missing cell", cell=cell.title, without=without, why=why)
+def cells(campaign: Results) -> Iterator[Doubt]:
+    """That they were measured once, or not at all."""
+    every = list(results.cells(campaign))
+    if single := [cell.title for cell in every if len(cell.finished) == 1]:
+        some = "" if campaign.plan.repetitions == 1 else "of some"
+        case = "published" if campaign.published else some
+        yield doubt("one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS)
+    for cell in (cell for cell in every if cell.missing):
+        case, without = "published" if campaign.published else "", cell.without_figures
+        told = partial(doubt, "missing cell", case, absent=campaign.absent, without=without)
+        yield told(cell=cell.title, excluded=cell.excluded)
 
 
 def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
@@ -108,16 +103,13 @@ def said_beforehand(campaign: Results) -> Iterator[Doubt]:
             yield doubt("fewer nodes", "as asked", text=note)
 
 
-def unlike_runs(campaign: Results) -> Iterator[Doubt]:
+def comparable(campaign: Results) -> Iterator[Doubt]:
+    """That runs are not, or that it is not known."""
     of_loads = ((c.workload.name, run) for c in results.cells(campaign) for run in c.finished)
     for workload, runs in gathered(of_loads).items():
         if unlike := comparability.among(runs):
             yield doubt("unlike runs", workload=workload, unlike="; ".join(unlike))
-
-
-def not_compared(campaign: Results) -> Iterator[Doubt]:
-    records = [run.record for run in campaign.done]
-    if unknown := comparability.not_known(records):
+    if unknown := comparability.not_known([run.record for run in campaign.done]):
         yield doubt("not compared", unknown="; ".join(unknown))
 
 
@@ -219,7 +211,6 @@ def _time(unix_s: float) -> str:
 
 
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
-    rehearsed, published, single_repetition, missing_cells, not_the_real_disk, vm_caps, old_price,
-    said_beforehand, unlike_runs, not_compared, gate_drift, gate_failed_afterwards,
-    no_gate_afterwards,
+    rehearsed, published, cells, not_the_real_disk, vm_caps, old_price, said_beforehand, comparable,
+    gate_drift, gate_failed_afterwards, no_gate_afterwards,
 )  # fmt: skip

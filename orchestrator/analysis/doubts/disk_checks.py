@@ -1,6 +1,7 @@
 """Doubts about the disks of a finished run. Pure."""
 
 from collections.abc import Mapping
+from functools import partial
 from statistics import median
 
 from orchestrator.analysis import results
@@ -119,35 +120,26 @@ def host_cache(run: RunData, _: Values) -> Doubts:
             yield doubt("host cache", path=path)
 
 
-def replica_missing(run: RunData, _: Values) -> Doubts:
-    """Where each node has a copy of all rows and a disk of its own."""
+def copies(run: RunData, _: Values) -> Doubts:
+    """Whether each disk was written what copies take. Of the nodes one can be told from the others
+    where each has a copy of all rows and a disk of its own. Where it is known to the byte what
+    copies take: all disks against the payload, then each disk against its node's own account."""
     cluster, of_disks = run.record.profile.cluster, conservation.written(run)
-    copies = cluster.replication_factor
-    if not cluster.nodes == len(of_disks) == copies >= ALIKE_FROM:
-        return
-    usual = median(of_disks.values())
-    for node, written in of_disks.items():
-        if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
-            yield doubt("replica missing", node=node, copies=copies, written=written, usual=usual)
-
-
-def in_memory(run: RunData, _: Values) -> Doubts:
-    given, written = conservation.payload(run, "written"), conservation.written(run)
-    copies = run.record.profile.cluster.replication_factor
-    moved = sum(written.values())
-    if given and written and moved < (1 - APART_PCT / 100) * copies * given:
+    copies, moved = cluster.replication_factor, sum(of_disks.values())
+    if cluster.nodes == len(of_disks) == copies >= ALIKE_FROM:
+        usual = median(of_disks.values())
+        for node, written in of_disks.items():
+            if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
+                told = partial(doubt, "replica missing", copies=copies, usual=usual)
+                yield told(node=node, written=written)
+    given = conservation.payload(run, "written")
+    if given and of_disks and moved < (1 - APART_PCT / 100) * copies * given:
         yield doubt("data in memory", copies=copies, written=moved, given=given)
-
-
-def copies_differ(run: RunData, _: Values) -> Doubts:
-    """Where it is known to the byte what copies take: all disks against the payload, then each disk
-    against its node's own account."""
-    of_disks, whole = conservation.written(run), conservation.of_copies(run)
-    must = {"all disks together": whole, **conservation.of_node(run)} if whole else {}
-    did = {"all disks together": sum(of_disks.values()), **of_disks}
+    whole, together = conservation.of_copies(run), "all disks together"
+    must = {together: whole, **conservation.of_node(run)} if whole else {}
     for where, wanted in must.items():
-        if wanted and abs(off_pct := 100 * (did.get(where, 0.0) / wanted - 1)) > COPIES_PCT:
-            written = did.get(where, 0.0)
+        written = {together: moved, **of_disks}.get(where, 0.0)
+        if wanted and abs(off_pct := 100 * (written / wanted - 1)) > COPIES_PCT:
             yield doubt("copies differ", where=where, off=off_pct, written=written, wanted=wanted)
 
 
@@ -204,5 +196,5 @@ def restored(run: RunData, _: Values) -> Doubts:
 
 DISK_CHECKS = (
     out_of_reach, bursting, served, shared, host_cache, cloud, credit_unknown, restored,
-    not_counted, replica_missing, in_memory, copies_differ,
+    not_counted, copies,
 )  # fmt: skip
