@@ -32,12 +32,9 @@ MISSING_SHARE = 0.6
 LEAST_LOG_BYTES = 16 * 2**20
 
 
-def out_of_reach(run: RunData, _: Values) -> Doubts:
+def by_gate(run: RunData, _: Values) -> Doubts:
     if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
         yield doubt("limit not verified", limits=limits)
-
-
-def bursting(run: RunData, _: Values) -> Doubts:
     yield from _above_its_limit(run)
     if checks := _checks(run, "bursting"):
         disks = [*dict.fromkeys(check.disk or "the disk" for check in checks)]
@@ -195,6 +192,6 @@ def restored(run: RunData, _: Values) -> Doubts:
 
 
 DISK_CHECKS = (
-    out_of_reach, bursting, served, shared, host_cache, cloud, credit_unknown, restored,
+    by_gate, served, shared, host_cache, cloud, credit_unknown, restored,
     not_counted, copies,
 )  # fmt: skip

@@ -24,28 +24,21 @@ GATE_AGE_S = 24 * 3600.0
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
 
 
-def unsteady(run: RunData, _: Values) -> Doubts:
-    lost = run.record.workload.lost_after_s is not None
-    if lost or results.generator(run.record).ends_with_work:
-        return  # neither a piece of work nor the loss of a node has a steady state
-    rows = run.intervals[run.intervals["phase"] == "measure"]
-    drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
-    if drift is not None and not drift.steady:
-        phase = run.record.phase("warm-up")
-        warmup_s = phase.duration_s if phase else run.record.workload.warmup_s
-        yield doubt("unsteady throughput", warmup=warmup_s, **vars(drift))
-
-
-def given_up(run: RunData, _: Values) -> Doubts:
-    facts = results.generator(run.record)
-    if facts.warmup_steady is False:
-        yield doubt("warm-up given up", warmup=facts.warmup_s or 0.0)
-
-
 def windows(run: RunData, _: Values) -> Doubts:
-    """That they were too short."""
+    """That throughput was not steady in them, or that they were too short."""
+    load, generator = run.record.workload, results.generator(run.record)
+    if generator.warmup_steady is False:
+        yield doubt("warm-up given up", warmup=generator.warmup_s or 0.0)
+    # Neither a piece of work nor the loss of a node has a steady state.
+    if load.lost_after_s is None and not generator.ends_with_work:
+        rows = run.intervals[run.intervals["phase"] == "measure"]
+        drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
+        if drift is not None and not drift.steady:
+            phase = run.record.phase("warm-up")
+            warmup_s = phase.duration_s if phase else load.warmup_s
+            yield doubt("unsteady throughput", warmup=warmup_s, **vars(drift))
     if (measured_s := results.measured_s(run.record)) < SHORT_S:
-        yield doubt("short window", measured=measured_s, scale=run.record.workload.scale)
+        yield doubt("short window", measured=measured_s, scale=load.scale)
     took_s = results.value_of(run.record, "rebuild_s")
     if took_s is not None and took_s < SHORT_S:
         yield doubt("short rebuild", took=took_s)
@@ -80,17 +73,15 @@ def no_telemetry(run: RunData, values: Values) -> Doubts:
         yield doubt("telemetry gaps", "seconds", lost=lost)
 
 
-def failures_and_retries(run: RunData, _: Values) -> Doubts:
+def transactions(run: RunData, _: Values) -> Doubts:
+    """That many failed or were tried again, or that there were few."""
     names = ("transactions", "failures", "retries")
-    done, failed, retried = (results.value_of(run.record, name) or 0.0 for name in names)
+    done, failed, retried = (results.value_of(run.record, name) for name in names)
     if (results.failed_pct(run.record) or 0.0) >= FAILURES_PCT:
-        yield doubt("failures", count=failed, done=done)
-    if retried > 0 and 100 * retried >= RETRIES_PCT * done:
-        yield doubt("retries", count=retried, done=done)
-
-
-def few_transactions(run: RunData, _: Values) -> Doubts:
-    done, needed = results.value_of(run.record, "transactions"), stats.percentile_min_count(99)
+        yield doubt("failures", count=failed or 0.0, done=done or 0.0)
+    if retried and 100 * retried >= RETRIES_PCT * (done or 0.0):
+        yield doubt("retries", count=retried, done=done or 0.0)
+    needed = stats.percentile_min_count(99)
     if done is not None and done < needed:
         yield doubt("few transactions", done=done, needed=needed)
 
