@@ -225,15 +225,18 @@ _KINDS: Mapping[str, Callable[[Any], str]] = {
     "number": format_number,
     "change": format_change,
     "list": listed,
+    "are": lambda names: f"{'are' if len(names) > 1 else 'is'} {listed(names)}",
+    "have": lambda names: f"{listed(names)} {'have' if len(names) > 1 else 'has'}",
 }
 
 
 class Words(string.Formatter):
     """Fills texts as `str.format` does. Behind the colon of a brace may stand what a value is,
-    `{took:time}`, or what is said unless it is 0 or empty: `{left:? with {left:bytes} left}`."""
+    `{took:time}`, what is said unless it is 0 or empty, `{left:? with {left:bytes} left}`, or what
+    is said if it is, `{left:! with nothing left}`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec.startswith("?"):
-            return format_spec[1:] if value else ""
+        if format_spec.startswith(("?", "!")):
+            return format_spec[1:] if bool(value) == (format_spec[0] == "?") else ""
         show = _KINDS.get(format_spec)
         return show(value) if show else str(super().format_field(value, format_spec))

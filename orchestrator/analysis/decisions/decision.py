@@ -241,9 +241,7 @@ def decide_cluster(
             without.append(conclusions.WithoutWorkload(given_up.workload, other.name, *cost))
     return ClusterDecision(
         tier=tier.name if tier else None,
-        reason=". ".join(
-            [_why_cluster(len(every), contests, tiers, standings, tier), *map(str, without)]
-        ),
+        reason=". ".join([_why_cluster(len(every), contests, tiers, tier), *map(str, without)]),
         workloads=tuple(contest.workload for contest in every),
         standings=standings,
         monthly_cost=tier.monthly_cost if tier else None,
@@ -292,27 +290,18 @@ def _cheapest(
 
 
 def _why_cluster(
-    workloads: int,
-    contests: Sequence[Contest],
-    tiers: Sequence[Candidate],
-    standings: Mapping[str, Standing],
-    tier: Candidate | None,
+    workloads: int, contests: Sequence[Contest], tiers: Sequence[Candidate], tier: Candidate | None
 ) -> str:
     """Why that tier, or none, and not a cheaper one."""
     every = f"all {counted(workloads, 'workload')} together"
     every = contests[0].workload if len(contests) == 1 else every
     unanswered = [contest.workload for contest in contests if _no_contest(contest)]
     if tier is None and unanswered:
-        have = "has" if len(unanswered) == 1 else "have"
-        return f"no tier can be proven enough for {every}: {listed(unanswered)} {have} no answer"
+        return reasons.said("no answer for all", every=every, of=unanswered)
     passed_over = tiers[: tiers.index(tier)] if tier else tiers
     why = "; ".join(_why_not(other.name, contests) for other in passed_over)
-    if tier is None:
-        return f"no tier is proven enough for {every}: {why}"
-    limits = "tier with the lowest declared limits"
-    which = limits if contests[0].no_prices else "cheapest tier"
-    text = f"{tier.name} is the {which} proven enough for {every}"
-    return f"{text}: {why}" if why else text
+    name, by_limits = tier and tier.name, contests[0].no_prices
+    return reasons.said("for all", tier=name, by_limits=by_limits, every=every, why=why)
 
 
 def _why_not(tier: str, contests: Sequence[Contest]) -> str:

@@ -1,5 +1,6 @@
 """Doubts about the load of a finished run: its clients, its pace, its window, its data. Pure."""
 
+from contextlib import suppress
 from functools import partial
 
 from orchestrator.analysis import overload, results
@@ -7,7 +8,7 @@ from orchestrator.analysis.doubts.validity import Doubts, doubt
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import causes, counters, loads, machines, resources
 from orchestrator.model import Record
-from orchestrator.units import format_number, format_seconds, parse_seconds
+from orchestrator.units import parse_seconds
 
 CLOCK_MOVED_S = 0.010
 CLOCK_UNKNOWN_S = 0.050
@@ -70,14 +71,13 @@ def _behind(record: Record) -> Doubts:
     """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
     else; else what the queue grew by, although all of it was begun before the end; else that
     terminals waited for a connection, which users would wait for too and latency does not hold."""
-    told = partial(doubt, "overload", advice=_advice(record))
-    grown = "latency is mostly the wait in a queue that grew"
-    if record.workload.thinks:
-        grown = "the terminals' wait for a connection, which is not in latency, grew"
+    thinks = record.workload.thinks
+    throughput = None if thinks else results.value_of(record, "throughput_per_s")
+    told = partial(doubt, "overload", throughput=throughput or 0.0, thinks=thinks)
     unstarted, unserved = overload.not_begun(record), overload.not_served(record)
     if unstarted:
         owed, due = unstarted
-        yield told("not begun", owed=owed, due=due, pct=100 * owed / due, grown=grown)
+        yield told("not begun", owed=owed, due=due, pct=100 * owed / due)
     if unserved:
         share, rate = unserved
         yield told("not served", served=share * rate, rate=rate, pct=100 * share)
@@ -89,14 +89,6 @@ def _behind(record: Record) -> Doubts:
         yield told("queue grew", offered=queued[0], served=queued[1])
     elif wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
         yield told("waited", wait=wait_s, latency=latency_s)
-
-
-def _advice(record: Record) -> str:
-    if record.workload.thinks:
-        return "give the terminals more threads to share, or load fewer warehouses"
-    served = results.value_of(record, "throughput_per_s")
-    at = f" below the {format_number(served)}/s that were served" if served else ""
-    return f"ask for an `arrival_rate`{at}, the same on every tier, or compare throughput instead"
 
 
 def not_checked(run: RunData, _: resources.Values) -> Doubts:
@@ -112,35 +104,22 @@ def few_checkpoints(run: RunData, values: resources.Values) -> Doubts:
     writes, every = values.get("disk_write_iops"), values.get("disk_iops")
     if not writes or not every or writes < WRITING_SHARE * every:
         return
-    window = format_seconds(results.measured_s(run.record))
-    times, span = results.database(run.record).checkpoints_s, results.measured_window(run.record)
-    checkpoints = None  # completed in the window, if the database says when
-    if times is not None and span is not None:
-        checkpoints = sum(span[0] <= time_s <= span[1] for time_s in times)
-    flushes = _flushes(run)
-    if flushes is not None and checkpoints is None:
-        if flushes < AT_LEAST:
-            seen = "only once" if flushes else "at no time"
-            yield doubt("few checkpoints", "flushes", seen=seen, window=window)
+    facts, span = results.database(run.record), results.measured_window(run.record)
+    told = partial(doubt, "few checkpoints", window=results.measured_s(run.record))
+    case = "others' database" if results.of_others(run.record) else ""
+    if facts.checkpoints_s is not None and span is not None:  # it says when they were complete
+        seen = sum(span[0] <= time_s <= span[1] for time_s in facts.checkpoints_s)
+        if seen < AT_LEAST:
+            yield told(case, seen=seen, interval=0, least=AT_LEAST)
         return
-    if text := _too_short(run, checkpoints, window):
-        others = results.of_others(run.record)
-        yield doubt("few checkpoints", "others' database" if others else "", text=text)
-
-
-def _too_short(run: RunData, checkpoints: int | None, window: str) -> str:
-    if checkpoints is not None:
-        done = "only one checkpoint was" if checkpoints else "no checkpoint was"
-        return f"{done} completed in the window of {window}" if checkpoints < AT_LEAST else ""
-    setting = (results.database(run.record).settings or {}).get("checkpoint_timeout")
-    try:
-        interval_s = 0.0 if setting is None else parse_seconds(setting)
-    except ValueError:
-        return ""
-    if run.record.workload.measure_s >= AT_LEAST * interval_s:
-        return ""
-    interval = format_seconds(interval_s)
-    return f"{window} are less than {AT_LEAST} checkpoint intervals of {interval}"
+    if (flushes := _flushes(run)) is not None:
+        if flushes < AT_LEAST:
+            yield told("flushes", seen=flushes)
+        return
+    with suppress(ValueError):
+        interval_s = parse_seconds((facts.settings or {}).get("checkpoint_timeout", "0s"))
+        if run.record.workload.measure_s < AT_LEAST * interval_s:
+            yield told(case, interval=interval_s, least=AT_LEAST, seen=0)
 
 
 def _flushes(run: RunData) -> int | None:

@@ -1,4 +1,4 @@
-"""Doubts about a single finished run: one small function for each kind, listed in `kinds`. Pure."""
+"""Doubts about a single finished run: one function for each subject, listed in `kinds`. Pure."""
 
 import math
 
@@ -24,30 +24,21 @@ GATE_AGE_S = 24 * 3600.0
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
 
 
-def unsteady(run: RunData, _: Values) -> Doubts:
-    lost = run.record.workload.lost_after_s is not None
-    if lost or results.generator(run.record).ends_with_work:
-        return  # neither a piece of work nor the loss of a node has a steady state
-    rows = run.intervals[run.intervals["phase"] == "measure"]
-    drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
-    if drift is not None and not drift.steady:
-        phase = run.record.phase("warm-up")
-        warmup_s = phase.duration_s if phase else run.record.workload.warmup_s
-        yield doubt("unsteady throughput", warmup=warmup_s, **vars(drift))
-
-
-def given_up(run: RunData, _: Values) -> Doubts:
-    facts = results.generator(run.record)
-    if facts.warmup_steady is False:
-        yield doubt("warm-up given up", warmup=facts.warmup_s or 0.0)
-
-
-def short(run: RunData, _: Values) -> Doubts:
+def windows(run: RunData, _: Values) -> Doubts:
+    """That throughput was not steady in them, or that they were too short."""
+    load, generator = run.record.workload, results.generator(run.record)
+    if generator.warmup_steady is False:
+        yield doubt("warm-up given up", warmup=generator.warmup_s or 0.0)
+    # Neither a piece of work nor the loss of a node has a steady state.
+    if load.lost_after_s is None and not generator.ends_with_work:
+        rows = run.intervals[run.intervals["phase"] == "measure"]
+        drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
+        if drift is not None and not drift.steady:
+            phase = run.record.phase("warm-up")
+            warmup_s = phase.duration_s if phase else load.warmup_s
+            yield doubt("unsteady throughput", warmup=warmup_s, **vars(drift))
     if (measured_s := results.measured_s(run.record)) < SHORT_S:
-        yield doubt("short window", measured=measured_s, scale=run.record.workload.scale)
-
-
-def short_rebuild(run: RunData, _: Values) -> Doubts:
+        yield doubt("short window", measured=measured_s, scale=load.scale)
     took_s = results.value_of(run.record, "rebuild_s")
     if took_s is not None and took_s < SHORT_S:
         yield doubt("short rebuild", took=took_s)
@@ -60,20 +51,12 @@ def cached(run: RunData, _: Values) -> Doubts:
         yield doubt("data fits in the cache", data=data, cache=cache)
 
 
-def host_saturated(run: RunData, values: Values) -> Doubts:
-    busy = values.get("host_cpu_pct", 0.0)
-    if busy >= causes.HOST_PCT:
-        load, fewer = "database, load generator and disks all", "fewer --nodes "
-        if results.of_others(run.record):
-            load, fewer = "the load generator", ""
+def machine(run: RunData, values: Values) -> Doubts:
+    if (busy := values.get("host_cpu_pct", 0.0)) >= causes.HOST_PCT:
         several = sum(node.role == "host" for node in run.record.nodes) > 1
-        case = "several" if several else ""
-        yield doubt("host saturated", case, busy=busy, load=load, fewer=fewer)
-
-
-def others_busy(_: RunData, values: Values) -> Doubts:
-    other_pct = values.get("other_cpu_pct", 0.0)
-    if other_pct >= OTHERS_PCT:
+        others = results.of_others(run.record)
+        yield doubt("host saturated", busy=busy, several=several, others=others)
+    if (other_pct := values.get("other_cpu_pct", 0.0)) >= OTHERS_PCT:
         yield doubt("machine shared", pct=other_pct)
 
 
@@ -90,17 +73,15 @@ def no_telemetry(run: RunData, values: Values) -> Doubts:
         yield doubt("telemetry gaps", "seconds", lost=lost)
 
 
-def failures_and_retries(run: RunData, _: Values) -> Doubts:
+def transactions(run: RunData, _: Values) -> Doubts:
+    """That many failed or were tried again, or that there were few."""
     names = ("transactions", "failures", "retries")
-    done, failed, retried = (results.value_of(run.record, name) or 0.0 for name in names)
+    done, failed, retried = (results.value_of(run.record, name) for name in names)
     if (results.failed_pct(run.record) or 0.0) >= FAILURES_PCT:
-        yield doubt("failures", count=failed, done=done)
-    if retried > 0 and 100 * retried >= RETRIES_PCT * done:
-        yield doubt("retries", count=retried, done=done)
-
-
-def few_transactions(run: RunData, _: Values) -> Doubts:
-    done, needed = results.value_of(run.record, "transactions"), stats.percentile_min_count(99)
+        yield doubt("failures", count=failed or 0.0, done=done or 0.0)
+    if retried and 100 * retried >= RETRIES_PCT * (done or 0.0):
+        yield doubt("retries", count=retried, done=done or 0.0)
+    needed = stats.percentile_min_count(99)
     if done is not None and done < needed:
         yield doubt("few transactions", done=done, needed=needed)
 
@@ -153,26 +134,21 @@ def ceiling(run: RunData, _: Values) -> Doubts:
         yield doubt("think time's ceiling", share=share_pct, ceiling=ceiling)
 
 
-def not_durable(run: RunData, _: Values) -> Doubts:
-    if results.database(run.record).durable is False:
+def database(run: RunData, _: Values) -> Doubts:
+    """By what it said of itself, and its adapter noted."""
+    facts = results.database(run.record)
+    if facts.durable is False:
         others = results.of_others(run.record)
         yield doubt("commits not durable", "others' database" if others else "")
-
-
-def other_build(run: RunData, _: Values) -> Doubts:
-    facts = results.database(run.record)
     wanted, running = facts.version_asked, facts.version
     if wanted and "-b" in wanted and running != wanted:
         yield doubt("another build", wanted=wanted, running=running)
-
-
-def not_read(run: RunData, _: Values) -> Doubts:
-    """What the database's adapter noted itself."""
-    facts = results.database(run.record)
     if facts.not_read:
         yield doubt("facts not read", reasons=facts.not_read)
     if facts.leaders_moved:
         yield doubt("leaders moved", reasons=facts.leaders_moved)
+    if facts.pooler:
+        yield doubt("connection pooler", evidence=facts.pooler)
 
 
 def whole_tables(run: RunData, _: Values) -> Doubts:
@@ -187,11 +163,6 @@ def whole_tables(run: RunData, _: Values) -> Doubts:
     database = facts.more.get("flavour", run.record.profile.cluster.database)
     if database == "yugabytedb" and hashed and (by_key or load.script == "select_random_ranges"):
         yield doubt("whole tables read", setting=setting)
-
-
-def pooler(run: RunData, _: Values) -> Doubts:
-    if evidence := results.database(run.record).pooler:
-        yield doubt("connection pooler", evidence=evidence)
 
 
 def others_at_work(run: RunData, _: Values) -> Doubts:

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from orchestrator.analysis.telemetry import cause_words
-from orchestrator.analysis.telemetry.inside_causes import told
+from orchestrator.analysis.telemetry.causes import told
 from orchestrator.keys.strict_yaml import shipped
 from tests.sources import MODULES, PACKAGE, nodes
 
