@@ -66,12 +66,12 @@ def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterat
 
 def _run(index: ReportIndex, run: RunFigures) -> _Case:
     name = f"run {run.run.number:02d}: {run.run.profile}, repetition {run.run.repetition}"
-    loss = index.loss(run.run)
+    loss = index.campaign.lost(run.run).removeprefix("was ")
     begin_s, end_s = results.span_s([run.data] if run.data else []) or (0.0, 0.0)
     time_s = end_s - begin_s
     if run.data is None:
-        return _Case("runs", name, "skipped", "missing", loss or "not carried out")
-    if loss is not None:
+        return _Case("runs", name, "skipped", "missing", loss)
+    if loss:
         return _Case("runs", name, "error", run.outcome, loss, time_s)
     if run.excluded:
         return _Case("runs", name, "skipped", "excluded", "does not enter results", time_s)
