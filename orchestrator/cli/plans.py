@@ -178,8 +178,6 @@ def _looks(request: Request) -> Mapping[int, float]:
         if request.most_repetitions is not None:
             raise failure(UsageError, "most without until")
         return {}
-    if request.latency_at:
-        raise failure(UsageError, "until at a rate")
     first, most = request.repetitions, request.most_repetitions or MOST_REPETITIONS
     if not 2 <= first <= most:
         raise failure(UsageError, "bad repetitions", first=first, most=most)
@@ -239,8 +237,6 @@ def _windows(
     """The workloads with the windows asked for, and the repetitions of those that have their own
     number. UsageError where a database cannot say how far apart its checkpoints are."""
     if request.windows == "many":
-        if request.until or request.latency_at:
-            raise failure(UsageError, "many windows and others")
         return windows.many(workloads, request.repetitions)
     if request.windows == "scale" or not any(w.writes and not w.database for w in workloads):
         return workloads, {}, ()

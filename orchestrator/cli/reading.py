@@ -39,20 +39,18 @@ class PlanDraft:
 
 def checked(request: Request) -> Request:
     """With --without as a factor of --vary, and the nodes that the most of it needs. UsageError if
-    another option forbids what is varied."""
-    options = ("vary", "sweep", "without", "latency_at", "until")
-    given = {f"--{of.replace('_', '-')}": getattr(request, of) for of in options}
-    if request.without:
+    two options are given that each plan loads or repetitions."""
+    options = ("without", "vary", "sweep", "latency_at", "until")
+    asked = [f"--{of.replace('_', '-')}" for of in options if getattr(request, of) is not None]
+    asked += ["--windows many"] if request.windows == "many" else []
+    if request.without and not request.vary:
         stages = ",".join(names_in(request.without))
         request = replace(request, vary=f"{factors.WITHOUT}={stages}", without=None)
-    if not (values := factors.parse(request.vary) or factors.parse(request.sweep, "load")):
-        return request
-    option, factor = factors.option(values[0]), values[0].factor
-    given.setdefault(f"--{factor}", getattr(request, factor, None))
-    given |= {"--windows many": True} if request.windows == "many" else {}
-    if others := [of for of, is_given in given.items() if is_given is not None and of != option]:
-        raise failure(UsageError, "varied twice", option=option, others=", ".join(others))
-    most = int(values[-1].number or 0)
+    values = factors.parse(request.vary)
+    factor, most = (values[0].factor, int(values[-1].number or 0)) if values else ("", 0)
+    asked += [f"--{factor}"] if getattr(request, factor, None) is not None else []
+    if others := asked[1:]:
+        raise failure(UsageError, "asked twice", option=asked[0], others=", ".join(others))
     return replace(request, nodes=most) if factor == factors.NODES else request
 
 

@@ -25,7 +25,8 @@ from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
 from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
 
 VARY, SWEEP, LATENCY_AT = "--vary", "--sweep", "--latency-at"
-THREADS, RATE_OPTION, MOST_THREADS = "threads", "arrival_rate", 10_000
+THREADS, RATE_OPTION = "threads", "arrival_rate"
+MOST = 10_000  # of threads, and of all else that is counted
 OPEN_LOOP = "sysbench"  # the generator whose latency counts from the moment of arrival
 EXISTING = "existing"  # the database of a cluster that others run
 CACHE, DATA, NODES, COPIES, STRIPED = "cache", "data", "nodes", "replication_factor", "count"
@@ -39,9 +40,9 @@ _STAYS: Mapping[str, str] = shipped(__package__, "words.yaml")["stages that stay
 
 
 def _whole(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise ValueError(f"{text} is not above zero")
-    return number
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        raise ValueError(f"{text} is no whole number from 1 to {MOST:,}")
+    return int(text)
 
 
 def _size(text: str) -> float:
@@ -49,12 +50,6 @@ def _size(text: str) -> float:
     if (number := float(text[:-1]) if text.endswith("x") else parse_size(text)) <= 0:
         raise ValueError(f"a data set is larger than {text}")
     return number
-
-
-def _threads(text: str) -> float:
-    if not text.isdecimal() or not 0 < int(text) <= MOST_THREADS:
-        raise ValueError(f"{text} is no whole number from 1 to {MOST_THREADS:,}")
-    return int(text)
 
 
 def _rate(text: str) -> float:
@@ -91,7 +86,7 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
 # What reads a value of what is no key of the workload.
 _READERS = {name: of.read for name, of in OF_CLUSTER.items()}
 _READERS |= {DATA: _size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
-_LOADS = {THREADS: _threads, RATE_OPTION: _rate}  # what `--sweep` varies
+_LOADS = {THREADS: _whole, RATE_OPTION: _rate}  # what `--sweep` varies
 
 
 def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]:

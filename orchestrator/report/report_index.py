@@ -1,6 +1,7 @@
 """A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt. No
 figure is computed here: what is shown comes from `Verdict` and the records."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -176,26 +177,14 @@ class ReportIndex:
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
         return self._of_cell[profile, workload].finished
 
-    def loss(self, run: Run) -> str | None:
-        """Why a planned run left no figures; None if it left some."""
-        data = self.campaign.by_number.get(run.number)
-        if data is None:
-            return self.campaign.absent
-        if doubts := self.campaign.excluded.get(run.number):
-            return f"excluded: {doubts[0].text}"
-        if data.record.outcome == "done":
-            return None
-        failure = (data.record.failure or "no reason was recorded").strip().rstrip(".")
-        return f"{data.record.outcome}: {failure}"
-
     def losses(self, runs: Iterable[Run]) -> tuple[str, ...]:
         """A sentence for each reason, with the runs that were lost by it."""
-        lost = gathered((loss, run) for run in runs if (loss := self.loss(run)) is not None)
+        lost = gathered((loss, run) for run in runs if (loss := self.campaign.lost(run)))
         return tuple(_lost(of_it, loss) for loss, of_it in lost.items())
 
     @property
     def tiers_with_figures(self) -> tuple[str, ...]:
-        left = {run.profile for run in self.campaign.plan.runs if self.loss(run) is None}
+        left = {run.profile for run in self.campaign.plan.runs if not self.campaign.lost(run)}
         return tuple(tier for tier in self.tiers if tier in left)
 
     # -------------------------------------------------------------- doubts
@@ -235,7 +224,6 @@ def _lost(runs: Sequence[Run], loss: str) -> str:
     """`Runs 2, 11 (premium × insert) were not carried out.`; many cells are counted instead."""
     cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
     named = ", ".join(cells) if len(cells) <= _CELLS_NAMED else f"{len(cells)} cells"
-    word, verb = ("Run", "was ") if len(runs) == 1 else ("Runs", "were ")
-    if loss.startswith("failed"):
-        verb = ""
-    return closed(f"{word} {ranges(run.number for run in runs)} ({named}) {verb}{loss}")
+    word = "Run" if len(runs) == 1 else "Runs"
+    befell = loss if len(runs) == 1 else re.sub("^was", "were", loss)
+    return closed(f"{word} {ranges(run.number for run in runs)} ({named}) {befell}")

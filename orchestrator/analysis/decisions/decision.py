@@ -53,8 +53,7 @@ def decide_all(
         return (), None  # one tier: what the factor does is all that was asked
     subjects = {name: [load for _, load in loads.loads] for name, loads in swept.items()}
     subjects |= {load.name: [load] for load in alone if not factors.lacks(load)}
-    every = (_contest(campaign, name, loads, causes) for name, loads in subjects.items())
-    contests = [_doubted(contest, campaign, doubts) for contest in every]
+    contests = [_contest(campaign, *subject, causes, doubts) for subject in subjects.items()]
     of_workloads = tuple(
         load_sweeps.decide(loads, contest)
         if (loads := swept.get(contest.workload)) and loads.slo
@@ -65,17 +64,9 @@ def decide_all(
     return of_workloads, None if by_value else decide_cluster(contests, weights)
 
 
-def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
-    """With the doubts that reach it."""
-    plan = campaign.plan
-    loads = [load for load in plan.workloads if factors.subject(load) == contest.workload]
-    of_tiers = kinds.of_tiers(plan, doubts, [load.name for load in loads])
-    windows_s = {load.measure_s for load in loads}
-    window_s = windows_s.pop() if len(windows_s) == 1 else 0.0
-    return replace(contest, doubts=of_tiers, scale=campaign.small_scale, window_s=window_s)
-
-
-def _contest(campaign: Results, name: str, loads: Sequence[Workload], causes: Causes) -> Contest:
+def _contest(
+    campaign: Results, name: str, loads: Sequence[Workload], causes: Causes, doubts: Sequence[Doubt]
+) -> Contest:
     """Tiers compared on a workload; or at the ends of a sweep: throughput at its highest load,
     where most is asked of them, and latency at its least, where the queue is shortest. Both are
     chosen before anything is measured: the best of several loads would be the luckiest, and more so
@@ -109,6 +100,7 @@ def _contest(campaign: Results, name: str, loads: Sequence[Workload], causes: Ca
         at_least = Candidate.of_runs(profile, ends[0], () if behind else latencies)
         if at_most.values and profile.name not in load.tiers:
             taking_part.append(replace(at_most, values={**at_most.values, **at_least.values}))
+    windows_s = {of.measure_s for of in loads}
     return make_contest(
         name,
         taking_part,
@@ -122,6 +114,9 @@ def _contest(campaign: Results, name: str, loads: Sequence[Workload], causes: Ca
         slo=slo,
         share=looks.share(campaign.plan, most.name),
         obstacle=next(filter(None, map(comparability.obstacle, (first, *rest))), ""),
+        doubts=kinds.of_tiers(campaign.plan, doubts, [of.name for of in loads]),
+        scale=campaign.small_scale,
+        window_s=most.measure_s if len(windows_s) == 1 else 0.0,
     )
 
 

@@ -42,13 +42,12 @@ def concluded(
     campaign: results.Results, of_cells: Sequence[Bottleneck], decisions: Sequence[Decision]
 ) -> dict[Question, tuple[VariedWorkload, ...]]:
     """What each factor of the plan does to each workload, and which loads of a sweep tiers take."""
-    causes, swept = causes_of(of_cells), Loads.of_plan(campaign, "load")
+    causes = causes_of(of_cells)
+    asked: dict[Question, type[Values]] = {"factor": Values, "load": Loads}
+    every = {question: kind.of_plan(campaign, question) for question, kind in asked.items()}
     return {
-        "load": tuple(_concluded(loads, causes, decisions) for loads in swept.values()),
-        "factor": tuple(
-            _concluded(values, causes, decisions)
-            for values in Values.of_plan(campaign, "factor").values()
-        ),
+        question: tuple(_concluded(values, causes, decisions) for values in of_each.values())
+        for question, of_each in every.items()
     }
 
 

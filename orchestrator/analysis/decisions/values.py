@@ -51,17 +51,9 @@ class Values:
         known = tuple(value.number for value, _ in self.loads if value.number is not None)
         return known if len(known) == len(self.loads) else ()
 
-    @cached_property
-    def _runs(self) -> Mapping[str, Sequence[tuple[RunData, ...]]]:
-        names = (profile.name for profile in self.campaign.plan.tiers)
-        return {
-            tier: [results.finished(self.campaign, tier, load) for load in self.workloads]
-            for tier in names
-        }
-
     def runs(self, tier: str) -> Sequence[tuple[RunData, ...]]:
         """The finished ones at each value."""
-        return self._runs[tier]
+        return [results.finished(self.campaign, tier, load) for load in self.workloads]
 
     def nodes(self, tier: str) -> list[int]:
         profile = self.campaign.plan.profile(tier)
@@ -77,14 +69,9 @@ class Values:
         )
         return {place: fmean(known) for place, known in figures.items()}
 
-    @cached_property
-    def counts_new_orders(self) -> bool:
-        every = (run for of_tier in self._runs.values() for runs in of_tier for run in runs)
-        return any(results.value_of(run.record, "nopm") is not None for run in every)
-
     @property
     def keys(self) -> tuple[Key, Key, Key]:
         """Throughput, average latency and p99, of New-Orders if they are counted."""
-        of_all = ("throughput_per_s", "all"), "all"
-        rate, scope = (("nopm", "all"), "new_order") if self.counts_new_orders else of_all
-        return rate, ("latency_avg_s", scope), ("latency_p99_s", scope)
+        counted = any(self.means(tier.name, "nopm") for tier in self.campaign.plan.tiers)
+        rate, scope = ("nopm", "new_order") if counted else ("throughput_per_s", "all")
+        return (rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope)

@@ -65,9 +65,9 @@ def _time(of_runs: list[results.RunData]) -> str | None:
 
 def _run(index: ReportIndex, run: RunFigures) -> _Case:
     name = f"run {run.run.number:02d}: {run.run.profile}, repetition {run.run.repetition}"
-    loss = index.loss(run.run)
+    loss = index.campaign.lost(run.run).removeprefix("was ")
     begin_s, end_s = run.span_s or (0.0, 0.0)
-    if loss is None:
+    if not loss:
         return _Case("runs", name, "passed", "", f"{len(run.figures)} figures", end_s - begin_s)
     outcome = "skipped" if run.outcome == MISSING else "error"
     return _Case("runs", name, outcome, run.outcome, loss, end_s - begin_s)

@@ -88,7 +88,7 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
 
 def _lost_text(index: ReportIndex) -> str:
     runs = index.campaign.plan.runs
-    if not (lost := sum(index.loss(run) is not None for run in runs)):
+    if not (lost := sum(bool(index.campaign.lost(run)) for run in runs)):
         return ""
     text = f" {lost} of {units.counted(len(runs), 'planned run')} left no figures"
     if excluded := len(index.verdict.excluded):  # they finished, and do not count as valid
