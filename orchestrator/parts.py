@@ -339,7 +339,8 @@ class Collector(Protocol):
 @dataclass(frozen=True)
 class Parts:
     """The members of each family, by the names that profiles and workloads use. `connected`: the
-    collectors that need a session with a cluster, as long as the block lasts."""
+    collectors that need a session with a cluster, as long as the block lasts. `statements`: what
+    its servers have counted of each statement; RunError if they have not."""
 
     databases: Mapping[str, Database]
     load_generators: Mapping[str, LoadGenerator]
@@ -348,3 +349,4 @@ class Parts:
     connected: Callable[[Cluster], AbstractContextManager[Sequence[Collector]]] = lambda _: (
         nullcontext(())
     )
+    statements: Callable[[Cluster], Iterable[Mapping[str, Any]]] = lambda _: ()

@@ -43,10 +43,6 @@ def watched(
     credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
     follower = Follower(world.clock)
 
-    def begins(time_s: float) -> None:
-        if disks:
-            follower.begin(partial(follow, time_s), "window")
-
     def follow(time_s: float) -> None:
         if follower.wait_until(time_s):
             at_once.each(lambda disk: disk.begin(credit_pct), disks)
@@ -55,9 +51,9 @@ def watched(
 
     at_once.each(_EmulatedDisk.begin, disks)
     try:
-        yield replace(world, window_begins=begins), served
+        with followed(follow, "window", follower, world) as telling:
+            yield telling, served
     finally:
-        follower.over()
         at_once.each(_EmulatedDisk.end, [disk for disk in disks if disk.last is None])
     for disk in disks:
         if facts := disk.facts():

@@ -7,6 +7,7 @@ from statistics import median
 from orchestrator import facts, units
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
+from orchestrator.analysis.figures import statements
 from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
 from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause, waiting_pct
 from orchestrator.analysis.telemetry.resources import Values
@@ -15,6 +16,7 @@ from orchestrator.analysis.telemetry.shares import nearest_cap
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
 OVER_IDLE = 2.0  # times the idle disk's latency, which an emulated or a checked disk has
+MOST_PCT = 50.0  # of the blocks read, or of the log, for a statement to be named
 MORE = 1.25  # times its peers' IOPS: a node that does more may be slow for that
 
 
@@ -42,8 +44,18 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
     held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
     known = {name: pct for name, pct in held.items() if pct is not None}
     evidence = {**values, **known}
-    named = Bottleneck(run.profile, run.workload, node, cause.name, cause.text, evidence)
+    text = cause.text + _statement_text(cause.name, runs)
+    named = Bottleneck(run.profile, run.workload, node, cause.name, text, evidence)
     return proof.proven(named, runs)
+
+
+def _statement_text(cause: facts.BottleneckCause, runs: Sequence[results.RunData]) -> str:
+    """Names the statement behind most of what such a cause consists of; empty if there is none."""
+    count, title = cause_words.table("of statements").get(cause, ("calls", ""))
+    counts, _ = statements.pooled(run.record for run in runs)
+    pct = 100 * counts[count] / max(counts[count].sum(), 1)
+    most = [f" {pct[q]:.0f} % of the {title} is of `{q}`." for q in pct.index[pct >= MOST_PCT]]
+    return most[0] if title and most else ""
 
 
 def held_pct(cause: facts.BottleneckCause, values: Values) -> float | None:

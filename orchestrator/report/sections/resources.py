@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary
+from orchestrator.analysis.figures.statements import pooled
+from orchestrator.facts import group
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Part, Row, Section, Table, table_of
+from orchestrator.report.blocks import Cell, Paragraph, Part, Row, Section, Table, table_of
 from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 
@@ -137,3 +139,31 @@ def _engine_row(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell]
         where = f"{slowest.scope} {wording.value(slowest)}"
         row[_OF_ENGINE[sync]] = replace(row[_OF_ENGINE[sync]], detail=where)
     return row
+
+
+_OF_STATEMENT = words("statements.columns")
+_MOST, _LONGEST = 10, 160  # statements, and characters of each
+
+
+def statements(index: ReportIndex) -> tuple[Section, ...]:
+    """What the servers counted of each statement, and why others did not; empty where none was
+    asked. A count that is 0 throughout is no column."""
+    rows, absent = list[Row](), dict[str, Paragraph]()
+    for load, tier in ((load.name, tier) for load in index.workloads for tier in index.tiers):
+        records = [run.record for run in index.finished(tier, load)]
+        for record in records:
+            if reason := str(group(record.facts, "statements").get("not_read", "")):
+                why = reason.partition(": ")[2] or reason  # it begins with the server's address
+                absent[why] = Paragraph(said("statements.absent", why=why), lead="Not counted")
+        table, window_s = pooled(records)
+        rows += [Cell(f"{load}, {tier}", strong=True)] if len(table) else []
+        per_call = table.div(table["calls"], axis=0)
+        per_call["calls"] = table["calls"] / window_s
+        per_call["share"] = 100 * table["ms"] / table["ms"].sum()
+        for query, values in per_call.head(_MOST).iterrows():
+            known = {title: values[name] for name, title in _OF_STATEMENT.items()}
+            cells = {title: units.format_number(n) if n else "" for title, n in known.items()}
+            rows.append({"Statement": units.shortened(str(query), _LONGEST), **cells})
+    blocks = (table_of(rows, ("Statement",), (said("statements.about"),)),) if rows else ()
+    parts = (Part("", (*blocks, *absent.values())),)
+    return (Section("statements", "Statements", parts),) if rows or absent else ()
