@@ -39,7 +39,6 @@ from orchestrator.run.rebuilding import losing
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
-from orchestrator.run.statements import statements_counted
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import files, store
 
@@ -301,7 +300,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
                 telling,
             ),
             losing(here, cluster, telling) as (stay, telling),
-            statements_counted(here, cluster, telling) as telling,
+            window.statements_counted(here, cluster, telling) as telling,
         ):
             warmup, measure = several.run(generator, load, stay, clients, here.raw, telling)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)

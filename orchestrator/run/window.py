@@ -7,16 +7,18 @@ waits for that moment. Reading or setting takes some 0.1 s; when it was done is 
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from orchestrator.analysis.doubts.validity import doubt
+from orchestrator.analysis.figures.statements import grown
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Doubt, Node, Run, Volume
+from orchestrator.model import Cluster, Doubt, Node, Run, Volume
 from orchestrator.powers import Clock, World
-from orchestrator.system import at_once
+from orchestrator.run.recording import RunContext
+from orchestrator.system import at_once, files
 from orchestrator.tier import Emulated, Tier
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.units import format_seconds
@@ -153,6 +155,33 @@ def followed(
         yield replace(world, window_begins=begins)
     finally:
         follower.over()
+
+
+def statements_counted(
+    here: RunContext, cluster: Cluster, world: World
+) -> AbstractContextManager[World]:
+    """As `followed`. What servers had counted of each statement when the window began, and at its
+    end, goes to `raw/statements.json`, what that says to the facts "statements". A server that
+    counts or shows none is no less measured: why is a fact."""
+    follower, facts = Follower(world.clock), here.draft.facts
+    readings: list[list[Any]] = []
+    times_s: list[float] = []
+
+    def follow(begin_s: float) -> None:
+        try:
+            for time_s in (begin_s, begin_s + here.workload.measure_s):
+                follower.wait_until(time_s)  # or until the load ends
+                times_s.append(world.clock.now())
+                readings.append(list(here.parts.statements(cluster)))
+        except TierbenchError as error:
+            facts["statements"] = {"not_read": error.what.partition(" LINE ")[0]}
+        else:
+            if most := grown(*readings):
+                facts["statements"] = {"window_s": times_s[1] - times_s[0], "most": most}
+                content = {"times_s": times_s, "before": readings[0], "after": readings[1]}
+                files.write_json(here.raw / "statements.json", content)
+
+    return followed(follow, "statements", follower, world)
 
 
 @contextmanager

@@ -146,24 +146,26 @@ _MOST, _LONGEST = 10, 160  # statements, and characters of each
 
 
 def statements(index: ReportIndex) -> tuple[Section, ...]:
-    """What the servers counted of each statement, and why others did not; empty where none was
-    asked. A count that is 0 throughout is no column."""
-    rows, absent = list[Row](), dict[str, Paragraph]()
+    """What the servers counted of each, and why others did not; empty where none was asked."""
+    rows, reasons = list[Row](), dict[str, None]()
     for load, tier in ((load.name, tier) for load in index.workloads for tier in index.tiers):
         records = [run.record for run in index.finished(tier, load)]
-        for record in records:
-            if reason := str(group(record.facts, "statements").get("not_read", "")):
-                why = reason.partition(": ")[2] or reason  # it begins with the server's address
-                absent[why] = Paragraph(said("statements.absent", why=why), lead="Not counted")
+        whys = (str(group(each.facts, "statements").get("not_read", "")) for each in records)
+        reasons |= {why.partition(": ")[2]: None for why in whys if why}  # without the address
         table, window_s = pooled(records)
-        rows += [Cell(f"{load}, {tier}", strong=True)] if len(table) else []
         per_call = table.div(table["calls"], axis=0)
         per_call["calls"] = table["calls"] / window_s
         per_call["share"] = 100 * table["ms"] / table["ms"].sum()
-        for query, values in per_call.head(_MOST).iterrows():
-            known = {title: values[name] for name, title in _OF_STATEMENT.items()}
-            cells = {title: units.format_number(n) if n else "" for title, n in known.items()}
+        rows += [Cell(f"{load}, {tier}", strong=True)] if len(table) else []
+        for query, of in per_call.head(_MOST).iterrows():
+            cells = {title: _known(of[name]) for name, title in _OF_STATEMENT.items()}
             rows.append({"Statement": units.shortened(str(query), _LONGEST), **cells})
-    blocks = (table_of(rows, ("Statement",), (said("statements.about"),)),) if rows else ()
-    parts = (Part("", (*blocks, *absent.values())),)
-    return (Section("statements", "Statements", parts),) if rows or absent else ()
+    blocks = [table_of(rows, ("Statement",), (said("statements.about"),))] if rows else []
+    absent = [Paragraph(said("statements.absent", why=why), "Not counted") for why in reasons]
+    part = Part("", (*blocks, *absent))
+    return (Section("statements", "Statements", (part,)),) if part.blocks else ()
+
+
+def _known(count: float) -> str:
+    """Nothing for 0: a count that is 0 throughout is no column."""
+    return units.format_number(count) if count else ""
