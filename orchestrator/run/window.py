@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from orchestrator.analysis.doubts.validity import doubt
@@ -114,23 +113,10 @@ def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
 
 @dataclass
 class Follower:
-    """A thread of its own for what follows a window while a load runs."""
+    """For what follows a window, on a thread of its own, while a load runs."""
 
     clock: Clock
-    stop: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-
-    def begin(self, follow: Callable[[], None], name: str) -> None:
-        """Only the first call counts."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=follow, name=name, daemon=True)
-            self._thread.start()
-
-    def over(self) -> None:
-        """The load has ended."""
-        self.stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=60)
+    stop: threading.Event = field(default_factory=threading.Event)  # the load has ended
 
     def wait_until(self, time_s: float) -> bool:
         """False if the load ended before."""
@@ -146,26 +132,29 @@ def followed(
 ) -> Iterator[World]:
     """Yields the world to give to a load generator: `follow` is called, on a thread of its own,
     with the moment at which the window begins, and has ended when the block has."""
+    threads: list[threading.Thread] = []
 
     def begins(time_s: float) -> None:
         world.window_begins(time_s)
-        follower.begin(partial(follow, time_s), name)
+        if not threads:  # only the first call counts
+            threads.append(threading.Thread(target=follow, args=(time_s,), name=name, daemon=True))
+            threads[0].start()
 
     try:
         yield replace(world, window_begins=begins)
     finally:
-        follower.over()
+        follower.stop.set()
+        for thread in threads:
+            thread.join(timeout=60)
 
 
 def statements_counted(
-    here: RunContext, cluster: Cluster, world: World
+    here: RunContext, cluster: Cluster, facts: dict[str, Any], world: World
 ) -> AbstractContextManager[World]:
     """As `followed`. What servers had counted of each statement when the window began, and at its
     end, goes to `raw/statements.json`, what that says to the facts "statements". A server that
     counts or shows none is no less measured: why is a fact."""
-    follower, facts = Follower(world.clock), here.draft.facts
-    readings: list[list[Any]] = []
-    times_s: list[float] = []
+    follower, times_s, readings = Follower(world.clock), list[float](), list[list[Any]]()
 
     def follow(begin_s: float) -> None:
         try:
@@ -175,11 +164,11 @@ def statements_counted(
                 readings.append(list(here.parts.statements(cluster)))
         except TierbenchError as error:
             facts["statements"] = {"not_read": error.what.partition(" LINE ")[0]}
-        else:
-            if most := grown(*readings):
-                facts["statements"] = {"window_s": times_s[1] - times_s[0], "most": most}
-                content = {"times_s": times_s, "before": readings[0], "after": readings[1]}
-                files.write_json(here.raw / "statements.json", content)
+            return
+        if most := grown(*readings):
+            facts["statements"] = {"window_s": times_s[1] - times_s[0], "most": most}
+            content = {"times_s": times_s, "before": readings[0], "after": readings[1]}
+            files.write_json(here.raw / "statements.json", content)
 
     return followed(follow, "statements", follower, world)
 

@@ -42,20 +42,19 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
         node, cause = slow, Cause("slow_node", why)
     values = by_node.get(node, {})
     held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
-    known = {name: pct for name, pct in held.items() if pct is not None}
-    evidence = {**values, **known}
+    evidence = {**values, **{name: pct for name, pct in held.items() if pct is not None}}
     text = cause.text + _statement_text(cause.name, runs)
     named = Bottleneck(run.profile, run.workload, node, cause.name, text, evidence)
     return proof.proven(named, runs)
 
 
 def _statement_text(cause: facts.BottleneckCause, runs: Sequence[results.RunData]) -> str:
-    """Names the statement behind most of what such a cause consists of; empty if there is none."""
+    """Names the statement behind most of what a cause at the disk consists of; or empty."""
     count, title = cause_words.table("of statements").get(cause, ("calls", ""))
-    counts, _ = statements.pooled(run.record for run in runs)
-    pct = 100 * counts[count] / max(counts[count].sum(), 1)
-    most = [f" {pct[q]:.0f} % of the {title} is of `{q}`." for q in pct.index[pct >= MOST_PCT]]
-    return most[0] if title and most else ""
+    counts = statements.pooled(run.record for run in runs)[0][count]
+    pct = 100 * counts.max() / max(counts.sum(), 1)
+    named = title and pct >= MOST_PCT
+    return f" {pct:.0f} % of the {title} is of `{counts.idxmax()}`." if named else ""
 
 
 def held_pct(cause: facts.BottleneckCause, values: Values) -> float | None:

@@ -146,26 +146,21 @@ _MOST, _LONGEST = 10, 160  # statements, and characters of each
 
 
 def statements(index: ReportIndex) -> tuple[Section, ...]:
-    """What the servers counted of each, and why others did not; empty where none was asked."""
+    """What the servers counted of each, and why others did not; empty where none was asked. A count
+    that is 0 throughout is no column."""
     rows, reasons = list[Row](), dict[str, None]()
     for load, tier in ((load.name, tier) for load in index.workloads for tier in index.tiers):
         records = [run.record for run in index.finished(tier, load)]
         whys = (str(group(each.facts, "statements").get("not_read", "")) for each in records)
         reasons |= {why.partition(": ")[2]: None for why in whys if why}  # without the address
         table, window_s = pooled(records)
-        per_call = table.div(table["calls"], axis=0)
-        per_call["calls"] = table["calls"] / window_s
-        per_call["share"] = 100 * table["ms"] / table["ms"].sum()
         rows += [Cell(f"{load}, {tier}", strong=True)] if len(table) else []
-        for query, of in per_call.head(_MOST).iterrows():
-            cells = {title: _known(of[name]) for name, title in _OF_STATEMENT.items()}
+        rates = {"calls": table["calls"] / window_s, "share": 100 * table["ms"] / table["ms"].sum()}
+        of_call = table.div(table["calls"], axis=0).assign(**rates)[list(_OF_STATEMENT)]
+        for query, row in of_call.head(_MOST).rename(columns=_OF_STATEMENT).iterrows():
+            cells = {str(of): units.format_number(n) if n else "" for of, n in row.items()}
             rows.append({"Statement": units.shortened(str(query), _LONGEST), **cells})
-    blocks = [table_of(rows, ("Statement",), (said("statements.about"),))] if rows else []
+    counted = [table_of(rows, ("Statement",), (said("statements.about"),))] if rows else []
     absent = [Paragraph(said("statements.absent", why=why), "Not counted") for why in reasons]
-    part = Part("", (*blocks, *absent))
+    part = Part("", (*counted, *absent))
     return (Section("statements", "Statements", (part,)),) if part.blocks else ()
-
-
-def _known(count: float) -> str:
-    """Nothing for 0: a count that is 0 throughout is no column."""
-    return units.format_number(count) if count else ""
