@@ -340,8 +340,7 @@ class Collector(Protocol):
 @dataclass(frozen=True)
 class Parts:
     """The members of each family, by their names in profiles and workloads. `connected`: collectors
-    with a session, while the block lasts; `statements`: what servers counted of each, or RunError.
-    """
+    with a session, for the block; `statements`: what servers counted of each, or RunError."""
 
     databases: Mapping[str, Database]
     load_generators: Mapping[str, LoadGenerator]

@@ -1,5 +1,5 @@
-"""The emulated disks of a run while it is measured: their own counters at the begin and the end of
-the window, the burst credit with which the window begins, and whether the clock was set meanwhile.
+"""A run while it is measured: counters of its emulated disks and of its statements at the begin and
+the end of the window, the burst credit at its begin, and whether the clock was set meanwhile.
 
 A load generator says when its window begins (`World.window_begins`) while it works, so a thread
 waits for that moment. Reading or setting takes some 0.1 s; when it was done is recorded.
@@ -151,9 +151,8 @@ def followed(
 def statements_counted(
     here: RunContext, cluster: Cluster, facts: dict[str, Any], world: World
 ) -> AbstractContextManager[World]:
-    """As `followed`. What servers had counted of each statement when the window began, and at its
-    end, goes to `raw/statements.json`, what that says to the facts "statements". A server that
-    counts or shows none is no less measured: why is a fact."""
+    """As `followed`. Servers' counts of statements when the window begins, and at its end, go to
+    `raw/statements.json`, what they say, or why there are none, to the facts "statements"."""
     follower, times_s, readings = Follower(world.clock), list[float](), list[list[Any]]()
 
     def follow(begin_s: float) -> None:
