@@ -311,7 +311,8 @@ TLS_IF_OFFERED = Tls()
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where SQL is spoken: `host`/`port` seen from the client, `local_…` seen from here."""
+    """Where SQL is spoken: `host`/`port` seen from the client, `local_…` seen from here.
+    `maintenance_database`: where its owner asks what the server does, if that is not `database`."""
 
     host: str
     port: int
@@ -321,6 +322,7 @@ class Endpoint:
     database: str
     local_host: str = "127.0.0.1"
     tls: Tls = TLS_IF_OFFERED
+    maintenance_database: str = ""
 
 
 @dataclass(frozen=True)

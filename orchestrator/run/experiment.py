@@ -300,6 +300,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
                 telling,
             ),
             losing(here, cluster, telling) as (stay, telling),
+            window.statements_counted(here, cluster, facts, telling) as telling,
         ):
             warmup, measure = several.run(generator, load, stay, clients, here.raw, telling)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)

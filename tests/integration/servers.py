@@ -38,6 +38,7 @@ echo 'host all all all scram-sha-256' >> /tmp/data/pg_hba.conf
 cat >> /tmp/data/postgresql.conf << END
 listen_addresses = '*'
 ssl = on
+shared_preload_libraries = pg_stat_statements
 ssl_cert_file = '/tmp/server.crt'
 ssl_key_file = '/tmp/server.key'
 END
@@ -110,7 +111,9 @@ def postgresql(image: str) -> Iterator[Server]:
     with folder, started as container:
         port = int(container.get_exposed_port(5432))
         inside = _address(container)
-        yield Server(("localhost",), port, "owner", password, "postgres", authority, inside)
+        server = Server(("localhost",), port, "owner", password, "postgres", authority, inside)
+        server.ask("CREATE EXTENSION pg_stat_statements")
+        yield server
 
 
 @contextmanager

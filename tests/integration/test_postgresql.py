@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator import facts as counted
 from orchestrator.collectors.sessions import session_waits
+from orchestrator.collectors.statements import statement_counts
 from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Cluster
 from orchestrator.powers import World
@@ -174,8 +175,10 @@ def test_settings_are_refused_by_the_server_before_it_is_started(world: World) -
 
 
 def test_tells_what_the_load_s_sessions_wait_for(world: World) -> None:
-    """One idle in its transaction, one locked out by it, one that computes; no other counts."""
-    with plain_volumes(1, world) as volumes, running(volumes, world) as cluster:
+    """One idle in its transaction, one locked out by it, one that computes; no other counts. And
+    which statements they sent, where these are counted."""
+    library = {"shared_preload_libraries": "pg_stat_statements"}
+    with plain_volumes(1, world) as volumes, running(volumes, world, **library) as cluster:
         at = cluster.endpoints[0]
         address = f"host=127.0.0.1 port={at.local_port} user={at.user} dbname={at.database}"
         busy = [
@@ -202,3 +205,7 @@ def test_tells_what_the_load_s_sessions_wait_for(world: World) -> None:
             for connection in busy:
                 connection.get_cancel().cancel()
                 connection.finish()
+            (table,) = (of for of in statement_counts(cluster) if "CREATE TABLE" in of["query"])
+            assert table["calls"] == 1 and table["wal_bytes"] > 0 < table["ms"]
+            settings = DATABASE.facts(cluster, world).settings or {}
+            assert settings["pg_stat_statements.track"] == "top"
