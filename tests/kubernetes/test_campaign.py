@@ -18,11 +18,8 @@ from typing import Any
 import kubernetes
 import pytest
 
-from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry import conservation
 from orchestrator.analysis.verdicts import judge
-from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes import space
 from orchestrator.system import store
@@ -31,8 +28,6 @@ from tests import CACHE, ROOT, standin_image
 from tests.campaign_tables import sampled_in
 from tests.cluster import provisioner
 from tests.cluster.cluster import Cluster
-from tests.documented import documented_commands
-from tests.fakes import QuietProgress
 from tests.kubernetes.conftest import ours
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
@@ -173,34 +168,6 @@ def test_three_nodes_of_the_stand_in_find_each_other_by_name(
     assert {"sql_statements_total", "wal_sync_seconds_total"} <= set(sampled_in(data)["metric"])
     report = (tmp_path / "results" / "latest" / "report.md").read_text()
     assert "stand-in" in report
-
-
-@pytest.mark.flaky(reruns=1, only_rerun=["AssertionError"])  # two cores play three machines
-@pytest.mark.slow
-def test_hdfs_writes_all_copies_and_reads_back_what_was_kept(
-    loaded: Cluster, tmp_path: Path
-) -> None:
-    """The documented command to a report: what was sorted before is scanned from copies of disks,
-    cold, and has the generator's checksum."""
-    loaded.load(own_images.provide(ROOT, "hadoop", DockerPlatform(SystemClock()), QuietProgress()))
-    words = documented_commands("HDFS.md", "On Kubernetes")[-1][1:]
-    of_test = ("--set", "bytes=96_000_000", "--repeats", "1", "--accept-inconclusive")
-    campaign = run(loaded, tmp_path, *words, *of_test)
-    assert campaign.plan.platform == "kubernetes"
-    assert [data.record.outcome for data in campaign.runs] == ["done", "done"]
-    for data in campaign.runs:
-        nodes = {node.name: node.machine for node in data.record.nodes}
-        assert len({nodes[name] for name in NODES}) == 3
-        assert nodes["name-node"] == nodes["node-1"]
-    own = {data.record.run.workload: data for data in campaign.runs}
-    moved = {
-        name: {m.metric: m.value for m in conservation.figures(data)} for name, data in own.items()
-    }
-    assert moved["hdfs-gen"]["written_of_copies_pct"] == pytest.approx(100, abs=1)
-    assert moved["hdfs-scan"]["read_per_payload"] == pytest.approx(1.0, abs=0.05)
-    assert len(set(own["hdfs-scan"].record.facts["generator"]["checksums"])) == 1
-    assert not [doubt for doubt in kinds.find(campaign) if doubt.kind == "copies differ"]
-    assert "of what all copies take" in (tmp_path / "latest" / "report.md").read_text()
 
 
 @pytest.mark.slow
