@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.databases.hdfs import Hdfs
 from orchestrator.errors import NodeError
+from orchestrator.hadoop import pages
 from orchestrator.load_generators.tera import Tera
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, NodeSize, Volume
 from orchestrator.parts import ClientLoad, NodesData
@@ -22,7 +23,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
 from orchestrator.system import at_once
-from orchestrator.system.clock import SystemClock
+from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT, hadoop
 from tests.cluster.cluster import Cluster as Machines
 from tests.fakes import QuietProgress
@@ -87,7 +88,8 @@ def test_what_was_sorted_is_kept_and_scanned_cold(
         ran = at_once.begun(
             lambda: Tera().run(ClientLoad(writes, cluster, NOBODY, tmp_path, world))
         )
-        world.clock.sleep(5.0)
+        page = cluster.handle.data_nodes["node-2"]
+        wait_until(lambda: pages.written_bytes(page), deadline_s=60, clock=world.clock)
         world.platform.container(cluster.nodes[2].container or "").stop(0)
         with pytest.raises(NodeError, match="node-2"):
             ran.result()
