@@ -27,7 +27,7 @@ from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT, hadoop
 from tests.cluster.cluster import Cluster as Machines
 from tests.fakes import QuietProgress
-from tests.kubernetes.test_storage_class import COPIES, MECHANISM, NODES, SIZE, world
+from tests.kubernetes.rented import COPIES, MECHANISM, NODES, SIZE, world
 
 __all__ = ["world"]
 
