@@ -14,7 +14,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.facts import group
 from orchestrator.model import Record
-from orchestrator.planning import factors, rehearsal
+from orchestrator.planning import factors, rehearsal, sizes
 from orchestrator.tier import Tier, in_layout
 from orchestrator.units import format_bytes, gathered, listed
 
@@ -82,7 +82,7 @@ def _allowed(factor: str) -> tuple[str, ...]:
             names += [factors.OF_CLUSTER[name].title for name in ("client", "network")]
     elif factor == factors.CACHE:
         names += [f"workload's {key}" for key in ("warm", "warmup_s", "warmup_most_s")]
-    for key in ("table_size", "warehouses") if factor == factors.DATA else (factor,):
+    for key in sizes.KEYS if factor == factors.DATA else (factor,):
         names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
     of_commits = ("running database's dura",) if factor == factors.WITHOUT else ()
     return (*of_commits, *(f"{name} " for name in names))  # durable, and durability

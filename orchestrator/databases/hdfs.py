@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.errors import Mistake, NodeError, RunError, UsageError
+from orchestrator.errors import Mistake, NodeError, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.hadoop import pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
@@ -21,7 +21,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import HasEngines, JoinsNetworks, as_node
+from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_while
@@ -46,8 +46,6 @@ class Hdfs(Database):
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         container_nodes.require_none(list(_mistakes(spec)), "HDFS")
-        if not isinstance(world.platform, JoinsNetworks) or isinstance(world.platform, HasEngines):
-            raise failure(UsageError, "one engine alone")
         own_images.provide(world.root, "hadoop", world.platform, world.progress)
 
     @contextmanager
@@ -72,7 +70,7 @@ class Hdfs(Database):
                     environment,
                 )
                 version = _await_ready(servers, names, world)
-                nodes = [as_node(first, "name-node", "coordinator", cpus=plans[0].cpus)]
+                nodes = [as_node(first, "name-node", "coordinator")]
                 for n, each in enumerate(zip(plans[1:], volumes, started, strict=True), start=1):
                     nodes.append(container_nodes.described(n, *each, world))
                 at = (container_nodes.endpoint(first, RPC, ""),)
@@ -134,18 +132,18 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
 
 
 def name_node(spec: ClusterSpec, volume: Volume, network: Network, image: str) -> ContainerSpec:
-    """On node 1's machine, and with its disk, which it uses before and after a run alone."""
+    """On node 1's machine, and with its disk, which it uses before and after a run alone. It takes
+    little of a CPU, and nothing of node 1's."""
     settings = [f"-D{name}={value}" for name, value in spec.settings.items()]
     return ContainerSpec(
         name=f"{network.name}-name-node",
         image=image,
         command=("name", *settings),
-        role="database",
+        role="coordinator",
         environment={"COPIES": str(spec.replication_factor), "SETTINGS": " ".join(settings)},
         mounts=(Mount(volume.name, "/data"),),
         network=network.name,
         ports={RPC: None, NAME_PAGE: None},
-        cpus=spec.size.cpus,
         memory_bytes=MIN_MEMORY_BYTES,
         placement="node-1",
     )

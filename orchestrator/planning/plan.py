@@ -175,6 +175,8 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
         of_sql = [load for load in workloads if load.database is None]
         if unlike := [w.name for w in of_sql if (w.generator == TERA) != (runs_on == HDFS)]:
             raise failure(UsageError, "not for this database", unlike=", ".join(unlike), on=runs_on)
+        if runs_on == HDFS and machines.named(profile):
+            raise failure(UsageError, "not on several engines", profile=profile)
 
 
 def _runs(

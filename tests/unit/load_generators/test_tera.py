@@ -13,7 +13,7 @@ import pytest
 from orchestrator import load_generators
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.load_generators.tera import Tera
-from orchestrator.model import ClusterSpec, Node, NodeSize, Workload
+from orchestrator.model import ClusterSpec, Node, NodeSize, Placing, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import durations, plan, profiles, sizes
 from orchestrator.powers import Completed, World
@@ -193,6 +193,9 @@ def test_other_workloads_do_not_run_on_it_nor_these_elsewhere() -> None:
     with pytest.raises(UsageError, match="cannot run on hdfs"):
         plan.check_owners(own, a_plan().workloads, "hdfs")
     plan.check_owners(own, [shipped(name) for name in NAMES], "hdfs")
+    apart = replace(own[0], placing=Placing(machines=("ssh://db-1", "ssh://db-2")))
+    with pytest.raises(UsageError, match="one Docker engine or on Kubernetes"):
+        plan.check_owners([apart], [shipped("gen")], "hdfs")
 
 
 def test_its_data_are_sized_as_those_of_a_database_are() -> None:
