@@ -117,14 +117,14 @@ def test_all_mistakes_come_at_once() -> None:
         nodes=101,
         size=replace(SMOKE, memory_bytes=64 * MIB),
         version="16",
-        settings={"port": "5433", "a.b": "1", "-x": "1"},
+        settings={"port": "5433", "a.b.c": "1", "-x": "1"},
     )
     assert list(mistakes) == [
         "cluster.nodes",
         "cluster.node.memory",
         "cluster.version",
         "cluster.settings.port",
-        "cluster.settings.a.b",
+        "cluster.settings.a.b.c",
         "cluster.settings.-x",
     ]
 
