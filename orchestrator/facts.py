@@ -89,7 +89,6 @@ WAL_SYNCS = "wal_syncs"
 WAL_SYNC_S = "wal_sync_s"
 WAL_SYNC_AVG_S = "wal_sync_avg_s"
 WAL_NODES = "wal_nodes"
-LOG = (WAL_SYNCS, WAL_SYNC_S, WAL_SYNC_AVG_S, WAL_NODES)
 
 # Before the name of what is counted of all databases of a cluster: others' part of it.
 OTHERS = "others_"

@@ -328,7 +328,10 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
         for workload in plan.workloads
     }
     kept = list((world.cache / "datasets").glob(f"*/{DATASET}"))
-    sizes = {file.parent: _disk_bytes(file.parent) for file in kept}
+    sizes = {  # of the disk: images have holes
+        file.parent: sum(of.stat().st_blocks * 512 for of in file.parent.rglob("*") if of.is_file())
+        for file in kept
+    }
     for file in sorted(kept, key=lambda file: file.stat().st_mtime):
         if sum(sizes.values()) > most_bytes and file.parent.name not in used:
             for gone in removal.here([file.parent], world):
@@ -338,8 +341,3 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
     if (left := sum(sizes.values())) > most_bytes:
         what = f"kept data sets have {format_bytes(left)}, more than --cache-max"
         world.progress.warn(f"{what}: this campaign's stay")
-
-
-def _disk_bytes(folder: Path) -> int:
-    """What it takes of the disk: images have holes."""
-    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
