@@ -20,7 +20,7 @@ PORT = 5432
 
 _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
-_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")  # with a library's name before it
+_NAME = re.compile(r"(pg_stat_statements\.)?[a-z][a-z0-9_]*")
 
 _DURABLE = shipped(__package__, "settings.yaml")["durable"]
 DURABILITY = (*_DURABLE, "synchronous_standby_names", "wal_sync_method", "data_checksums")

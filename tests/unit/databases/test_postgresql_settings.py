@@ -112,6 +112,11 @@ def test_a_copy_needs_a_node() -> None:
     }
 
 
+def test_settings_of_what_counts_statements_may_be_given() -> None:
+    library = {"shared_preload_libraries": "pg_stat_statements"}
+    assert refused(settings={**library, "pg_stat_statements.track": "all"}) == {}
+
+
 def test_all_mistakes_come_at_once() -> None:
     mistakes = refused(
         nodes=101,
