@@ -15,6 +15,7 @@ from orchestrator.collectors.statements import statement_counts
 from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Cluster
 from orchestrator.powers import World
+from tests.campaign_tables import OF_LOG
 from tests.integration.postgresql_nodes import (
     DATABASE,
     MIB,
@@ -59,7 +60,7 @@ def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(copies: int, world
             assert facts["data_bytes"] > 5_000_000
             assert facts["cache_bytes"] == 128 * MIB
             assert facts["since_reset"]["checkpoints_requested"] == 0
-            assert set(counted.LOG) | {counted.READ_S} <= set(facts["since_reset"])
+            assert OF_LOG | {counted.READ_S} <= set(facts["since_reset"])
             assert cluster.version.startswith("17.")
             # Taken over as they were: nothing was copied again, nothing had to be recovered.
             assert "database system was shut down at" in log(cluster, 1, world)
