@@ -19,6 +19,7 @@ from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.hadoop import pages
 from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import InClient
 from orchestrator.load_generators.common.options import complaint, ended_badly, refuse
 from orchestrator.metrics import measured
@@ -31,18 +32,7 @@ from orchestrator.system.clock import wait_while
 from orchestrator.units import format_seconds
 
 _PLACES = ("nodes", "client")
-# Script → what must have run before, and what it does with its payload.
-_BEFORE: Mapping[str, Sequence[str]] = {
-    "gen": (),
-    "sort": ("gen",),
-    "scan": ("gen", "sort"),
-    "dfsio-write": (),
-    "dfsio-read": ("dfsio-write",),
-    "put": (),
-    "get": ("put",),
-}
-_PAYLOAD = {"sort": "sorted", "scan": "read", "dfsio-read": "read", "get": "read"}
-_IN_FILES = ("dfsio-write", "dfsio-read", "put", "get")
+_STEPS = shipped(__package__, "tera.yaml")
 _BEGINS = re.compile("Starting task: |Sampling [0-9]+ splits|tierbench: begins")
 _ENDS = re.compile("Finishing task: |tierbench: ends")
 _SUMS = re.compile(r"^checksum\s+(\w+)$.*^CHECKSUM=(\d+)$", re.MULTILINE | re.DOTALL)
@@ -73,7 +63,7 @@ class Tera(InClient):
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Runs, on the nodes, the jobs whose output the workload reads."""
-        for script in _BEFORE[_step(workload)]:
+        for script in _STEPS[_step(workload)]["after"]:
             world.progress.step(f"loading {workload.dataset.family}: {script}")
             jobs = _Jobs(workload, script, cluster, world)
             jobs.run(jobs.nodes, _LOAD_S)
@@ -114,7 +104,7 @@ class Tera(InClient):
         figures["elapsed_s"] = end_s - start_s
         facts = GeneratorFacts(
             bytes_per_transaction=_MB,
-            payload=_PAYLOAD.get(_step(workload), "written"),
+            payload=_STEPS[_step(workload)]["payload"],
             ends_with_work=True,
             more={**noted, "latency": "not measured"},
         )
@@ -149,6 +139,7 @@ class _Jobs:
         command = ("bash", "-c", script.read_text())
         watch = [container(node.container) for node in self.cluster.nodes if node.container]
         environment = {
+            "FOLDER": "",
             **self.cluster.handle.environment,
             "BYTES": str(_share_bytes(self.workload, len(self.nodes))),
             "FILE_BYTES": str(given.get("file_size", 0)),
@@ -188,7 +179,9 @@ def _place(workload: Workload) -> str:
 def _share_bytes(workload: Workload, nodes: int) -> int:
     """Of each node: whole rows of 100 bytes, or whole files."""
     given = workload.dataset.parameters
-    piece = int(given["file_size"]) if _step(workload) in _IN_FILES else _ROW_BYTES
+    piece = (
+        int(given["file_size"]) if "file_size" in _STEPS[_step(workload)]["dataset"] else _ROW_BYTES
+    )
     return int(given["bytes"]) // nodes // piece * piece
 
 
@@ -198,7 +191,10 @@ def _copied_blocks(cluster: Cluster) -> int:
 
 def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
     """LoadError unless each block has all its copies without having been repaired: a write that had
-    fewer was cheaper. What data nodes have just written is known a moment later."""
+    fewer was cheaper. What data nodes have just written is known a moment later. Of a store nobody
+    but those who run it knows."""
+    if not cluster.handle.data_nodes:
+        return
     lacking = partial(pages.lacking, cluster.handle.name_node)
     state = wait_while(lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5)
     if again := _copied_blocks(cluster) - copied:
@@ -220,8 +216,8 @@ def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
 
 def keys(script: str) -> dict[str, tuple[str, ...]]:
     """What a workload may have under `options` and `dataset`."""
-    sizes = ("bytes", "file_size") if Path(script).stem in _IN_FILES else ("bytes",)
-    return {"options": ("jobs_on",), "dataset": sizes}
+    sizes = _STEPS.get(Path(script).stem, {"dataset": ("bytes",)})["dataset"]
+    return {"options": ("jobs_on",), "dataset": tuple(sizes)}
 
 
 def check(workload: Workload) -> None:
@@ -231,8 +227,8 @@ def check(workload: Workload) -> None:
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     given, known = workload.dataset.parameters, keys(workload.script)
-    if _step(workload) not in _BEFORE:
-        yield "script", f"is one of {', '.join(_BEFORE)} below hdfs/"
+    if _step(workload) not in _STEPS:
+        yield "script", f"is one of {', '.join(_STEPS)} below hdfs/"
     for group, names in {"options": workload.options, "dataset": given}.items():
         for key in set(names) - {*known[group], "seed"}:
             yield f"{group}.{key}", f"tera takes {' and '.join(known[group])} alone"

@@ -13,7 +13,7 @@ from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cau
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
 from orchestrator.tier import Tier
-from orchestrator.units import format_number
+from orchestrator.units import format_bytes_per_s, format_number
 
 OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
 AT_TIMES_PCT = 25.0  # of the seconds at a cap, for it to be named where nothing else is
@@ -23,6 +23,7 @@ CEILING_PCT = 95.0
 SERVED_PCT = 99.0  # of what was due
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 TURN_PCT = 15.0  # of what throughput follows, for a limit to have a turn
+STOOD_PCT = 75.0  # of the seconds, for throughput to have stood where it was
 MOST_PCT = 50.0  # of what throughput follows: below that more sessions at a time would do more
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
 NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
@@ -38,7 +39,8 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
     asked = outside if outside and outside.name == "load_bound" else None
     if not caps:
         first = fall if asked else None
-        return first or outside or fall or _inside(values, tier, node) or _nothing(values)
+        known = first or outside or fall or _inside(values, tier, node)
+        return known or _service_cap(values, node) or _nothing(values)
     if outside and outside.name == "network_bound":
         both = "Disk and network were both at their limit and cannot be told apart."
         return Cause("unattributed", f"{both} {caps[0].text} {outside.text}")
@@ -206,6 +208,19 @@ def _machine_bound(values: Values, node: str) -> str:
     stolen = f", and its host gave {steal_pct:.0f} % to others" if steal_pct >= 1 else ""
     parts = {"which": which, "machine": words.machine_text(values), "stolen": stolen}
     return words.said("machine_bound", values, no_help=no_help, **parts)
+
+
+def _service_cap(values: Values, node: str) -> Cause | None:
+    """Of a store that others run: what stands still where everything on this side is free, its
+    threads too, is held by the other side; or each of few streams waits for its answers."""
+    alone, core = values.get("node_cores", 0.0), values.get("busiest_core_pct", 0.0)
+    busy = inside_causes.ALONE_FROM <= alone <= inside_causes.ONE_CORE[1] or core >= FREE_PCT
+    known = {"cpu_pct", "host_cpu_pct"} <= set(values)
+    stood_pct = values.get("time_at_way_pct", 0.0)
+    if stood_pct < STOOD_PCT or busy or not known or not inside_causes.room(values):
+        return None
+    rate = format_bytes_per_s(values["way_bytes_per_s"])
+    return Cause("service_cap", words.said("service_cap", values, node=node, rate=rate))
 
 
 def _nothing(values: Values) -> Cause:

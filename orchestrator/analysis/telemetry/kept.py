@@ -17,6 +17,7 @@ _BY_SECOND: Mapping[str, list[str]] = shipped(__package__, "growth.yaml")["by_se
 CPU_PCT = 85.0  # of what a node may use
 # Of a link's declared rate: of full frames 4 % are headers that the kernel does not count.
 LINK_PCT = 90.0
+_FLAT_PCT, _FLAT_FROM = 10.0, 10  # around the median second of so many or more: throughput stood
 SESSIONS = "sessions_"  # begins the names of the gauges that count them, by what they wait for
 _CORE = "busiest_core_pct"
 _WAYS = [counters.SENT_BYTES, counters.RECEIVED_BYTES]
@@ -106,8 +107,14 @@ def _of_seconds(
         if node in limits:
             busy = 100 * cores / limits[str(node)] >= CPU_PCT
             by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
+    ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
+    if "url" in record.profile.cluster.existing:
+        for node, busier in ways.max().groupby("node", observed=True):
+            if len(busier) >= _FLAT_FROM:
+                at, own = float(busier.median()), by_node.setdefault(str(node), {})
+                near = (busier - at).abs() <= at * _FLAT_PCT / 100
+                own |= {"way_bytes_per_s": at, "time_at_way_pct": 100 * float(near.mean())}
     if rate := record.profile.cluster.network_bytes_per_s:
-        ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
         for node, busier in ways.max().groupby("node", observed=True):
             of_rate, own = 100 * busier / rate, by_node.setdefault(str(node), {})
             own["network_of_rate_pct"] = float(of_rate.median())
