@@ -18,7 +18,7 @@ from orchestrator.hadoop import pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import Cluster, ClusterSpec, Node, Volume
+from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import HasEngines, JoinsNetworks, as_node
@@ -87,11 +87,9 @@ class Hdfs(Database):
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Writes back what is in memory, and drops the files of blocks from there."""
-
-        def forget(node: Node) -> None:
-            container_nodes.run(node, ("node", "forget"), _FORGET_S, world, cluster.nodes)
-
-        at_once.each(forget, [node for node in cluster.nodes if node.role == "database"])
+        nodes, asked = cluster.nodes, ("node", "forget")
+        data = [node for node in nodes if node.role == "database"]
+        at_once.each(lambda n: container_nodes.run(n, asked, _FORGET_S, world, nodes), data)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle

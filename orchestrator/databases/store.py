@@ -1,8 +1,8 @@
-"""A store of files that others run, by the URL that Hadoop's drivers know it by: `abfs://…`, `s3a://…`.
+"""A store of files that others run, by its URL as Hadoop's drivers write it: `abfs://…`, `s3a://…`.
 
-Its nodes are containers of our image `hadoop` in which only the jobs run, a share of the load each:
-what is seen of them is the client's side. Each run has a folder of its own in the store, which is
-removed at its end. What signs in is in this program's environment and in that of the jobs alone.
+Its nodes are containers in which only the jobs run, each with a share of the load: the client's
+side. Each run has a folder of its own in the store, removed at its end. What signs in is in the
+environment of this program and of the jobs, and nowhere else.
 """
 
 import os
@@ -10,7 +10,6 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 from orchestrator.errors import Mistake, TierbenchError, UnavailableError, require_none
 from orchestrator.hadoop.pages import Servers
@@ -25,6 +24,7 @@ from orchestrator.system import at_once, redaction
 
 _SHELL = ("job", "org.apache.hadoop.fs.FsShell")
 _ASK_S, _REMOVE_S = 120.0, 3600.0
+_URL = re.compile(r"(?P<store>(?P<scheme>\w+)://[^\s/:?#]+)(?P<folder>(?:/[^\s/:?#]+)*)/?")
 _SETTING = re.compile(r"fs\.(?:s3a|azure)\.[\w.-]+")
 _SECRET = re.compile("key|secret|token|password|sas")
 
@@ -46,25 +46,22 @@ class Store(Database):
         require_none(list(_mistakes(spec)), what, "correct the profile, or the environment")
         own_images.provide(world.root, "hadoop", world.platform, world.progress)
         environment = _environment(spec, "")
-        asked = (*_SHELL, "-ls", f"{environment['STORE']}/")
-        plan = own_images.container(
-            "hadoop", f"{world.scope}-ask", asked, world, environment=environment
-        )
-        if (done := world.platform.once(plan, timeout_s=_ASK_S)).exit_code != 0:
-            url, evidence = spec.existing["url"], done.tail()
-            raise failure(UnavailableError, "no answer of the store", url=url, evidence=evidence)
+        with world.platform.running(_client(f"{world.scope}-ask", world)) as client:
+            trouble = _trouble(client, environment, _ASK_S, "-ls", environment["STORE"] + "/")
+        if trouble:
+            url = spec.existing["url"]
+            raise failure(UnavailableError, "no answer of the store", url=url, evidence=trouble)
 
     @contextmanager
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> Iterator[Cluster]:
         environment = _environment(spec, f"{network.name}-{secrets.token_hex(4)}")
-        plans = [_client(n, spec, network, world) for n in range(1, spec.nodes + 1)]
+        names = [f"node-{number}" for number in range(1, spec.nodes + 1)]
+        given = {"role": "database", "network": network.name}
+        plans = [_client(f"{network.name}-{n}", world, placement=n, **given) for n in names]
         with at_once.entered([world.platform.running(plan) for plan in plans]) as started:
-            nodes = tuple(
-                as_node(at, f"node-{n}", "database", cpus=plan.cpus, memory_bytes=plan.memory_bytes)
-                for n, (plan, at) in enumerate(zip(plans, started, strict=True), start=1)
-            )
+            nodes = tuple(as_node(at, n, "database") for n, at in zip(names, started, strict=True))
             try:
                 handle = Servers("", {}, environment)
                 yield Cluster(self.name, "", nodes, (), network.name, handle)
@@ -74,10 +71,10 @@ class Store(Database):
 
 def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     signs, where = shipped(__package__, "store.yaml"), "cluster.existing"
-    url = urlsplit(spec.existing.get("url", ""))
+    url = _URL.fullmatch(spec.existing.get("url", ""))
     if spec.settings:
         yield Mistake("cluster.settings", f"write the driver's under `{where}`")
-    if url.scheme not in signs or not url.hostname or url.query or url.password:
+    if not url or url["scheme"] not in signs:
         schemes = " or ".join(f"{scheme}://…" for scheme in signs)
         yield Mistake(f"{where}.url", f"is no store's: write {schemes}, without a password")
     for name, value in spec.existing.items():
@@ -85,45 +82,46 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
             yield Mistake(f"{where}.{name}", "is no `fs.s3a.…` or `fs.azure.…` without spaces")
         elif name != "url" and _SECRET.search(name):
             yield Mistake(f"{where}.{name}", "is a secret: the environment alone may have it")
-    for variable in signs.get(url.scheme, ()):
+    for variable in signs.get(url["scheme"], ()) if url else ():
         if not os.environ.get(variable):
             yield Mistake(f"{where}.url", f"the environment variable {variable} is not set")
 
 
 def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
     """Of the jobs: where the store is, their folder there, and what signs in."""
-    url = urlsplit(spec.existing["url"])
-    signs = {name: os.environ[name] for name in shipped(__package__, "store.yaml")[url.scheme]}
+    url = _URL.fullmatch(spec.existing["url"])
+    assert url is not None, "`check` refuses others"
+    signs = {name: os.environ[name] for name in shipped(__package__, "store.yaml")[url["scheme"]]}
     redaction.remember(*signs.values())
     given = (f"-D{name}={value}" for name, value in spec.existing.items() if name != "url")
     return {
         **signs,
-        "STORE": f"{url.scheme}://{url.netloc}",
-        "FOLDER": f"{url.path.rstrip('/')}/{folder}",
+        "STORE": url["store"],
+        "FOLDER": f"{url['folder']}/{folder}",
         "SETTINGS": " ".join(given),
     }
 
 
-def _client(number: int, spec: ClusterSpec, network: Network, world: World) -> ContainerSpec:
+def _client(name: str, world: World, **more: str) -> ContainerSpec:
+    """Waits for commands; what signs in is given to these, not to it."""
     wait = ("sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1; done")
-    return own_images.container(
-        *("hadoop", f"{network.name}-node-{number}", wait, world),
-        role="database",
-        network=network.name,
-        placement=f"node-{number}",
-        cpus=spec.node.cpus if spec.node else None,
-        memory_bytes=spec.node.memory_bytes if spec.node else None,
-    )
+    return own_images.container("hadoop", name, wait, world, **more)
 
 
-def _remove(container: Container, environment: Mapping[str, str], world: World) -> None:
+def _trouble(client: Container, environment: Mapping[str, str], most_s: float, *words: str) -> str:
+    """What the driver says of a command that failed; "" of one that did not."""
+    done = client.exec((*_SHELL, *words), env=environment, timeout_s=most_s)
+    return done.tail() if done.exit_code != 0 else ""
+
+
+def _remove(client: Container, environment: Mapping[str, str], world: World) -> None:
     """Removes the run's folder; a warning names it if that fails."""
-    words = ("-rm", "-r", "-f", "-skipTrash", environment["FOLDER"])
+    folder = environment["FOLDER"]
     try:
-        done = container.exec((*_SHELL, *words), env=environment, timeout_s=_REMOVE_S)
-        error = done.tail() if done.exit_code != 0 else ""
-    except TierbenchError as raised:
-        error = raised.what
-    if error:
-        where = environment["STORE"] + environment["FOLDER"]
-        world.progress.warn(message("folder may stay", where=where, error=error[-300:]))
+        words = ("-rm", "-r", "-f", "-skipTrash", folder)
+        trouble = _trouble(client, environment, _REMOVE_S, *words)
+    except TierbenchError as error:
+        trouble = error.what
+    if trouble:
+        where = environment["STORE"] + folder
+        world.progress.warn(message("folder may stay", where=where, error=trouble[-300:]))

@@ -179,9 +179,7 @@ def _place(workload: Workload) -> str:
 def _share_bytes(workload: Workload, nodes: int) -> int:
     """Of each node: whole rows of 100 bytes, or whole files."""
     given = workload.dataset.parameters
-    piece = (
-        int(given["file_size"]) if "file_size" in _STEPS[_step(workload)]["dataset"] else _ROW_BYTES
-    )
+    piece = int(given.get("file_size", _ROW_BYTES))
     return int(given["bytes"]) // nodes // piece * piece
 
 
@@ -216,7 +214,7 @@ def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
 
 def keys(script: str) -> dict[str, tuple[str, ...]]:
     """What a workload may have under `options` and `dataset`."""
-    sizes = _STEPS.get(Path(script).stem, {"dataset": ("bytes",)})["dataset"]
+    sizes = _STEPS.get(Path(script).stem, _STEPS["gen"])["dataset"]
     return {"options": ("jobs_on",), "dataset": tuple(sizes)}
 
 

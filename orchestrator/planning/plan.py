@@ -173,9 +173,8 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
             raise failure(UsageError, "disks elsewhere", alone=", ".join(alone), profile=profile)
         runs_on = profile.cluster.member if database in ("auto", EXISTING) else database
         of_sql = [load for load in workloads if load.database is None]
-        if unlike := [
-            w.name for w in of_sql if (w.generator == TERA) != (runs_on in (HDFS, STORE))
-        ]:
+        of_files = runs_on in (HDFS, STORE)
+        if unlike := [w.name for w in of_sql if (w.generator == TERA) != of_files]:
             raise failure(UsageError, "not for this database", unlike=", ".join(unlike), on=runs_on)
 
 

@@ -214,10 +214,9 @@ def _service_cap(values: Values, node: str) -> Cause | None:
     """Of a store that others run: what stands still where everything on this side is free, its
     threads too, is held by the other side; or each of few streams waits for its answers."""
     alone, core = values.get("node_cores", 0.0), values.get("busiest_core_pct", 0.0)
-    busy = inside_causes.ALONE_FROM <= alone <= inside_causes.ONE_CORE[1] or core >= FREE_PCT
-    known = {"cpu_pct", "host_cpu_pct"} <= set(values)
-    stood_pct = values.get("time_at_way_pct", 0.0)
-    if stood_pct < STOOD_PCT or busy or not known or not inside_causes.room(values):
+    one_core = inside_causes.ALONE_FROM <= alone <= inside_causes.ONE_CORE[1] or core >= FREE_PCT
+    free = {"cpu_pct", "host_cpu_pct"} <= set(values) and inside_causes.room(values)
+    if values.get("time_at_way_pct", 0.0) < STOOD_PCT or one_core or not free:
         return None
     rate = format_bytes_per_s(values["way_bytes_per_s"])
     return Cause("service_cap", words.said("service_cap", values, node=node, rate=rate))

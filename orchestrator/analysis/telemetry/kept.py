@@ -107,18 +107,16 @@ def _of_seconds(
         if node in limits:
             busy = 100 * cores / limits[str(node)] >= CPU_PCT
             by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
+    cluster = record.profile.cluster
     ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
-    if "url" in record.profile.cluster.existing:
-        for node, busier in ways.max().groupby("node", observed=True):
-            if len(busier) >= _FLAT_FROM:
-                at, own = float(busier.median()), by_node.setdefault(str(node), {})
-                near = (busier - at).abs() <= at * _FLAT_PCT / 100
-                own |= {"way_bytes_per_s": at, "time_at_way_pct": 100 * float(near.mean())}
-    if rate := record.profile.cluster.network_bytes_per_s:
-        for node, busier in ways.max().groupby("node", observed=True):
-            of_rate, own = 100 * busier / rate, by_node.setdefault(str(node), {})
-            own["network_of_rate_pct"] = float(of_rate.median())
-            own["time_at_network_rate_pct"] = 100 * float((of_rate >= LINK_PCT).mean())
+    for node, busier in ways.max().groupby("node", observed=True):
+        own, typical = by_node.setdefault(str(node), {}), float(busier.median())
+        if "url" in cluster.existing and len(busier) >= _FLAT_FROM:
+            near = (busier - typical).abs() <= typical * _FLAT_PCT / 100
+            own |= {"way_bytes_per_s": typical, "time_at_way_pct": 100 * float(near.mean())}
+        if rate := cluster.network_bytes_per_s:
+            own["network_of_rate_pct"] = 100 * typical / rate
+            own["time_at_network_rate_pct"] = 100 * float((100 * busier / rate >= LINK_PCT).mean())
     return by_node
 
 

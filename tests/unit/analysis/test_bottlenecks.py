@@ -41,7 +41,6 @@ ONE_SESSION = {
     "seen_idle_pct": 40.0,
     "seen_running_pct": 60.0,
 }
-STOOD = {"way_bytes_per_s": 7.5e9, "time_at_way_pct": 92.0, "cpu_pct": 24.0, "host_cpu_pct": 31.0}
 AT_CAP = {"iops_of_cap_pct": 99.0, "time_at_iops_cap_pct": 71.0, "disk_await_s": 0.015}
 TIER = build_tier("premium")
 
@@ -50,34 +49,6 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
     every = {**QUIET, **figures}
     every.pop(without, None)
     return causes.judge(every, tier, "node-2")
-
-
-@pytest.mark.parametrize(
-    ("figures", "verdict"),
-    [
-        (STOOD, "service_cap"),
-        ({**STOOD, "time_at_way_pct": 74.0}, "unattributed"),
-        ({**STOOD, "host_cpu_pct": 71.0}, "unattributed"),
-        ({**STOOD, "client_cpu_pct": 71.0}, "unattributed"),
-        ({**STOOD, "busiest_core_pct": 70.0}, "unattributed"),
-        (
-            {**STOOD, "node_cores": 0.97},
-            "unattributed",
-        ),  # maybe one thread, moved from core to core
-        ({**STOOD, "node_cores": 5.2}, "service_cap"),
-        ({**STOOD, "cpu_pct": 90.0}, "cpu_bound"),
-        ({**STOOD, "network_of_rate_pct": 95.0}, "network_bound"),
-        ({name: STOOD[name] for name in STOOD if name != "host_cpu_pct"}, "unattributed"),
-    ],
-)
-def test_a_store_that_stands_still_beside_a_free_client(
-    figures: Mapping[str, float], verdict: str
-) -> None:
-    """Nothing of the store itself is sampled, and it has no disk here."""
-    cause = causes.judge(figures, TIER, "node-1")
-    assert cause.name == verdict, cause.text
-    if verdict == "service_cap":
-        assert "stood at 7,500 MB/s for 92 %" in cause.text and "is inferred" in cause.text
 
 
 @pytest.mark.parametrize(
