@@ -23,6 +23,7 @@ from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, redaction
 
 _SHELL = ("job", "org.apache.hadoop.fs.FsShell")
+_FEW_TRIES = ("-Dfs.azure.io.retry.max.retries=2", "-Dfs.s3a.attempts.maximum=2")
 _ASK_S, _REMOVE_S = 120.0, 3600.0
 _URL = re.compile(r"(?P<store>(?P<scheme>\w+)://[^\s/:?#]+)(?P<folder>(?:/[^\s/:?#]+)*)/?")
 _SETTING = re.compile(r"fs\.(?:s3a|azure)\.[\w.-]+")
@@ -47,7 +48,8 @@ class Store(Database):
         own_images.provide(world.root, "hadoop", world.platform, world.progress)
         environment = _environment(spec, "")
         with world.platform.running(_client(f"{world.scope}-ask", world)) as client:
-            trouble = _trouble(client, environment, _ASK_S, "-ls", environment["STORE"] + "/")
+            asked = (*_FEW_TRIES, "-ls", environment["STORE"] + "/")
+            trouble = _trouble(client, environment, _ASK_S, *asked)
         if trouble:
             url = spec.existing["url"]
             raise failure(UnavailableError, "no answer of the store", url=url, evidence=trouble)

@@ -6,7 +6,6 @@ of a run stays in the store. An emulator is no service: no rate of it says anyth
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +13,17 @@ from pathlib import Path
 import pytest
 
 from orchestrator.platforms import own_images
-from orchestrator.powers import HOST_NETWORK, ContainerSpec, World
+from orchestrator.powers import World
 from orchestrator.system import store
 from tests import TESTS
 from tests.documented import documented_commands, examples
+from tests.integration import servers
 from tests.integration.conftest import tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 SECTION = "An object store by its URL"
-PORT = "17600"
+PORT = 17600
 # Azurite's only account, as its documentation has it.
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -32,28 +32,11 @@ STORE = f"abfs://tests@{ACCOUNT}.dfs.core.windows.net"
 
 @pytest.fixture
 def endpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Where Azurite listens: the engine's own address in its containers' networks."""
+    """Where Azurite listens."""
     monkeypatch.setenv("AZURE_STORAGE_KEY", KEY)
     image = own_images.provide(TESTS, "azurite", world.platform, world.progress)
-    asked = [
-        "docker",
-        "network",
-        "inspect",
-        "bridge",
-        "--format",
-        "{{(index .IPAM.Config 0).Gateway}}",
-    ]
-    host = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    spec = ContainerSpec(
-        name="tierbench-azurite",
-        image=image,
-        command=("--blobHost", host, "--blobPort", PORT),
-        role="client",
-        network=HOST_NETWORK,
-        init=True,
-    )
-    with world.platform.running(spec):
-        yield f"{host}:{PORT}"
+    with servers.azurite(image, PORT) as at:
+        yield at
 
 
 def profile(endpoint: str) -> str:
