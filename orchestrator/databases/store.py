@@ -51,8 +51,7 @@ class Store(Database):
             asked = (*_FEW_TRIES, "-ls", environment["STORE"] + "/")
             trouble = _trouble(client, environment, _ASK_S, *asked)
         if trouble:
-            url = spec.existing["url"]
-            raise failure(UnavailableError, "no answer of the store", url=url, evidence=trouble)
+            raise failure(UnavailableError, "no answer of the store", spec=spec, evidence=trouble)
 
     @contextmanager
     def running(
