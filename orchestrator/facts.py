@@ -34,7 +34,8 @@ CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "wal_disk_bound", "burst_exhausted", "cpu_bound",
     "memory_bound", "slow_node", "client_bound", "machine_bound", "load_bound", "network_bound",
-    "single_core", "contention", "vm_cap", "shared_cap", "in_cache", "few_sessions", "unattributed",
+    "single_core", "contention", "vm_cap", "shared_cap", "in_cache", "few_sessions", "service_cap",
+    "unattributed",
 ]
 DoubtKind = Literal[
     # about the campaign

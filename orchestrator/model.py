@@ -51,6 +51,11 @@ class ClusterSpec:
     without: Stage = "nothing"  # what was taken away, to see whether it was the limit
 
     @property
+    def member(self) -> str:
+        """The database that reaches it: of clusters that others run, a store of files has a URL."""
+        return "store" if "url" in self.existing else self.database
+
+    @property
     def size(self) -> NodeSize:
         """What a node that is started here gets. ValueError if no size was declared."""
         if self.node is None:

@@ -12,13 +12,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.errors import Mistake, NodeError, RunError
+from orchestrator.errors import Mistake, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.hadoop import pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import Cluster, ClusterSpec, Node, Volume
+from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import as_node
@@ -29,7 +29,7 @@ from orchestrator.system.clock import wait_while
 MIN_MEMORY_BYTES = 2**30  # a data node takes 200 MB, a job beside it up to 400
 _SERVER_MB, _JOB_SHARE = 256, 0.4  # of Java's heap, and of a node's memory
 _START_S, _STOP_S, _SETTLE_S, _FORGET_S = 180.0, 60.0, 600.0, 300.0
-_NAME_KEPT, _ENDED = "node: its files are kept", "node: ended"
+_ENDED = "node: ended"
 _NAME = re.compile(r"dfs\.[a-z0-9.-]+")
 _SYNCS, _CHECKSUM = "dfs.datanode.synconclose", "dfs.bytes-per-checksum"
 _READ_BACK = (_SYNCS, _CHECKSUM, "dfs.blocksize", "dfs.namenode.redundancy.considerLoad")
@@ -61,7 +61,7 @@ class Hdfs(Database):
             environment = {**plans[0].environment, "NAME_NODE": first.address or first.name}
             plans += _data_nodes(spec, volumes, network, image, environment)
             names = [plan.name for plan in plans]
-            with container_nodes.stopped(names, volumes, _stop_cleanly, world):
+            with container_nodes.stopped(names, volumes, _ENDED, _STOP_S, world):
                 others = [world.platform.running(plan) for plan in plans[1:]]
                 started = up.enter_context(at_once.entered(others))
                 servers = Servers(
@@ -85,11 +85,9 @@ class Hdfs(Database):
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Writes back what is in memory, and drops the files of blocks from there."""
-
-        def forget(node: Node) -> None:
-            container_nodes.run(node, ("node", "forget"), _FORGET_S, world, cluster.nodes)
-
-        at_once.each(forget, [node for node in cluster.nodes if node.role == "database"])
+        nodes, asked = cluster.nodes, ("node", "forget")
+        data = [node for node in nodes if node.role == "database"]
+        at_once.each(lambda n: container_nodes.run(n, asked, _FORGET_S, world, nodes), data)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle
@@ -191,11 +189,3 @@ def _await_ready(servers: Servers, names: Sequence[str], world: World) -> str:
 
     container_nodes.await_ready("HDFS was not ready", missing, names, world, deadline_s=_START_S)
     return pages.version(servers.name_node)
-
-
-def _stop_cleanly(names: Sequence[str], world: World) -> None:
-    container_nodes.stop(names, _STOP_S, world)
-    for name in names:
-        last = _NAME_KEPT if name == names[0] else _ENDED
-        if last not in (log := container_nodes.last_lines(name, world)):
-            raise failure(NodeError, "not stopped cleanly", name=name, evidence=log)

@@ -69,7 +69,7 @@ def _planned(
     """Where the snapshots of the data set are, or will be, who makes them, and everything that
     decides their bytes. None if every run loads."""
     mechanism, spec = parts.tiers[profile.tier.disk.enforcement], profile.cluster
-    database = parts.databases[spec.database]
+    database = parts.databases[spec.member]
     if not isinstance(mechanism, Restorable) or not database.restores(spec):
         return None
     identity = {
@@ -144,7 +144,7 @@ def _load(
     world: World,
 ) -> None:
     spec, family, folder = profile.cluster, workload.dataset.family, _folder(snapshots, world)
-    database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
+    database, generator = parts.databases[spec.member], parts.load_generators[workload.generator]
     before = _Unfinished.prepared(folder, snapshots, mechanism, world)
     started_s = world.clock.monotonic()
     files.write_json(folder / _PLACES, [str(snapshot.parent) for snapshot in snapshots])

@@ -66,7 +66,7 @@ def execute(
     checks.check(plan, parts, world)
     with ExitStack() as up:
         for profile in plan.profiles:
-            database = parts.databases[profile.cluster.database]
+            database = parts.databases[profile.cluster.member]
             if isinstance(database, Shared):  # other campaigns are kept off it
                 up.enter_context(database.reserved(profile.cluster, world))
         facts = {**fingerprint, "images": images(plan, parts, world)}

@@ -140,6 +140,22 @@ def standin(image: str, nodes: int) -> Iterator[Server]:
         yield Server(tuple(hosts), flags.YSQL, "yugabyte", "yugabyte", "yugabyte")
 
 
+@contextmanager
+def azurite(image: str, port: int) -> Iterator[str]:
+    """Where it listens: at the engine's own address in its networks, which all containers reach."""
+    gateway = "{{(index .IPAM.Config 0).Gateway}}"
+    asked = ["docker", "network", "inspect", "bridge", "--format", gateway]
+    host = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    started = (
+        DockerContainer(image)
+        .with_command(["--blobHost", host, "--blobPort", str(port)])
+        .with_kwargs(labels=LABELS, network_mode="host", init=True)
+        .waiting_for(_said("successfully listens"))
+    )
+    with started:
+        yield f"{host}:{port}"
+
+
 def _said(text: str) -> LogMessageWaitStrategy:
     return LogMessageWaitStrategy(text).with_startup_timeout(READY_S)
 

@@ -35,7 +35,7 @@ class Engine(FakePlatform):
     def __init__(self, port: int) -> None:
         super().__init__(images=[IMAGE])
         self.port = port
-        self.said |= {"net-name-node": "node: its files are kept\n"}
+        self.said |= {"net-name-node": "node: ended\n"}
         self.said |= {f"net-node-{n}": "node: ended\n" for n in (1, 2, 3)}
 
     def running(self, spec):  # type: ignore[no-untyped-def]
