@@ -104,5 +104,5 @@ def test_a_wrong_key_is_said_before_anything_starts(
     file = tmp_path / "my-store.yaml"
     file.write_text(profile(endpoint))
     code, text = tierbench("run", "-p", str(file), "-w", "hdfs-put", "--scale", "smoke")
-    assert code == 69 and "does not answer" in text
+    assert code == 69 and "does not answer" in text and "403" in text
     assert KEY[4:] not in text
