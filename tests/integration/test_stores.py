@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.telemetry import resources
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import store
@@ -85,7 +86,8 @@ def test_the_documented_command_to_a_report_without_the_key_and_nothing_stays(
     code, text = tierbench(*words, *size, "--results", str(tmp_path / "results"))
     assert code == 0, text
     (run,) = store.load(tmp_path / "results" / "latest").runs
-    figures = {m.metric: m.value for m in run.record.measurements if m.scope == "all"}
+    seen = (*run.record.measurements, *resources.telemetry_of(run))
+    figures = {m.metric: m.value for m in seen if m.scope == "all"}
     assert figures["payload_bytes_per_s"] > 0
     assert figures["cpu_pct"] > 0, "the client's side is seen"
     assert [node.role for node in run.record.nodes].count("database") == 1
