@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
@@ -87,9 +87,20 @@ Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism)]
 EMULATED = Mechanism("emulated", "emulated")
 
 
-class BurstYaml(Strict):
+class RatesYaml(Strict):
+    """IOPS, throughput, or both."""
+
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
+
+    @model_validator(mode="after")
+    def _any(self) -> Self:
+        if not (self.iops or self.bytes_per_s):
+            raise ValueError("give `iops` or `throughput`, or both")
+        return self
+
+
+class BurstYaml(RatesYaml):
     duration_s: Annotated[Seconds, Field(gt=0)] = Field(alias="duration")
     start_pct: Annotated[float, BeforeValidator(bucket_pct)] = Field(100.0, alias="start")
 
@@ -105,19 +116,6 @@ class PriceYaml(Strict):
 PriceKey = Annotated[tier.Price, ReadBy(PriceYaml)]
 
 
-class SharedLimitYaml(Strict):
-    """What the disks of all nodes let through together, as an account or a machine does."""
-
-    iops: Positive | None = None
-    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
-
-    @model_validator(mode="after")
-    def _any(self) -> SharedLimitYaml:
-        if not (self.iops or self.bytes_per_s):
-            raise ValueError("give `iops` or `throughput`, or both")
-        return self
-
-
 class AnyTierYaml(RealDiskYaml):
     """The keys of each tier, whether it gives its own numbers or names a catalog row."""
 
@@ -125,7 +123,7 @@ class AnyTierYaml(RealDiskYaml):
     iops: Positive | None = None
     throughput: BytesPerS | None = None
     count: Positive = 1
-    shared_limit: Annotated[tier.Limits, ReadBy(SharedLimitYaml)] | None = None
+    shared_limit: Annotated[tier.Limits, ReadBy(RatesYaml)] | None = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     recorded: str | None = None
     storage_class: ClassName | None = None

@@ -7,6 +7,7 @@ file, and are checked as there.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -172,14 +173,9 @@ def _rows(workload: Workload) -> float:
 
 def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
     file, _, place = mistake.where.rpartition(": ")
-    group, *path = place.split(".")
-    if group == "scales" and len(path) > 1 and path.pop(0) != overrides.scale:
-        return mistake  # `scales.study.threads`; of the one in use some say `scales.warmup`
-    if group == "scales" and path[:1] in ([name] for name in GROUPS):
-        path.pop(0)
-    if path and group not in ("scales", *GROUPS):
-        return mistake  # of a profile
-    key = path[0] if path else group
+    # `scales.study.options.seed`; some say `scales.warmup` or `options.seed` of the scale in use.
+    inside = re.sub(rf"^scales\.({re.escape(overrides.scale)}\.)?", "", place)
+    key = re.sub(rf"^({'|'.join(GROUPS)})\.", "", inside).partition(".")[0]
     workload = file.rpartition("/")[2].rpartition(".")[0]
     for override in reversed(overrides.given):
         if override.workload in (None, workload) and override.key.split(".")[-1] == key:
