@@ -234,19 +234,13 @@ class ClusterYaml(Strict):
         return len(addresses.read(self.existing.get("hosts", "")).servers)
 
     def build(self, scale: str) -> ClusterSpec:
-        alike = (
-            *("database", "version", "replication_factor", "clients", "client"),
-            *("network_bytes_per_s", "port", "vm", "vm_price"),
-        )
-        return ClusterSpec(
-            **{key: getattr(self, key) for key in alike},
-            nodes=self.nodes or max(1, self.hosts),
-            node=self.node[scale] if self.node else None,
-            settings=self.settings,
-            existing=self.existing,
-            node_of={name: of[scale] for name, of in self.node_of.items() if scale in of},
-            settings_of={name: of[scale] for name, of in self.settings_of.items() if scale in of},
-        )
+        at_scale = {
+            "nodes": self.nodes or max(1, self.hosts),
+            "node": self.node[scale] if self.node else None,
+            "node_of": {name: of[scale] for name, of in self.node_of.items() if scale in of},
+            "settings_of": {n: of[scale] for n, of in self.settings_of.items() if scale in of},
+        }
+        return ClusterSpec(**{**dict(self), **at_scale})
 
 
 class PlacingYaml(Strict):

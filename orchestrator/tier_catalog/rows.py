@@ -46,7 +46,7 @@ def _cited(value: object, info: ValidationInfo) -> object:
         names = ", ".join(sorted(map(str, known))) or "none"
         raise ValueError(f"unknown source; `sources` has {names}")
     keys = known[value] if isinstance(known[value], Mapping) else {}
-    return Source.model_construct(**{key: str(text) for key, text in keys.items()})
+    return Source.model_construct(text=str(keys.get("text")), as_of=str(keys.get("as_of")))
 
 
 Cited = Annotated[Source, BeforeValidator(_cited)]
