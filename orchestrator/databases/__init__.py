@@ -13,11 +13,11 @@ from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import unknown
-from orchestrator.model import Note
+from orchestrator.model import STORE, Note
 from orchestrator.parts import AUTO, Database
 
 PREFERRED, FALLBACK = "yugabytedb", "postgresql"
-NONE, DRY, STORE = "none", "dry", "store"
+NONE, DRY = "none", "dry"
 
 
 @dataclass(frozen=True)

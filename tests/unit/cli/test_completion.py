@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.main import program
-from orchestrator.databases import DRY, NONE, STORE, databases
+from orchestrator.databases import DRY, NONE, databases
 from orchestrator.keys import strict_yaml
+from orchestrator.model import STORE
 from orchestrator.planning import project_files
 from orchestrator.platforms import platforms
 from orchestrator.report.exports import FORMATS

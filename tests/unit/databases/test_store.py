@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.databases import STORE, choose, databases
+from orchestrator.databases import choose, databases
 from orchestrator.databases.store import Store
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.model import ClusterSpec
+from orchestrator.model import STORE, ClusterSpec
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
 from orchestrator.system import redaction
