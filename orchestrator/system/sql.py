@@ -1,4 +1,4 @@
-"""SQL over PostgreSQL's protocol: one session and its rows. The only module that imports psycopg.
+"""SQL over PostgreSQL's protocol: one session and its rows. The only module that asks by psycopg.
 
 PostgreSQL and YugabyteDB's YSQL both use the protocol. Statements are with each database; here are
 the connection and the translation of errors.
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import psycopg
+from psycopg import conninfo, pq
 from psycopg.rows import dict_row
 
 from orchestrator.errors import RunError
@@ -63,6 +64,17 @@ def of_libpq(tls: Tls) -> dict[str, Any]:
     mode = "disable" if tls.mode == "off" else tls.mode
     files = {"sslrootcert": tls.root, "sslcert": tls.certificate, "sslkey": tls.key}
     return {"sslmode": mode, **{name: file for name, file in files.items() if file}}
+
+
+def password_of_libpq(host: str, port: int, user: str, database: str) -> str:
+    """PGPASSWORD, or that of the line for this server in ~/.pgpass, as libpq reads it; "" if there
+    is none. Nothing is asked: `hostaddr` is no address, so libpq goes no further."""
+    at = conninfo.make_conninfo(host=host, hostaddr="none", port=port, user=user, dbname=database)
+    begun = pq.PGconn.connect_start(at.encode())
+    try:
+        return (begun.password or b"").decode()
+    finally:
+        begun.finish()
 
 
 def query(package: str, name: str, **words: object) -> str:
