@@ -132,17 +132,12 @@ def forget(
 ) -> tuple[MarkedFolder, ...]:
     """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
     as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
-    if not isinstance(world.platform, HasEngines):
-        return _forgotten(data, world, only_list)
-    worlds = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
-    return tuple(
-        replace(folder, machine=its.machine.name)
-        for its in worlds
-        for folder in _forgotten(data, its, only_list)
-    )
-
-
-def _forgotten(data: Collection[Path], world: World, only_list: bool) -> tuple[MarkedFolder, ...]:
+    if isinstance(world.platform, HasEngines):
+        machines = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
+        removed = ((its, forget(data, its, only_list)) for its in machines)
+        return tuple(
+            replace(each, machine=its.machine.name) for its, own in removed for each in own
+        )
     machine = world.machine
     roots = {path.parent for path in data}
     with suppress(OSError):
