@@ -66,6 +66,12 @@ def of_libpq(tls: Tls) -> dict[str, Any]:
     return {"sslmode": mode, **{name: file for name, file in files.items() if file}}
 
 
+def keywords(address: Address) -> dict[str, Any]:
+    """Where a session goes, and as whom, without the password; as `of_libpq`."""
+    where = {"host": address.host, "port": address.port, "user": address.user}
+    return {**where, "dbname": address.database, **of_libpq(address.tls)}
+
+
 def password_of_libpq(host: str, port: int, user: str, database: str) -> str:
     """PGPASSWORD, or that of the line for this server in ~/.pgpass, as libpq reads it; "" if there
     is none. Nothing is asked: `hostaddr` is no address, so libpq goes no further."""
@@ -145,17 +151,14 @@ def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Ses
 
 @contextmanager
 def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg.Connection[Row]]:
-    peer = {"host": address.host, **of_libpq(address.tls)}
+    peer = keywords(address)
     if address.certified_as and address.tls.mode == "verify-full":
         peer |= {"host": address.certified_as, "hostaddr": address.host}
     with (
         _in_our_words(address),
         psycopg.connect(
             **peer,
-            port=address.port,
-            user=address.user,
             password=address.password,
-            dbname=address.database,
             application_name="tierbench",
             connect_timeout=address.connect_s,
             options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",

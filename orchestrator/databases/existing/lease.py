@@ -12,17 +12,16 @@ A campaign that is dead is in nobody's way: its process is seen to be gone, or i
 
 import json
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
 from orchestrator.databases.existing import owned_database
-from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
+from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure, message
-from orchestrator.platforms.common.lifecycle import patiently, taken_over
-from orchestrator.powers import World
+from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.system import host
-from orchestrator.system.sql import Connect, Session, query
+from orchestrator.system.sql import Session, query
 
 _COMMENT = "tierbench: which campaign is on this cluster"
 _SILENT_S = 180.0
@@ -57,12 +56,12 @@ class Holder:
 
 
 @dataclass(frozen=True)
-class Lease:
-    """The row, through the cluster's first host."""
+class Lease(owned_database.Place):
+    """The row, and the database in which it is."""
 
-    declared: Existing
-    connect: Connect
-    world: World
+    @property
+    def name(self) -> str:
+        return LEASE_DATABASE
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -99,7 +98,7 @@ class Lease:
             try:
                 if attempt:  # most often it is there: others made it, or we did
                     self._prepare()
-                with self._session() as session:
+                with self.session(_STATEMENT_S) as session:
                     return self._other(session)
             except RunError as error:
                 refusal = error
@@ -112,13 +111,12 @@ class Lease:
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
         outcome = ": was gone"
-        with self._outside() as session:
-            marked = session.rows(_query("mark", database=LEASE_DATABASE))
-        if marked and not self._is_ours(marked[0]["mark"]):
+        mark = self.look()
+        if mark is not None and not self._is_ours(mark):
             outcome = ": left alone, because others made it"
-        elif marked:
+        elif mark is not None:
             self._prepare()  # a kill may have left half of it
-            with self._session() as session:
+            with self.session(_STATEMENT_S) as session:
                 holder, silent = _holder(session)
             if holder and not (silent or holder.is_dead or holder == self._mine):
                 return f": left alone, because {holder} is on the cluster"
@@ -137,7 +135,7 @@ class Lease:
 
     def _known(self) -> Holder | None:
         """Who is there; None if nobody has made the row."""
-        with suppress(RunError), self._session() as session:
+        with suppress(RunError), self.session(_STATEMENT_S) as session:
             return _holder(session)[0]
         return None
 
@@ -153,25 +151,21 @@ class Lease:
 
     def _prepare(self) -> None:
         """Makes database and table, unless another tester has."""
-        with self._outside() as session:
-            rows = session.rows(_query("mark", database=LEASE_DATABASE))
-            mark = rows[0]["mark"] if rows else None
-            if not rows:
+        with self.outside() as session:
+            mark = self.mark(session)
+            if mark is None:
                 session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
             elif not self._is_ours(mark):
                 raise RunError(f"there is a database {LEASE_DATABASE} without tierbench's comment")
-            if mark is None:
+            if not mark:
                 session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
-        with self._session() as session:
+        with self.session(_STATEMENT_S) as session:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
                 session.rows(_query("make_lease"))
 
-    def _is_ours(self, mark: str | None) -> bool:
+    def _is_ours(self, mark: str) -> bool:
         """Also if it is empty without a comment: its tester was killed in between."""
-        if mark is not None:
-            return mark == _COMMENT
-        with self._session() as session:
-            return not session.rows(_query("objects"))
+        return mark == _COMMENT if mark else self.is_empty()
 
     def _beat(self) -> None:
         if (other := self.take()) is not None:
@@ -192,28 +186,14 @@ class Lease:
     def _remove(self, holder: Holder) -> None:
         """Removes the row, and the database if nobody else is in it. Another tester who came in
         that moment makes his anew with his next beat."""
-        with self._session() as session:
+        with self.session(_STATEMENT_S) as session:
             session.rows(f"DELETE FROM lease WHERE holder = '{holder.quoted}'")
             if session.rows(_query("see_lease")):
                 return
             with suppress(RunError):  # another user's: it stays, empty
                 session.rows("DROP TABLE lease")
-            if session.rows(_query("objects")):
-                return
-
-        def drop() -> None:
-            with self._outside() as session:
-                rows = session.rows(_query("mark", database=LEASE_DATABASE))
-                if rows and rows[0]["mark"] == _COMMENT:
-                    session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
-
-        patiently(drop, self.world.clock, lambda error: isinstance(error, RunError))
-
-    def _session(self) -> AbstractContextManager[Session]:
-        return self.connect(address(self.declared, LEASE_DATABASE), _STATEMENT_S)
-
-    def _outside(self) -> AbstractContextManager[Session]:
-        return self.connect(address(self.declared, self.declared.maintenance_database), _DDL_S)
+        if self.is_empty():
+            self.drop_if(_COMMENT.__eq__, lambda error: isinstance(error, RunError))
 
 
 def _holder(session: Session) -> tuple[Holder | None, bool]:
