@@ -65,12 +65,15 @@ def named(name: str, world: World, *places: str) -> str:
 
 
 def make(folder: Path, world: World) -> None:
-    """Makes a folder of the cache with our mark, in the place of one whose mark was cut. UsageError
-    if it is somebody else's."""
+    """Makes a folder of the cache with our mark. One whose mark was cut may be anybody's: it is set
+    aside and named. UsageError if it is somebody else's."""
     why = marked.make(str(folder), owner(world))
     if why == marked.UNSAID:
+        aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
         with suppress(OSError):  # a disk that is mounted there stays, and is refused
-            _set_aside(folder, world)
+            folder.rename(aside)
+            told = MarkedFolder(str(aside), foreign=marked.UNSAID)
+            world.progress.warn(f"{folder} is set aside, and what was in it is made anew: {told}")
         why = marked.make(str(folder), owner(world))
     if why:
         its = MarkedFolder(str(folder), foreign=why)
@@ -91,21 +94,6 @@ def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iter
     for folder in folders:
         if said := marked.remove(str(folder), owner(world), only_list):
             yield MarkedFolder(said["place"], said["bytes"], said["foreign"], tuple(said["kept"]))
-
-
-def clear(folder: Path, world: World) -> None:
-    """Removes a folder of this computer, or, as it may be anybody's if its mark was cut, sets that
-    aside and names it."""
-    for kept in here([folder], world):
-        if kept.foreign == marked.UNSAID:
-            _set_aside(folder, world)
-
-
-def _set_aside(folder: Path, world: World) -> None:
-    aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
-    folder.rename(aside)
-    told = MarkedFolder(str(aside), foreign=marked.UNSAID)
-    world.progress.warn(f"{folder} is set aside, and what was in it is made anew: {told}")
 
 
 def there(
