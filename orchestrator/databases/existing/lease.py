@@ -29,10 +29,6 @@ _STATEMENT_S, _DDL_S = 20.0, 600.0
 _TRIES, _AGAIN_S = 4, 2.0
 
 
-def _query(name: str, **words: str) -> str:
-    return query(__package__, name, silent_s=f"{_SILENT_S:g}", **words)
-
-
 @dataclass(frozen=True)
 class Holder:
     """The campaign that is on the cluster; `process` as `host.process_mark`."""
@@ -110,18 +106,15 @@ class Lease(owned_database.Place):
 
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
-        outcome = ": was gone"
-        mark = self.look()
-        if mark is not None and not self._is_ours(mark):
+        mark, outcome = self.look(), ""
+        if mark is None:
+            outcome = ": was gone"
+        elif not self._is_ours(mark):
             outcome = ": left alone, because others made it"
-        elif mark is not None:
-            self._prepare()  # a kill may have left half of it
-            with self.session(_STATEMENT_S) as session:
-                holder, silent = _holder(session)
-            if holder and not (silent or holder.is_dead or holder == self._mine):
-                return f": left alone, because {holder} is on the cluster"
-            self._remove(holder or self._mine)
-            outcome = ""
+        elif (other := self.take()) is not None:
+            return f": left alone, because {other} is on the cluster"
+        else:
+            self._remove()
         owned_database.forget(self.world.cache, self._remembered)
         return outcome
 
@@ -136,13 +129,14 @@ class Lease(owned_database.Place):
     def _known(self) -> Holder | None:
         """Who is there; None if nobody has made the row."""
         with suppress(RunError), self.session(_STATEMENT_S) as session:
-            return _holder(session)[0]
+            return _holder(session)
         return None
 
     def _other(self, session: Session) -> Holder | None:
         """Takes the row if it is free, ours, or a dead campaign's."""
-        while not session.rows(_query("take_lease", holder=self._mine.quoted)):
-            holder, _ = _holder(session)
+        words = {"holder": self._mine.quoted, "silent_s": f"{_SILENT_S:g}"}
+        while not session.rows(query(__package__, "take_lease", **words)):
+            holder = _holder(session)
             if holder is not None and not holder.is_dead:
                 return holder
             if holder is not None:
@@ -161,7 +155,7 @@ class Lease(owned_database.Place):
                 session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
         with self.session(_STATEMENT_S) as session:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
-                session.rows(_query("make_lease"))
+                session.rows(query(__package__, "make_lease"))
 
     def _is_ours(self, mark: str) -> bool:
         """Also if it is empty without a comment: its tester was killed in between."""
@@ -176,19 +170,19 @@ class Lease(owned_database.Place):
 
     def _give_back(self) -> None:
         try:
-            self._remove(self._mine)
+            self._remove()
         except TierbenchError as error:
             text = message("lease may stay", name=LEASE_DATABASE, error=error)
             self.world.progress.warn(text)
         else:
             owned_database.forget(self.world.cache, self._remembered)
 
-    def _remove(self, holder: Holder) -> None:
+    def _remove(self) -> None:
         """Removes the row, and the database if nobody else is in it. Another tester who came in
         that moment makes his anew with his next beat."""
         with self.session(_STATEMENT_S) as session:
-            session.rows(f"DELETE FROM lease WHERE holder = '{holder.quoted}'")
-            if session.rows(_query("see_lease")):
+            session.rows(f"DELETE FROM lease WHERE holder = '{self._mine.quoted}'")
+            if session.rows("SELECT holder FROM lease"):
                 return
             with suppress(RunError):  # another user's: it stays, empty
                 session.rows("DROP TABLE lease")
@@ -196,14 +190,13 @@ class Lease(owned_database.Place):
             self.drop_if(_COMMENT.__eq__, lambda error: isinstance(error, RunError))
 
 
-def _holder(session: Session) -> tuple[Holder | None, bool]:
-    """Who is in the row, if anybody, and whether silent for long. RunError if no tierbench wrote
-    it."""
-    rows = session.rows(_query("see_lease"))
+def _holder(session: Session) -> Holder | None:
+    """Who is in the row, if anybody. RunError if no tierbench wrote it."""
+    rows = session.rows("SELECT holder FROM lease")
     if not rows:
-        return None, False
+        return None
     text = str(rows[0]["holder"])
     try:
-        return Holder(**json.loads(text)), bool(rows[0]["silent"])
+        return Holder(**json.loads(text))
     except (ValueError, TypeError) as error:
         raise RunError(f"{text!r} in {LEASE_DATABASE} is not understood") from error

@@ -252,9 +252,8 @@ def _is_calm(before: _Counts | None, now: _Counts | None) -> bool:
     """Whether nothing is under way, and hardly anything was since `before`."""
     if before is None or now is None:
         return False
-    (ios_before, bytes_before, _), (ios, moved_bytes, in_flight) = before, now
-    hardly_any = ios - ios_before <= MOST_IOS and moved_bytes - bytes_before <= MOST_BYTES
-    return hardly_any and not in_flight
+    ios, moved_bytes, _ = (is_now - was for was, is_now in zip(before, now, strict=True))
+    return ios <= MOST_IOS and moved_bytes <= MOST_BYTES and not now[2]
 
 
 def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
