@@ -126,7 +126,7 @@ class ExistingCluster:
             handle.keep = snapshot
             return
         began_s = world.clock.monotonic()
-        handle.own.restore(snapshot)
+        handle.own.run("restore", snapshot)
         _vacuum(handle)  # a dump has no statistics
         handle.restored_s = round(world.clock.monotonic() - began_s, 1)
 
@@ -137,7 +137,7 @@ class ExistingCluster:
         _vacuum(handle)
         _await_quiet(cluster, world)
         if handle.keep is not None:
-            handle.own.save(handle.keep)
+            handle.own.run("save", handle.keep)
 
     def warm(self, cluster: Cluster, world: World) -> None:
         queries.fill_caches(self._connect, list(map(sql.local, cluster.endpoints)), world)

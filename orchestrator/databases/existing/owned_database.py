@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from pydantic import TypeAdapter
 
@@ -187,30 +187,19 @@ class OwnDatabase(Place):
         how = " WITH (FORCE)" if self.force else ""
         return self.drop_if(ours, lambda error: _IN_USE in str(error), how)
 
-    # -------------------------------------------------------------- the owner's commands
-
-    def save(self, snapshot: Path) -> None:
-        """Keeps the database that was just loaded; `snapshot` says afterwards that it was kept.
-        RunError if the command fails."""
-        self._run("save", self.declared.save or "", snapshot)
-        files.write_text(snapshot, "saved by the profile's own command\n")
-
-    def restore(self, snapshot: Path) -> None:
-        """Fills our new, empty database with what was kept. RunError if the command fails."""
-        self._run("restore", self.declared.restore or "", snapshot)
-
-    def _run(self, verb: str, command: str, snapshot: Path) -> None:
-        env, target = self._environment(snapshot), f"the database {self.name}"
-        shell.run_of_profile(verb, command, target, env, "docs/YUGABYTEDB.md", self.world)
-
-    def _environment(self, snapshot: Path) -> dict[str, str]:
-        """What libpq's programs read, of the first host and our database, and the snapshot's
-        name."""
-        at = address(self.declared, self.name)
+    def run(self, verb: Literal["save", "restore"], snapshot: Path) -> None:
+        """Has the owner's command keep the database that was just loaded, of which `snapshot` tells
+        afterwards, or fill our new, empty one. It is told in libpq's variables where that is, and
+        the snapshot's name. RunError if it fails."""
+        at, declared = address(self.declared, self.name), self.declared
         words = {**sql.keywords(at), **({"password": at.password} if at.password else {})}
-        variables = {f"PG{word.upper()}": str(value) for word, value in words.items()}
-        name = variables.pop("PGDBNAME")  # the one that libpq calls otherwise in the environment
-        return {"TIERBENCH_SNAPSHOT": snapshot.parent.name, "PGDATABASE": name, **variables}
+        env = {f"PG{word.upper()}": str(value) for word, value in words.items()}
+        env |= {"PGDATABASE": env.pop("PGDBNAME"), "TIERBENCH_SNAPSHOT": snapshot.parent.name}
+        to, docs = f"the database {self.name}", "docs/YUGABYTEDB.md"
+        command = (declared.save if verb == "save" else declared.restore) or ""
+        shell.run_of_profile(verb, command, to, env, docs, self.world)
+        if verb == "save":
+            files.write_text(snapshot, "saved by the profile's own command\n")
 
 
 def owner_of(comment: str) -> Owner | None:

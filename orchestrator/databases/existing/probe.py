@@ -205,15 +205,14 @@ def nodes(declared: Existing, observed: Observation) -> tuple[Node, ...]:
 
 
 def _sources(declared: Existing, number: int, host: Host) -> Iterator[tuple[str, str]]:
-    for name, urls in (
-        (pages.TSERVER, declared.tservers),
-        (pages.YSQL, declared.ysql),
-        (NODE_EXPORTER, declared.node_exporters),
-    ):
-        if urls:
-            yield name, urls[number]
-    if number < len(declared.masters):  # there may be fewer masters than hosts
-        yield pages.MASTER, declared.masters[number]
+    urls_of = {
+        pages.TSERVER: declared.tservers,
+        pages.YSQL: declared.ysql,
+        NODE_EXPORTER: declared.node_exporters,
+        pages.MASTER: declared.masters,
+    }
+    for name, urls in urls_of.items():
+        yield from ((name, url) for url in urls[number : number + 1])  # there may be fewer masters
     if host.disks.data:
         yield DISK_DEVICE, " ".join(host.disks.data)
     if host.pressure:
