@@ -27,10 +27,7 @@ _NUMBERS_AT_ONCE = 50_000
 
 
 def ratio(
-    before: Sequence[float],
-    after: Sequence[float],
-    history: Sequence[Sequence[float]] = (),
-    confidence: float = CONFIDENCE,
+    before: Sequence[float], after: Sequence[float], history: Sequence[Sequence[float]] = ()
 ) -> Ratio:
     """The ratio of `after` to `before`, of geometric means, with Welch's interval on logarithms.
     Assumes independent values. No interval if a side has one value. ValueError if a side is empty,
@@ -49,12 +46,12 @@ def ratio(
         return Ratio(math.exp(change), None, None, None)
     errors = [stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)]
     freedom = _freedom(errors, [left.size, right.size])
-    alone = stats.ratio_by_t(change, math.hypot(*errors), freedom, confidence)
+    alone = stats.ratio_by_t(change, math.hypot(*errors), freedom, CONFIDENCE)
     if not history:
         return alone
     means = np.asarray([stats.logs_for_ratio(values[:count]).mean() for values in history])
     error = math.sqrt(2) * stats.spread_of_logs(means)
-    days = stats.ratio_by_t(change, error, means.size - 1, confidence)
+    days = stats.ratio_by_t(change, error, means.size - 1, CONFIDENCE)
     wider = min(alone, days, key=lambda ratio: ratio.low or 0.0)
     return replace(wider, p_value=max(alone.p_value or 0.0, days.p_value or 0.0))
 
