@@ -24,6 +24,7 @@ from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import Compared, Measuring, Options, Request, names_in, takes
+from orchestrator.keys.messages import failure
 from orchestrator.system.redaction import remember_environment
 
 program = typer.Typer(
@@ -282,9 +283,7 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        advice = "of a campaign, `tierbench resume latest` makes the runs that are missing; "
-        advice += "`tierbench analyze latest` reports those that are finished"
-        _complain(errors.InterruptedByUser("interrupted", advice=advice), app)
+        _complain(failure(errors.InterruptedByUser, "interrupted"), app)
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)
