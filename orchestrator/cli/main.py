@@ -177,13 +177,13 @@ def show_doctor(
     its image does there."""
     from orchestrator.cli import doctor, plans
 
-    placed = plans.placed(app, profile, platform) if profile else None
     if db is not None:
+        placed = plans.placed(app, profile, platform) if profile else None
         code = doctor.show_first_run(app, version, platform, placed)
     elif version is not None:
         raise errors.UsageError("--version is of the checklist: say --db yugabytedb too")
     else:
-        code = doctor.show(app, platform, placed)
+        code = doctor.show(app, *plans.place(app, profile, platform))
     raise typer.Exit(code)
 
 
