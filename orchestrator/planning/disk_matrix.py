@@ -195,9 +195,7 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
 def native_io_bytes(measured: pd.DataFrame) -> float | None:
     """The block at which the two ceilings meet; None where either was not reached. A smaller block
     costs the disk as much as one of this size, a larger one in proportion. That holds whether a
-    provider counts large I/Os as several or limits bytes/s."""
-    if measured.empty:
-        return None
+    provider counts large I/Os as several or limits bytes/s. Of one measured cell at least."""
     iops, rate = (ceilings(measured, metric)["all"] for metric in ("iops", "bytes_per_s"))
     return rate.value / iops.value if iops.reached and rate.reached else None
 
