@@ -108,8 +108,7 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
         ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S
     )
     if done.exit_code != 0:
-        said = done.err[-2000:]
-        raise failure(UnavailableError, "no base image", base=own_images.BASE, evidence=said)
+        raise failure(UnavailableError, "no base image", base=own_images.BASE, evidence=done.tail())
     platform.images.import_image(str(tarball), own_images.BASE_REPOSITORY, own_images.BASE_TAG)
     tarball.unlink()
 
@@ -126,6 +125,6 @@ def _apt_install(package: str, why: str, app: App) -> None:
         shell.run(("apt-get", "update"), timeout_s=_APT_S, env=env)
         done = shell.run(install, timeout_s=_APT_S, env=env)
     if done.exit_code != 0:
-        said = done.err[-2000:]
+        said = done.tail()
         raise failure(UnavailableError, "not installed", why=why, package=package, evidence=said)
     progress.note(f"installed {package}")
