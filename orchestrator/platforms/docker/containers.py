@@ -166,6 +166,10 @@ class DockerContainer:
         reason = ", out of memory" if state.get("OOMKilled") else ""
         return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
 
+    def exit_code(self) -> int | None:
+        state = self.engine.asked(f"running {self.name}", lambda: self._get().attrs["State"])
+        return None if state.get("Running") else int(state["ExitCode"])
+
     def find_image(self) -> str:
         return str(self._attributes().get("Image") or "")
 

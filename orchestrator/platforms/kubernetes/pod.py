@@ -224,6 +224,14 @@ class Pod:
         self._is_lost = bool(lost)
         return lost or trouble.in_words(pod)
 
+    def exit_code(self) -> int | None:
+        state = trouble.main_state(pod) if (pod := self._look()) else {}
+        if "running" in state:
+            return None
+        if "terminated" not in state:
+            raise NodeError(f"{self.name} is {trouble.in_words(pod)}")
+        return int(state["terminated"]["exitCode"])
+
     def find_image(self) -> str:
         pod = self._look()
         return str(trouble.status_of(pod).get("imageID") or "") if pod else ""
