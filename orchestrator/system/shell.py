@@ -48,19 +48,6 @@ class SystemShell:
             duration_s=time.monotonic() - started,
         )
 
-    def spawn(self, argv: Sequence[str], log: Path) -> None:
-        try:
-            with log.open("ab") as output:
-                subprocess.Popen(
-                    list(argv),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    start_new_session=True,
-                )
-        except FileNotFoundError as error:
-            raise UnavailableError(f"the command {argv[0]} is not installed") from error
-
 
 class Beside:
     """A process beside this program. Its standard input stays open until `close`, or until this
