@@ -3,11 +3,11 @@
 import socket as sockets
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from docker.errors import DockerException
 
@@ -16,7 +16,7 @@ from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker.campaigns import Leftovers
 from orchestrator.platforms.docker.connection import Engine
-from orchestrator.powers import Completed, Container, Machine
+from orchestrator.powers import Completed, How, Machine
 from orchestrator.system import at_once
 
 _ERRORS = 2  # the number of standard error; 1 is standard output
@@ -71,25 +71,17 @@ class DockerContainer:
     ulimits: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
 
-    def exec(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        env: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        watch: Sequence[Container] = (),
-        user: str = "",
-    ) -> Completed:
+    def exec(self, argv: Sequence[str], **how: Unpack[How]) -> Completed:
         doing, clock = f"running {argv[0]} in {self.name}", self.engine.clock
-        started = clock.monotonic()
-        execution, streams = self._begun(doing, argv, environment=dict(env or {}), user=user)
-        output = Output(streams)
-        deadline, held = started + timeout_s, self.engine.beats.require
+        started, watch, user = clock.monotonic(), how.get("watch", ()), how.get("user", "")
+        env, timeout_s = dict(how.get("env") or {}), how["timeout_s"]
+        execution, streams = self._begun(doing, argv, environment=env, user=user)
+        output, deadline, held = Output(streams), started + timeout_s, self.engine.beats.require
 
         def inspected() -> Any:
             return self.engine.asked(doing, lambda: self.engine.client.api.exec_inspect(execution))
 
+        on_line = how.get("on_line")
         if not commands.follow(output, on_line, watch, deadline, clock, held, inspected):
             what = f"{doing}: did not end within {timeout_s:g} s"
             raise RunError(what, evidence=output.tail())

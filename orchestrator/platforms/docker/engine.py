@@ -183,10 +183,10 @@ class DockerPlatform:
 
     def once(self, spec: powers.ContainerSpec, timeout_s: float) -> powers.Completed:
         started_s, container = self._clock.monotonic(), self.container(spec.name)
-        made = self._new(spec)
+        created = self._new(spec)
         with taken_down(lambda: self._leftovers.remove_container(spec.name, spec.name)):
             with self._engine.errors(f"running {spec.name}"):
-                self._started(spec, made)
+                self._started(spec, created)
             return commands.to_its_end(container, spec.command, started_s, timeout_s, self._clock)
 
     def _create(self, spec: powers.ContainerSpec) -> Any:
