@@ -15,8 +15,7 @@ from typing import Any
 
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import machines
-from orchestrator.platforms.common.machines import ClockOffset, Located
+from orchestrator.platforms.common.machines import OF_FACTS, ClockOffset, Located, facts_in
 from orchestrator.powers import Clock, ContainerSpec, Conversation, MachineFacts, Mount, Platform
 
 IMAGE = "disk"  # of our images: the one that every machine has
@@ -27,9 +26,6 @@ ANSWER_S = 2.0  # within which an answer comes, or the agent is started anew
 SILENCE_S = 0.5  # how long a failure counts for other questions too, such as those of one tick
 FRESH_S = 1.5  # how long `read` returns what `refresh` has found
 KEPT = 5  # refreshes for which a file is read that nobody asks for any more
-
-_KERNEL, _SYSTEM = "/proc/sys/kernel/osrelease", "/etc/os-release"
-_CPUS, _MEMORY = "/proc/cpuinfo", "/proc/meminfo"
 
 Converse = Callable[[], AbstractContextManager[Conversation]]
 
@@ -98,25 +94,15 @@ class AgentMachine:
         """Read once. OSError if the agent cannot be asked and the platform did not say them."""
         if self._facts is None:
             try:
-                self._facts = self._read_facts()
+                read = self._read(*OF_FACTS).texts
+                texts = {path: text for path, text in read.items() if isinstance(text, str)}
+                kind = self.told.instance_type if self.told else ""
+                self._facts = facts_in(texts, self.name, kind)
             except OSError:
                 if self.told is None:
                     raise
                 return self.told
         return self._facts
-
-    def _read_facts(self) -> MachineFacts:
-        read = self._read(_KERNEL, _SYSTEM, _CPUS, _MEMORY).texts
-        texts = {path: "" if isinstance(text, OSError) else text for path, text in read.items()}
-        return MachineFacts(
-            hostname=self.name,
-            kernel=texts[_KERNEL].strip(),
-            system=machines.system(texts[_SYSTEM]),
-            cpus=max(1, sum(line.startswith("processor") for line in texts[_CPUS].splitlines())),
-            cpu_model=machines.cpu_model(texts[_CPUS]),
-            memory_bytes=machines.memory_bytes(texts[_MEMORY]),
-            instance_type=self.told.instance_type if self.told else "",
-        )
 
     def refresh(self) -> None:
         for path in list(self._wanted):  # another thread may ask for one meanwhile

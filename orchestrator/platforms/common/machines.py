@@ -31,6 +31,7 @@ class Finding:
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 _Role = Literal["database", "coordinator", "client", "disk"]
 _BOOT = "/proc/sys/kernel/random/boot_id"
+OF_FACTS = ("/proc/sys/kernel/osrelease", "/etc/os-release", "/proc/cpuinfo", "/proc/meminfo")
 
 
 @dataclass(frozen=True)
@@ -171,18 +172,18 @@ def value(text: str, key: str) -> str:
     return next(lines, "").removeprefix(key).strip()
 
 
-def memory_bytes(meminfo: str) -> int:
-    """Returns what /proc/meminfo says of the whole memory; 0 if it says nothing."""
-    return int(value(meminfo, "MemTotal:").partition(" ")[0] or 0) * 1024
-
-
-def cpu_model(cpuinfo: str) -> str:
-    """Returns the processor's name in /proc/cpuinfo; "" on processors that have none there."""
-    return value(cpuinfo, "model name").lstrip(":\t ")
-
-
-def system(os_release: str) -> str:
-    return value(os_release, "PRETTY_NAME=").strip('"')
+def facts_in(texts: Mapping[str, str], hostname: str, instance_type: str = "") -> MachineFacts:
+    """What these files of `OF_FACTS` say; some processors have no name there."""
+    kernel, system, cpus, memory = (texts.get(path, "") for path in OF_FACTS)
+    return MachineFacts(
+        hostname=hostname,
+        kernel=kernel.strip(),
+        system=value(system, "PRETTY_NAME=").strip('"'),
+        cpus=max(1, sum(line.startswith("processor") for line in cpus.splitlines())),
+        cpu_model=value(cpus, "model name").lstrip(":\t "),
+        memory_bytes=int(value(memory, "MemTotal:").partition(" ")[0] or 0) * 1024,
+        instance_type=instance_type,
+    )
 
 
 class LocalMachine:
@@ -193,13 +194,13 @@ class LocalMachine:
         self.name = socket.gethostname()
 
     def facts(self) -> MachineFacts:
-        return MachineFacts(
-            hostname=self.name,
+        facts = facts_in({path: text_of(self, path) for path in OF_FACTS}, self.name)
+        return replace(
+            facts,
             kernel=platform.release(),
-            system=system(text_of(self, "/etc/os-release")) or platform.platform(),
+            system=facts.system or platform.platform(),
             cpus=os.cpu_count() or 1,
-            cpu_model=cpu_model(text_of(self, "/proc/cpuinfo")) or platform.machine(),
-            memory_bytes=memory_bytes(text_of(self, "/proc/meminfo")),
+            cpu_model=facts.cpu_model or platform.machine(),
         )
 
     def read(self, path: str) -> str:
