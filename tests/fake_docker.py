@@ -112,12 +112,17 @@ class NoImages:
 
 class Api:
     base_url = "http+docker://localhost"  # docker-py's, for a socket
+    trust_env = True
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def get_adapter(self, url: str) -> Any:
         return requests.adapters.HTTPAdapter()
+
+    def _retrieve_server_version(self) -> str:
+        self._engine.called(f"version, by the environment: {self.trust_env}")
+        return "1.52"
 
     def create_host_config(self, **options: Any) -> Any:
         return options
