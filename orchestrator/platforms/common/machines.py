@@ -35,15 +35,6 @@ OF_FACTS = ("/proc/sys/kernel/osrelease", "/etc/os-release", "/proc/cpuinfo", "/
 
 
 @dataclass(frozen=True)
-class Located:
-    """Where a machine has a container. `groups`: controller ("" for version 2) → path of its
-    control group. `process_id`: of its first process, None if none is seen."""
-
-    groups: Mapping[str, str]
-    process_id: int | None
-
-
-@dataclass(frozen=True)
 class ClockOffset:
     """How much later a clock elsewhere is than this computer's, and how far that may be off."""
 
@@ -54,20 +45,6 @@ class ClockOffset:
     def shift_s(self) -> float:
         """What to take off the machine's times: nothing where the clocks may well be equal."""
         return self.offset_s if abs(self.offset_s) > self.within_s else 0.0
-
-
-@runtime_checkable
-class ReadAtOnce(Protocol):
-    """A machine whose files are read together, by a program on it, from time to time."""
-
-    def read_at(self) -> float | None:
-        """Returns when the calling thread's last text was read, by this computer's clock."""
-
-    def locate(self, container_id: str) -> Located:
-        """Finds a container of which only the id is known. OSError if it is not on the machine."""
-
-    def clock_offset(self) -> ClockOffset | None:
-        """Returns the offset as the shortest way there and back has shown it; None before any."""
 
 
 @runtime_checkable
@@ -123,13 +100,6 @@ class LiftsItsLimits(Protocol):
 
     def find_cpus(self) -> float | None:
         """Returns how many processors it may use; None: all that its machine has."""
-
-
-@runtime_checkable
-class JoinsNetworks(Protocol):
-    """A platform where a container can be in the network of another (`NETWORK_OF`)."""
-
-    joins_networks: bool
 
 
 @runtime_checkable
