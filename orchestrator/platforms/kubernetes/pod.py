@@ -163,7 +163,6 @@ class Pod:
                 raise RunError(f"{self.name} still runs {_KILLED_S:g} s after it was killed")
 
     def remove(self, timeout_s: float) -> None:
-        self._close_ports()
         try:
             self.state()  # says whether its machine is lost
         finally:
@@ -180,9 +179,6 @@ class Pod:
     def forget(self) -> None:
         """The pod goes, or is gone: nothing that was known of it holds any more."""
         self._machine = None
-        self._close_ports()
-
-    def _close_ports(self) -> None:
         for forward in self._forwards:
             forward.close()
         self._forwards = []
