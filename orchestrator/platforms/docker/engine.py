@@ -35,7 +35,7 @@ class DockerPlatform:
     for the environment's. `known_as`: its name among several."""
 
     name = "docker"
-    joins_networks = True
+    joins_networks = True  # a container can be in the network of another (`NETWORK_OF`)
     campaign: str = passed_on("_engine", "campaign")
 
     def __init__(
