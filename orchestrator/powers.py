@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Required, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack
 
 from orchestrator.guards import Guard
 from orchestrator.model import DeviceCap
@@ -176,9 +176,9 @@ class Conversation(Protocol):
 
 
 class How(TypedDict, total=False):
-    """How a command is run. `on_line` gets each line of its standard output."""
+    """How a command is run. `on_line` gets each line of its standard output. NodeError if one of
+    `watch` no longer runs."""
 
-    timeout_s: Required[float]
     env: Mapping[str, str] | None
     on_line: Callable[[str], None] | None
     watch: Sequence[Container]
@@ -199,9 +199,8 @@ class Container(Protocol):
     ulimits: Mapping[str, str]
     host: str
 
-    def exec(self, argv: Sequence[str], **how: Unpack[How]) -> Completed:
-        """Runs a command to its end. RunError past the deadline; NodeError if one of `watch` no
-        longer runs. A non-zero exit is returned."""
+    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+        """Runs a command to its end. RunError past the deadline. A non-zero exit is returned."""
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
         """Runs a command in it until the block ends, and talks with that."""

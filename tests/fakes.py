@@ -159,10 +159,10 @@ class FakeContainer:
     ulimits: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
 
-    def exec(self, argv: Sequence[str], **how: Unpack[How]) -> Completed:
-        options: dict[str, Any] = {"env": None, "on_line": None, "user": "", **how}
-        watch = [one.name for one in how.get("watch", ())]
-        return self.platform.exec(self.name, argv, **{**options, "watch": watch})
+    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+        unsaid: dict[str, Any] = {"env": None, "on_line": None, "user": ""}
+        named = {"timeout_s": timeout_s, "watch": [one.name for one in how.get("watch", ())]}
+        return self.platform.exec(self.name, argv, **{**unsaid, **how, **named})
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
         return self.platform.conversation(self.name, argv)

@@ -71,17 +71,16 @@ class DockerContainer:
     ulimits: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
 
-    def exec(self, argv: Sequence[str], **how: Unpack[How]) -> Completed:
+    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
         doing, clock = f"running {argv[0]} in {self.name}", self.engine.clock
         started, watch, user = clock.monotonic(), how.get("watch", ()), how.get("user", "")
-        env, timeout_s = dict(how.get("env") or {}), how["timeout_s"]
+        env, on_line = dict(how.get("env") or {}), how.get("on_line")
         execution, streams = self._begun(doing, argv, environment=env, user=user)
         output, deadline, held = Output(streams), started + timeout_s, self.engine.beats.require
 
         def inspected() -> Any:
             return self.engine.asked(doing, lambda: self.engine.client.api.exec_inspect(execution))
 
-        on_line = how.get("on_line")
         if not commands.follow(output, on_line, watch, deadline, clock, held, inspected):
             what = f"{doing}: did not end within {timeout_s:g} s"
             raise RunError(what, evidence=output.tail())

@@ -55,9 +55,9 @@ class Pod:
 
     # -------------------------------------------------------------- commands
 
-    def exec(self, argv: Sequence[str], **how: Unpack[How]) -> Completed:
+    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
         doing, clock = f"running {argv[0]} in {self.name}", self._clock
-        started, timeout_s, watch = clock.monotonic(), how["timeout_s"], how.get("watch", ())
+        started, watch = clock.monotonic(), how.get("watch", ())
         limited = script(__package__, "run", str(math.ceil(timeout_s)), *argv)
         frames = self._begin(doing, limited)
         frames.send(_environment(how.get("env") or {}))
