@@ -210,12 +210,12 @@ class Pod:
         return lost or trouble.in_words(pod)
 
     def exit_code(self) -> int | None:
-        state = trouble.main_state(pod) if (pod := self._look()) else {}
-        if "running" in state:
+        if (state := self.state()) == "running":
             return None
-        if "terminated" not in state:
-            raise NodeError(f"{self.name} is {trouble.in_words(pod)}")
-        return int(state["terminated"]["exitCode"])
+        end = trouble.main_state(self._look() or {}).get("terminated")
+        if end is None:
+            raise NodeError(f"{self.name} is {state}")
+        return int(end["exitCode"])
 
     def find_image(self) -> str:
         pod = self._look()
