@@ -40,13 +40,8 @@ class SystemShell:
             what = f"{' '.join(argv)} did not end within {timeout_s:g} s"
             said = b"".join((error.stdout or b"", error.stderr or b""))
             raise RunError(what, evidence=said.decode(errors="replace")) from error
-        return Completed(
-            argv=tuple(argv),
-            exit_code=done.returncode,
-            out=done.stdout,
-            err=done.stderr,
-            duration_s=time.monotonic() - started,
-        )
+        took_s = time.monotonic() - started
+        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr, took_s)
 
 
 class Beside:
