@@ -187,9 +187,9 @@ class How(TypedDict, total=False):
 
 class Container(Protocol):
     """A container by its name, and what can be done with it; to have one asks nothing. All but the
-    name is known only if this program has started it. `ports`: container port → port on `host`, as
-    seen from here. `ulimits`: those in force of its spec's, a number or UNLIMITED; empty if they
-    could not be read. `process_id`: None if only the machine that runs it can tell."""
+    name is known only if this program has started it. `address`: its spec's, or what a pod got.
+    `ports`: container port → port on `host`, as seen from here. `ulimits`: those in force of its
+    spec's, a number or UNLIMITED; empty if unread. `process_id`: None if only its machine knows."""
 
     name: str
     id: str

@@ -69,7 +69,7 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
 
 
 def _nodes(index: ReportIndex) -> Iterator[Stamp]:
-    if all(profile.cluster.database == "none" for profile in index.profiles):
+    if all(profile.cluster.member in ("none", "store") for profile in index.profiles):
         return
     most = max(profile.cluster.nodes for profile in index.profiles)
     doubted = any(doubt.kind == "fewer nodes" for doubt in index.verdict.doubts)
@@ -98,7 +98,9 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
         done = [record for record in records if record.run.profile == profile.name]
         if not done:
             continue
-        yield Stamp(f"{profile.name}: others run it", _known(profile, done[-1]), "")
+        of_files = profile.cluster.member == "store"
+        known = said("stamps.store") if of_files else _known(profile, done[-1])
+        yield Stamp(f"{profile.name}: others run it", known, "")
         mode = results.database(done[-1]).more.get("tls")
         if isinstance(mode, str) and mode not in _VERIFIED:
             open_to_all = " and passwords and data went in the clear" * (mode == "off")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.databases import STORE, choose, databases
 from orchestrator.databases.store import Store
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec
@@ -101,3 +102,9 @@ def test_a_store_that_does_not_answer_is_said_before_anything_starts() -> None:
         Store().check(SPEC, world_of(exit_code=1)[1])
     assert "Forbidden" in refused.value.evidence
     Store().check(SPEC, world_of()[1])
+
+
+def test_it_is_chosen_by_its_url_and_has_no_name_of_its_own() -> None:
+    assert SPEC.member == STORE
+    with pytest.raises(UsageError, match="unknown database 'store'"):
+        choose(STORE, databases())
