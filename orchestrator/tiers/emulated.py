@@ -34,6 +34,8 @@ _LEVERS = {
     "IOPS": _BASES[:1] + _PEAKS[:1],
     "bandwidth": _BASES[1:] + _PEAKS[1:],
     "disk latency": _LATENCIES,
+    "shared IOPS": _SHARED[:1],
+    "shared bandwidth": _SHARED[1:],
 }
 Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
 

@@ -183,8 +183,9 @@ def _caps(
             helps = f"That is the machine's limit ({of_vm[0]}): a larger machine would help."
         rate = words.filled(known["rate"], values)
         parts = {"rate": rate, "burst": burst, "title": title, "time": time_pct, "helps": helps}
-        name = "cap (shared)" if is_shared else "cap"
-        text = words.said(name, values, node=node, together=together, **parts)
+        parts |= {"together": together, "share": values.get(f"{cap}_of_cap_pct", 0.0)}
+        in_bursts = "cap (in bursts)" if time_pct < AT_TIMES_PCT else "cap"
+        text = words.said("cap (shared)" if is_shared else in_bursts, values, node=node, **parts)
         yield Cause("shared_cap" if is_shared else "vm_cap" if of_vm else known["cause"], text)
 
 

@@ -28,7 +28,6 @@ _SESSIONS = "sessions"
 _CAUSES: Mapping[str, facts.BottleneckCause] = cause_words.table("tried")
 _LESS = ("client CPU", _SESSIONS)  # of which there may be less, but no more
 _UNKNOWN = ("unattributed", "in_cache")  # a limit that is confirmed is the cause instead
-_LIMITS = {**{cause: limit for limit, cause in _CAUSES.items()}, "burst_exhausted": "IOPS"}
 
 
 def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
@@ -38,7 +37,9 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     if not tried:
         return bottleneck
     cause, text = bottleneck.cause, bottleneck.text
-    suspected = next((e for e in tried if e.limit == _LIMITS.get(cause)), None)
+    limited = "iops_cap" if cause == "burst_exhausted" else cause
+    suspects = [e for e in tried if _CAUSES[e.limit] == limited]
+    suspected = max(suspects, key=lambda e: e.value, default=None)
     if suspected is None or (suspected.value < REJECTED and suspected.high < CONFIRMED):
         if suspected is not None:
             text = f"Counters say {cause.replace('_', ' ')}, but trying it out rejects that."

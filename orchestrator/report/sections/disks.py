@@ -1,6 +1,7 @@
 """The tiers as declared, as found, as fio measured them before use, and what they cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -30,6 +31,9 @@ def _declared(index: ReportIndex) -> Table:
     rows: list[Row] = []
     for name, tier in ((profile.name, profile.tier) for profile in index.profiles):
         rows.append(_declared_row(name, tier))
+        if tier.shared:
+            held = {"Held to it by": "emulated limit of all disks together"}
+            rows.append(_declared_row(name, replace(tier, limits=tier.shared)) | held)
         if tier.wal:
             held = {"Held to it by": "real disk for WAL, not throttled"}
             rows.append(_declared_row(name, tier.wal) | held)

@@ -19,7 +19,10 @@ from tests.campaigns import build_campaign
 from tests.fakes import transaction_table
 
 EACH_S = 10.0
-LIMITS = ("IOPS", "disk latency", "node CPU", "client CPU", "sessions")
+LIMITS = (
+    *("IOPS", "disk latency", "shared IOPS", "shared bandwidth"),
+    *("node CPU", "client CPU", "sessions"),
+)
 LEVELS = {"client CPU": (1.0, 0.75), "sessions": (1.0, 0.75)}
 (RUN,) = build_campaign(profiles=("premium",), workloads=("insert",), repetitions=1).runs
 THREADS = 4
@@ -76,6 +79,12 @@ def test_a_limit_that_throughput_follows_is_confirmed_and_the_others_are_not() -
 )
 def test_how_much_of_it_is_confirmed(elasticity: float, says: str) -> None:
     assert says in judged("cpu_bound", tried_out({"node CPU": elasticity + 0.005})).text
+
+
+def test_of_limits_that_disks_share_the_one_that_throughput_follows_confirms_the_cause() -> None:
+    text = judged("shared_cap", tried_out({"shared IOPS": 0.9})).text
+    assert "Trying it out confirms this. " in text
+    assert "shared IOPS +25 % gave throughput +22 %" in text
 
 
 def test_a_cause_that_is_rejected_gives_way_to_the_limit_that_helps() -> None:

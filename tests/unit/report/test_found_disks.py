@@ -8,7 +8,7 @@ from pathlib import Path
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.tier import Gate, GateCheck
+from orchestrator.tier import Gate, GateCheck, Limits
 from tests.campaigns import build_campaign
 
 DISKS = {
@@ -78,3 +78,17 @@ def test_what_the_way_to_emulated_disks_cost(tmp_path: Path) -> None:
 
 def test_no_table_of_overheads_without_disks_of_ours(tmp_path: Path) -> None:
     assert "Overhead of emulation" not in shown(build_campaign(frames=False), tmp_path)
+
+
+def test_a_limit_that_all_disks_share_is_declared_beside_that_of_each(tmp_path: Path) -> None:
+    campaign = build_campaign(workloads=["point-select"], frames=False)
+    shared = Limits(2_000, 40_000_000)
+    profiles = tuple(
+        replace(profile, tier=replace(profile.tier, shared=shared))
+        if profile.name == "ultra"
+        else profile
+        for profile in campaign.plan.profiles
+    )
+    text = shown(replace(campaign, plan=replace(campaign.plan, profiles=profiles)), tmp_path)
+    (row,) = [line for line in text.splitlines() if "all disks together" in line]
+    assert "| 2,000 | 40 MB/s |" in row

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from orchestrator.errors import GateError, RunError
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Completed
-from orchestrator.tier import Burst, LatencyModel, SlowEpochs, Tier
+from orchestrator.tier import Burst, LatencyModel, Limits, SlowEpochs, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from tests.fakes import FakePlatform, completed, fake_world
@@ -88,8 +89,16 @@ def test_nothing_is_limited_until_all_is_again(tier: Tier) -> None:
         (BURSTS, {"IOPS": {"iops", "iops_burst"}, "bandwidth": {"bytes_per_s", "bytes_burst"}}),
         (DRAWN, {"IOPS": {"iops"}, "bandwidth": {"bytes_per_s"}}),
         (changed(CONSTANT, bytes_per_s=None), {"IOPS": {"iops"}}),
+        (
+            replace(changed(CONSTANT, bytes_per_s=None), shared=Limits(2_000, 8_000_000)),
+            {
+                "IOPS": {"iops"},
+                "shared IOPS": {"shared_iops"},
+                "shared bandwidth": {"shared_bytes_per_s"},
+            },
+        ),
     ],
-    ids=["constant", "burst", "drawn", "no bandwidth"],
+    ids=["constant", "burst", "drawn", "no bandwidth", "shared"],
 )
 def test_a_lever_moves_one_limit_of_all_disks_and_back(
     tier: Tier, changed_by: dict[str, set[str]]
