@@ -142,7 +142,7 @@ def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An emulated disk, its gate, a database and a load: telemetry is whole. What a plan says ahead
-    of this computer's cores and memory is all that is read of it."""
+    of this computer's cores, memory and system is all that is read of it."""
     read_here: set[str] = set()
 
     def remembered(here: LocalMachine, path: str) -> str:
@@ -155,7 +155,8 @@ def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
     more = ["--nodes", "1", "--db", "postgresql", "--results", str(tmp_path)]
     done = CliRunner().invoke(program, [*words, *more], obj=app, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert read_here <= {"/proc/meminfo", "/proc/cpuinfo", "/etc/os-release"}
+    of_plan = {"/proc/meminfo", "/proc/cpuinfo", "/etc/os-release", "/proc/sys/kernel/osrelease"}
+    assert read_here <= of_plan
     (run,) = store.load(tmp_path / "latest").runs
     telemetry = run.record.facts["telemetry"]
     assert telemetry["misses"] == {} and telemetry["clocks"].keys() == {"far"}
