@@ -52,7 +52,7 @@ def drawn(random: Random) -> System:
 
     commits = random.choice([0.0, 0.3, 1.0])
     iops, bytes_per_s = between(100, 4_000), between(1e6, 1e8)
-    flushing_s = random.choice([0.0, 0.0, 0.0, 4.0])
+    flushing_s, each_s = random.choice([(0.0, 10.0)] * 3 + [(4.0, 10.0), (0.1, 0.3)])
     return System(
         sessions=random.choice([4, 8, 16, 32, 64]),
         client_s=between(0.0005, 0.02),
@@ -70,6 +70,7 @@ def drawn(random: Random) -> System:
         hot=random.choice([0.0, 0.0, 0.3, 1.0]) if commits else 0.0,
         under_lock_s=random.choice([0.0, 0.005]),
         written_back=flushing_s * min(iops, bytes_per_s / System.io_bytes),
+        written_each_s=each_s,
     )
 
 

@@ -32,8 +32,7 @@ State = str  # idle, running, reading, syncing, locked: what a server says of it
 @dataclass(frozen=True)
 class System:
     """Times in s, of one transaction where they are not of one I/O. `rate_per_s`: open loop.
-    `written_back`: so many pages, each
-    10 s, with 32 I/Os in flight."""
+    `written_back`: so many pages, each `written_each_s`, with 32 I/Os in flight."""
 
     sessions: int = 16
     client_s: float = 0.0005
@@ -53,6 +52,7 @@ class System:
     under_lock_s: float = 0.0  # CPU while they have it
     holding: float = 1.0  # times as long as that, and their sync, take
     written_back: float = 0.0
+    written_each_s: float = 10.0
     rate_per_s: float = 0.0
     window_s: float = 30.0
 
@@ -275,14 +275,15 @@ class Simulation:
             self.wake(self._committing[0])
 
     def _flusher(self) -> Work:
+        each_s = self.system.written_each_s
         while True:
-            if self.now >= self._since_s + 10:
+            if self.now >= self._since_s + each_s:
                 self._pages, self._since_s = 0.0, self.now
             if self._pages < self.system.written_back:
                 self._pages += 1
                 yield from self.disk.io("written", self._drawn(self.system.latency_s))
             else:
-                yield max(0.001, self._since_s + 10 - self.now)
+                yield max(0.001, self._since_s + each_s - self.now)
 
     def _sampler(self) -> Work:
         """As the collectors: counters from a start of their own, and the sessions' states."""

@@ -115,6 +115,7 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
     taking_turns = cpu_and_cap and less >= TURN_PCT and in_turn[0] and any(in_turn[1:])
     if taking_turns or most - less < APART_PCT:
         both = {"first": titles[name], "second": titles[second], "most": most, "less": less}
+        both["of_disk"] = {name, second} <= {*_CAPS, "latency_bound"}
         return Cause("unattributed", words.said("two limits", values, node=node, **both))
     if name not in _CAPS:
         cause = told(name, values, node)

@@ -5,6 +5,8 @@ one session more (Denning and Buzen, 1978; Reiser and Lavenberg, 1980): time in 
 time in a queue 1 / (1 − use) times, because that is how it grows with use.
 """
 
+from collections.abc import Mapping
+
 from orchestrator.analysis.telemetry import kept, resources
 from orchestrator.facts import BottleneckCause
 
@@ -15,6 +17,7 @@ ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
 LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
 RETRIED_PCT = 5.0  # of transactions
 _CAPS = ("iops", "bandwidth", "shared_iops", "shared_bandwidth")
+FULL_CAP = 0.95
 _FULL = 0.98  # the use of a resource is not known better
 Shares = dict[BottleneckCause, float]
 
@@ -86,6 +89,7 @@ def follows(values: resources.Values) -> Shares:
         (values.get(f"time_at_{cap}_cap_pct", 0.0), values.get(f"{cap}_of_cap_pct", 0.0))
         for cap in ("iops", "bandwidth")
     )
+    moved = "bytes_per_s" if bandwidth > iops else "iops"
     # In each other's way are as many as wait in a queue with one place: use² / (1 − use).
     waiting = seen["locked"] * sessions / 100
     of_lock = ((waiting**2 + 4 * waiting) ** 0.5 - waiting) / 2
@@ -94,7 +98,7 @@ def follows(values: resources.Values) -> Shares:
         "network_bound": seen["idle"] - client - waited - unseen,
         "cpu_bound": cpu + (seen["running"] - cpu + unseen) * _slope(use),
         "bandwidth_cap" if bandwidth > iops else "iops_cap": (
-            disk * (1 - own) * _slope(nearest_cap(values) / 100)
+            disk * (1 - own) * _slope(_use_by_sessions(values, seen, moved))
         ),
         "latency_bound": disk * own,
         "wal_disk_bound": seen["syncing"] if own_disk else 0.0,
@@ -104,6 +108,17 @@ def follows(values: resources.Values) -> Shares:
         weights["cpu_bound"] += weights.pop("contention")
     total = sum(weights.values()) or 1.0
     return {name: 100 * weight / total for name, weight in weights.items()}
+
+
+def _use_by_sessions(values: resources.Values, seen: Mapping[str, float], moved: str) -> float:
+    """Of the nearest cap what sessions use: what is written back while they read does not grow with
+    their number, unless the cap is full, where it has to wait as they do."""
+    use, every = nearest_cap(values) / 100, values.get(f"disk_{moved}", 0.0)
+    waiting = seen["reading"] + seen["syncing"]
+    if use >= FULL_CAP or not every or not waiting:
+        return use
+    read = min(1.0, values.get(f"disk_read_{moved}", every) / every)
+    return use * (seen["reading"] * read + seen["syncing"]) / waiting
 
 
 def client_use(values: resources.Values) -> float:
