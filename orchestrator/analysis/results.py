@@ -241,6 +241,10 @@ def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
+# What counts as throughput: the first that runs have. Of bulk work the bytes of its rows.
+RATES = ("nopm", "payload_bytes_per_s", "throughput_per_s")
+
+
 def failed_pct(record: Record) -> float | None:
     """Failed transactions in % of those tried; None where failures were not counted."""
     failed, done = (value_of(record, name) for name in ("failures", "transactions"))

@@ -177,7 +177,6 @@ def _with_history(profile: str, count: int, pair: comparisons.Pair, delta: Delta
 CONFIDENCE_NEXT = 0.99  # of the interval in which the next campaign of a level is expected
 FEWEST_NEXT = 5  # campaigns of a level from which the next is predicted
 _NOT_ITSELF = "the newest campaign is left out, so where it stands is not known"
-_RATES = ("nopm", "throughput_per_s")  # the first that runs have
 
 
 @dataclass(frozen=True)
@@ -243,7 +242,7 @@ def trend(
     measured = [campaign for campaign in campaigns if results.finished(campaign, *cell)]
     dated = [(begin_s, c) for c in measured if (begin_s := results.began_s(c)) is not None]
     every = [campaign for _, campaign in sorted(dated, key=lambda pair: pair[0])]
-    metric = next((m for m in _RATES if every and _values(every[-1], cell, m)), None)
+    metric = next((m for m in results.RATES if every and _values(every[-1], cell, m)), None)
     if metric is None:
         return None
     newest, plan = every[-1], every[-1].plan

@@ -45,9 +45,12 @@ NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
-_Both = tuple[Criterion, tuple[Criterion, ...]]
-OF_ALL: _Both = THROUGHPUT, LATENCIES
-OF_NEW_ORDERS: _Both = NOPM, NEW_ORDER
+# By what counts as throughput (`results.RATES`).
+COMPARED: Mapping[str, tuple[Criterion, tuple[Criterion, ...]]] = {
+    NOPM.metric: (NOPM, NEW_ORDER),
+    "payload_bytes_per_s": (Criterion("payload_bytes_per_s", "throughput"), LATENCIES),
+    THROUGHPUT.metric: (THROUGHPUT, LATENCIES),
+}
 # Where a node was lost and rebuilt.
 REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),
@@ -68,7 +71,7 @@ def each_once(
 
 def at_ends(
     throughput: Criterion, latencies: tuple[Criterion, ...], loads: Sequence[model.Workload]
-) -> _Both:
+) -> tuple[Criterion, tuple[Criterion, ...]]:
     """Of a sweep: throughput at its highest load, and latencies at its least."""
     least, most = (factors.in_words(of.varied) for of in (loads[0], loads[-1]) if of.varied)
     at_least = tuple(replace(of, title=f"{of.title} at {least}") for of in latencies)

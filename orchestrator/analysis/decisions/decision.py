@@ -75,8 +75,8 @@ def _contest(
     profiles = [as_used(profile, most) for profile in campaign.plan.tiers]
     of_loads = [[results.finished(campaign, p.name, of.name) for p in profiles] for of in loads]
     first, *rest = ([run for runs in of_tiers for run in runs] for of_tiers in of_loads)
-    counted = any(results.value_of(run.record, "nopm") for run in first)
-    throughput, usual = candidates.OF_NEW_ORDERS if counted else candidates.OF_ALL
+    rates = (r for r in results.RATES if any(results.value_of(run.record, r) for run in first))
+    throughput, usual = candidates.COMPARED[next(rates, results.RATES[-1])]
     latencies = (*usual, *candidates.REBUILD) if most.lost_after_s is not None else usual
     load, slo, behind = overload.NO_RATE, most.slo, False
     if swept:

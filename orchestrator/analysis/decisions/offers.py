@@ -5,15 +5,20 @@ Costs are of the disks of all nodes, a month at list price; of machines too, whe
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from orchestrator.analysis.conclusions import NeighbourTier, Offer, Standing
-from orchestrator.analysis.decisions.candidates import NOPM, Candidate
+from orchestrator.analysis.decisions.candidates import NOPM, THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Comparison, Contest
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 
-UNITS = 1_000  # of throughput, which a cost is told of
+# Of what counts as throughput so much, of which a cost is told.
+_UNITS: Mapping[str, tuple[float, str]] = {
+    NOPM.metric: (1e3, "1,000 NOPM"),
+    "payload_bytes_per_s": (1e9, "1 GB/s"),
+    THROUGHPUT.metric: (1e3, "1,000 transactions/s"),
+}
 
 
 def offers(contest: Contest) -> tuple[Offer, ...]:
@@ -25,12 +30,13 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
     cost = candidate.monthly_cost
     rate = next((criterion for criterion in candidate.values if not criterion.is_latency), None)
     per_unit, dear, cheap = None, None, None
+    unit, title = _UNITS[rate.metric if rate else THROUGHPUT.metric]
     if cost is not None and rate is not None:
         values = candidate.values[rate]
-        per_unit = UNITS * cost / (sum(values) / len(values))
+        per_unit = unit * cost / (sum(values) / len(values))
         mean = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
         if mean.low is not None and mean.high is not None:
-            dear, cheap = (UNITS * cost / bound for bound in (mean.low, mean.high))
+            dear, cheap = (unit * cost / bound for bound in (mean.low, mean.high))
     price, proof = candidate.price, contest.proof
     compared = proof.comparisons[candidate.name]
     return Offer(
@@ -38,9 +44,7 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
         standing=proof.standings[candidate.name],
         monthly_cost=cost,
         cost_per_unit=per_unit,
-        unit=f"{UNITS:,} NOPM"
-        if rate and rate.metric == NOPM.metric
-        else f"{UNITS:,} transactions/s",
+        unit=title,
         currency=candidate.currency or "",
         on_front=None if contest.no_prices else _on_front(candidate, contest),
         price_region=price.region if price else "",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from statistics import fmean
 from typing import Self
 
@@ -72,6 +73,7 @@ class Values:
     @property
     def keys(self) -> tuple[Key, Key, Key]:
         """Throughput, average latency and p99, of New-Orders if they are counted."""
-        counted = any(self.means(tier.name, "nopm") for tier in self.campaign.plan.tiers)
-        rate, scope = ("nopm", "new_order") if counted else ("throughput_per_s", "all")
+        means = product(results.RATES, (tier.name for tier in self.campaign.plan.tiers))
+        rate = next((rate for rate, tier in means if self.means(tier, rate)), results.RATES[-1])
+        scope = "new_order" if rate == "nopm" else "all"
         return (rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope)

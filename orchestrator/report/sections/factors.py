@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Law, TierValues, VariedWorkload
+from orchestrator.metrics import METRICS
 from orchestrator.planning import factors
 from orchestrator.planning.factors import RATE_OPTION, WITHOUT
 from orchestrator.report import blocks, wording
@@ -17,7 +18,7 @@ from orchestrator.report.report_index import ReportIndex
 _SLIGHT = 0.05  # exponents nearer to zero change a figure by 12 % where the value is ten times
 _MANY = 1e6  # in thousands and millions from here on, as bytes are
 _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
-_THROUGHPUT, _P99, _AVERAGE = measures("varied.measures")
+_P99, _AVERAGE = measures("varied.latencies")
 
 
 def answers(index: ReportIndex) -> Iterator[blocks.Answer]:
@@ -164,7 +165,9 @@ def table(index: ReportIndex, of: VariedWorkload, tier: TierValues) -> blocks.Ta
                 cells[title] = Cell(cells[title].text, change, step.verdict)
         each = Cell("")
         if first and (own := tier.per_node.get(load)):
-            each = Cell(units.format_number(own), f"{100 * own / first:.0f} % of the first")
+            unit = METRICS[rate].unit
+            shown = units.format_quantity(own, "" if unit.startswith("1/") else unit)
+            each = Cell(shown, f"{100 * own / first:.0f} % of the first")
         cause = Cell(tier.causes.get(load, "").replace("_", " "))
         behind = "overloaded" if index.overloaded(tier.tier, load) else ""
         head = Cell(value, detail=behind, notes=index.notes(load, tier.tier))
@@ -185,7 +188,9 @@ def charts_of(index: ReportIndex, of: VariedWorkload) -> tuple[Chart, ...]:
         for workload in of.workloads
         if not index.overloaded(tier, workload)
     )
-    drawn = (_chart(index, of, shown) for shown in (_THROUGHPUT, _P99 if tails else _AVERAGE))
+    rates = {each.metric: each for each in measures("varied.rates")}
+    rate = rates.get(index.throughput_metric(of.workloads[0]), rates["throughput_per_s"])
+    drawn = (_chart(index, of, shown) for shown in (rate, _P99 if tails else _AVERAGE))
     return tuple(chart for chart in drawn if chart is not None)
 
 
