@@ -26,7 +26,7 @@ from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan, Run
-from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
+from orchestrator.parts import ClientLoad, Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
@@ -302,7 +302,8 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
             losing(here, cluster, telling) as (stay, telling),
             window.statements_counted(here, cluster, facts, telling) as telling,
         ):
-            warmup, measure = several.run(generator, load, stay, clients, here.raw, telling)
+            whole = ClientLoad(load, stay, clients[0], here.raw, telling)
+            warmup, measure = several.run(generator, whole, clients)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
         if workload.settle:
             if "database" not in facts:
@@ -322,6 +323,4 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
     here.begin_phase("read")
     world.platform.guard.beats.renew()  # it may be lost since this machine slept
     recording.measured(here)
-    draft.result = several.read(
-        generator, workload, clients, here.raw, measure.start_s, measure.end_s
-    )
+    draft.result = several.read(generator, workload, here.raw, measure.start_s, measure.end_s)

@@ -21,7 +21,7 @@ from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
-from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
+from orchestrator.model import CLIENT, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result, Share, Splits
 from orchestrator.platforms.common.machines import ClockOffset, is_here
 from orchestrator.powers import Progress, World
@@ -74,40 +74,29 @@ def shares(workload: Workload, count: int) -> Iterator[Workload]:
         yield replace(workload, threads=threads, options={**workload.options, **own})
 
 
-def run(
-    generator: LoadGenerator,
-    workload: Workload,
-    cluster: Cluster,
-    clients: Sequence[Node],
-    out: Path,
-    world: World,
-) -> tuple[Phase, Phase]:
-    """As the generator's own `run`, by all clients. LoadError that names the client if one fails,
-    or if they did not measure at the same time. The clock of an only client is that of this
-    computer if it runs there; times of a generator without a record of each transaction are by
-    this computer's clock anyway."""
+def run(generator: LoadGenerator, load: ClientLoad, clients: Sequence[Node]) -> tuple[Phase, Phase]:
+    """As the generator's own `run` of the whole load, by all clients. LoadError that names the
+    client if one fails, or if they did not measure at the same time. The clock of an only client is
+    that of this computer if it runs there; times of a generator without a record of each
+    transaction are by this computer's clock anyway."""
     if len(clients) > 1:
         assert isinstance(generator, Splits), f"{generator.name} was checked"
-        parts = zip(shares(workload, len(clients)), clients, strict=True)
-        loads = [ClientLoad(own, cluster, node, out / node.name, world) for own, node in parts]
-        return _Together(generator, loads, out, world).run()
-    load = ClientLoad(workload, cluster, clients[0], out, world)
+        parts = zip(shares(load.workload, len(clients)), clients, strict=True)
+        loads = [replace(load, workload=w, client=c, out=load.out / c.name) for w, c in parts]
+        every = _Together(generator, loads, load.world).run()
+        _keep(every, load.out)
+        return _common(every.values())
     records = isinstance(generator, Splits)
-    if is_here(world):
+    if is_here(load.world):
         return generator.run(load)
     ran = _by_its_clock(lambda own, _: generator.run(own), load, shifts=records)
     if records or (ran.before and ran.after):  # else it changes nothing
-        _keep({load.client.name: ran}, out)
+        _keep({load.client.name: ran}, load.out)
     return ran.warmup, ran.measure
 
 
 def read(
-    generator: LoadGenerator,
-    workload: Workload,
-    clients: Sequence[Node],
-    out: Path,
-    start_s: float,
-    end_s: float,
+    generator: LoadGenerator, workload: Workload, out: Path, start_s: float, end_s: float
 ) -> Result:
     """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
     one. LoadError if one is unreadable."""
@@ -125,7 +114,7 @@ def read(
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
             return replace(result, facts=merging.one_of({name: result.facts}, notes))
-        folders = {name: out / name if len(clients) > 1 else out for name in notes}
+        folders = {name: out / name if len(notes) > 1 else out for name in notes}
         left = {name: generator.records(folder) for name, folder in folders.items()}
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
         records = generator.merged([own for own, _ in left.values()], shifts_s)
@@ -186,10 +175,8 @@ def _by_its_clock(
 class _Together:
     """One run by several clients, a thread for each."""
 
-    def __init__(
-        self, generator: LoadGenerator, loads: Sequence[ClientLoad], out: Path, world: World
-    ) -> None:
-        self._generator, self._loads, self._out, self._world = generator, loads, out, world
+    def __init__(self, generator: LoadGenerator, loads: Sequence[ClientLoad], world: World) -> None:
+        self._generator, self._loads, self._world = generator, loads, world
         self._lock = threading.Lock()
         self._failure: tuple[Node, BaseException] | None = None
         self._windows_s: list[float] = []
@@ -198,7 +185,8 @@ class _Together:
         self._agreed_s: float | None = None
         self._ready = threading.Barrier(len(loads), self._agree, READY_WITHIN_S)
 
-    def run(self) -> tuple[Phase, Phase]:
+    def run(self) -> dict[str, _Ran]:
+        """Client → what it did."""
         numbers = range(len(self._loads))
         futures = [at_once.begun(partial(self._carried, number), "client") for number in numbers]
         try:
@@ -213,10 +201,8 @@ class _Together:
                 what = f"{client.name}: {error.what}"
                 raise LoadError(what, error.advice, error.evidence) from error
             raise error
-        ran = [future.result() for future in futures]
-        names = [load.client.name for load in self._loads]
-        _keep(dict(zip(names, ran, strict=True)), self._out)
-        return _common(ran)
+        pairs = zip(self._loads, futures, strict=True)
+        return {load.client.name: future.result() for load, future in pairs}
 
     def _carried(self, at: int) -> _Ran:
         try:

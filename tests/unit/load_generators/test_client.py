@@ -215,13 +215,12 @@ def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(tmp_path: P
     world = replace(world, window_begins=windows.append)
     generator: Any = Alone()
     client = Node("client", "client", "t-client")
-    warmup, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
+    load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
+    warmup, measure = several.run(generator, load, [client])
     began_s = warmup.start_s
     assert began_s == pytest.approx(platform.clock.now(), abs=1.0), "by this computer's clock"
     assert windows == [measure.start_s] and measure.duration_s == pytest.approx(5.0)
-    result = several.read(
-        generator, a_workload(), [client], tmp_path, measure.start_s, measure.end_s
-    )
+    result = several.read(generator, a_workload(), tmp_path, measure.start_s, measure.end_s)
     (table,) = result.latencies or ()
     assert table["start_s"].tolist() == [pytest.approx(1001.5), pytest.approx(1002.0)]
     (note,) = result.facts.clients.values()
@@ -235,11 +234,12 @@ def test_a_client_here_has_the_clock_of_this_computer(tmp_path: Path) -> None:
     world = fake_world(platform=platform, clock=platform.clock)
     generator: Any = Alone()
     client = Node("client", "client", "t-client")
+    load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
     before_s = platform.clock.now()
-    warmup, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
+    warmup, measure = several.run(generator, load, [client])
     assert warmup.start_s == before_s == platform.clock.now(), "nothing was asked"
     assert not list(tmp_path.iterdir())
-    read: Any = several.read(generator, a_workload(), [client], tmp_path, measure.start_s, 9.0)
+    read: Any = several.read(generator, a_workload(), tmp_path, measure.start_s, 9.0)
     assert read == ("read as it is", measure.start_s)
 
 
@@ -254,8 +254,9 @@ def test_a_generator_that_keeps_no_records_is_read_as_it_is(tmp_path: Path) -> N
     world = fake_world(platform=platform, clock=platform.clock)
     generator: Any = Totals()
     client = Node("client", "client", "t-client")
-    _, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
-    facts = several.read(generator, a_workload(), [client], tmp_path, measure.start_s, 9e9).facts
+    load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
+    _, measure = several.run(generator, load, [client])
+    facts = several.read(generator, a_workload(), tmp_path, measure.start_s, 9e9).facts
     assert facts.version == "1.0.20" and facts.clients["client"]["shifted_s"] == 0.0
     assert facts.clients["client"]["clock_offset_s"] == pytest.approx(100.0)
 
