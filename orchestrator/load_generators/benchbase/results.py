@@ -18,7 +18,7 @@ percentiles of the other files (computed here, from single transactions).
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -267,15 +267,12 @@ def _histogram(histograms: Mapping[str, Any], key: str) -> dict[str, int]:
     return {_OURS.get(names[name], names[name]): int(count) for name, count in entries.items()}
 
 
-def _count_errors(attempts: pd.DataFrame) -> list[dict[str, Any]]:
+def _count_errors(attempts: pd.DataFrame) -> list[dict[Hashable, Any]]:
     """Counts the attempts of all phases that ended in an error, by type and SQLSTATE."""
     bad = attempts[attempts["kind"] != "rolled back"]
-    kinds = np.where(bad["last"], "failed", "retried")
-    counted = Counter(zip(kinds.tolist(), bad["type"], bad["sqlstate"], strict=True))
-    return [
-        {"kind": kind, "type": name, "sqlstate": state, "count": count}
-        for (kind, name, state), count in sorted(counted.items())
-    ]
+    bad = bad.assign(kind=np.where(bad["last"], "failed", "retried"))
+    counts = bad.groupby(["kind", "type", "sqlstate"]).size()
+    return counts.reset_index(name="count").to_dict("records")
 
 
 def _new_orders_between(rows: pd.DataFrame, histograms: Mapping[str, Any]) -> list[int | None]:
