@@ -76,7 +76,7 @@ def execute(
         else:
             campaign, plan = begun.folder, begun.begin(facts, now_s, parts)
         taken = begun.before.gates if begun else ()
-        finished = begun.finished if begun else ()
+        finished = set(begun.finished) if begun else set()
         schedule = Schedule(plan, campaign, following, world.progress.warn, finished)
         keep = partial(store.save_gates, campaign)
         gates = Gates(parts.tiers, world, schedule, keep, before=taken)

@@ -9,8 +9,8 @@ leftovers are removed. If three runs in a row fail for the same cause, the campa
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.analysis.decisions.decision import decisions_so_far
@@ -43,32 +43,28 @@ def first_of(*several: Following) -> Following:
     return lambda folder: next((plan for each in several if (plan := each(folder))), None)
 
 
+@dataclass
 class Schedule:
     """`plan` is what stands now, as written in the campaign's folder. `warn` is told what stays
     open because the runs could not be judged. `recorded`: numbers of runs that have a record."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        folder: Path,
-        following: Following,
-        warn: Callable[[str], None],
-        recorded: Collection[int] = (),
-    ) -> None:
-        self.plan, self._recorded = plan, set(recorded)
-        self.folder, self._following, self._warn = folder, following, warn
+    plan: Plan
+    folder: Path
+    following: Following
+    warn: Callable[[str], None]
+    recorded: set[int]
 
     def __iter__(self) -> Iterator[Run]:
         if not self.left:
             self._grow()  # the program was ended before it asked
         while left := self.left:
             yield left[0]
-            self._recorded.add(left[0].number)
+            self.recorded.add(left[0].number)
 
     @property
     def left(self) -> tuple[Run, ...]:
         """The runs that have no record yet, in their order."""
-        return tuple(run for run in self.plan.runs if run.number not in self._recorded)
+        return tuple(run for run in self.plan.runs if run.number not in self.recorded)
 
     def after(self, run: Run) -> None:
         """To be called when `run` has its record: lets the plan grow if it was the last."""
@@ -77,11 +73,11 @@ class Schedule:
 
     def _grow(self) -> None:
         try:
-            grown = self._following(self.folder)
+            grown = self.following(self.folder)
         except Exception as error:  # what was measured gets its last gate and report all the same
             what = error.what if isinstance(error, TierbenchError) else repr(error)
             text = f"whether more runs are wanted could not be told: {what}"
-            self._warn(text)
+            self.warn(text)
             grown = replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
         if grown is not None:
             store.save_plan(self.folder, grown)
