@@ -6,7 +6,6 @@ it is on another machine, is kept in `clients.json`, by which `read` merges what
 are by this computer's clock; the measured window is the time in which all of them measured.
 """
 
-import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import wait
@@ -102,14 +101,12 @@ def read(
     one. LoadError if one is unreadable."""
 
     def whole(result: Result) -> Result:
-        file, window_s = out / rebuilt.FILE, (start_s, end_s)
-        times = json.loads(file.read_text()) if file.is_file() else {}
+        times, window_s = files.content(out / rebuilt.FILE), (start_s, end_s)
         return rebuilt.added(result, times, window_s, workload.thinks) if times else result
 
     with merging.reading(generator.name):
-        if not (out / _NOTES).is_file():  # the only one was here
+        if not (notes := files.content(out / _NOTES)):  # the only one was here
             return whole(generator.read(workload, out, start_s, end_s))
-        notes: dict[str, Notes] = json.loads((out / _NOTES).read_text())
         if not isinstance(generator, Splits):
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)

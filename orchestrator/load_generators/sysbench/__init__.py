@@ -145,8 +145,7 @@ def _conditions(workload: Workload, world: World) -> str:
 
 def _mode(out: Path) -> dict[str, Any]:
     """What the script says of itself (`loop.describe`)."""
-    file = out / "recorder.json"
-    return dict(json.loads(file.read_text()).get("mode", {})) if file.is_file() else {}
+    return dict(files.content(out / "recorder.json").get("mode", {}))
 
 
 def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:

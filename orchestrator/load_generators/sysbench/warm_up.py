@@ -5,7 +5,6 @@ told in a file when the window ends (read in workloads/lib/loop.lua), so that it
 Whether throughput is steady decides, and never how high it is.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from orchestrator import model, parts, units
 from orchestrator.analysis.statistics import stats
 from orchestrator.load_generators.common import options
+from orchestrator.system import files
 
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
@@ -85,7 +85,7 @@ class WarmUp:
         ends_s = self._begin(middle_s)
         seen = {} if self._rule.drift is None else vars(self._rule.drift)
         facts = {"warmup_s": middle_s - start_s, **seen, "steady": steady}
-        (self._out / _FACTS_FILE).write_text(json.dumps(facts) + "\n")
+        files.write_json(self._out / _FACTS_FILE, facts)
         self._end_at(ends_s)
 
     def _begin(self, middle_s: float) -> float:
@@ -128,5 +128,4 @@ def longest_s(workload: model.Workload) -> float:
 
 def steady_facts(out: Path) -> dict[str, Any]:
     """What was found of a warm-up without a fixed time; empty with one."""
-    file = out / _FACTS_FILE
-    return dict(json.loads(file.read_text())) if file.is_file() else {}
+    return files.content(out / _FACTS_FILE)
