@@ -58,6 +58,8 @@ def specs() -> Mapping[str, ContainerSpec]:
         disk_server.stand("disk", file, {}, None, "", world)
     with Sysbench().client(NETWORK.name, world):
         pass
+    with contextlib.suppress(TierbenchError, IndexError):
+        links.asked(["node-1"], ("show",), world)
     declared = declaration.read(
         ClusterSpec("existing", 1, 1, D8S, existing={"hosts": "db.example"})
     )[0]
@@ -75,7 +77,7 @@ def specs() -> Mapping[str, ContainerSpec]:
         "agent": agent.container("agent", images[0]),
         "fio": disk_server.fio_container("gate", "client", DISK, world),
         "client": made["client"],
-        "link": links.container("node-1", ("show",), world),
+        "link": platform.specs["node-1-link"],
         "reach": made["reach"],
         "postgresql": postgresql.container_specs(two, [DISK] * 2, NETWORK, "image", "s3cret")[1],
         "hdfs": hdfs.name_node(two, DISK, NETWORK, "image"),
