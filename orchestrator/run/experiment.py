@@ -276,12 +276,12 @@ def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
 def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]) -> None:
     draft, world, workload, generator = here.draft, here.world, here.workload, here.generator
     # Known before the run, so that a run that fails has it too.
-    draft.facts = {
+    tier, facts = here.profile.tier, draft.facts
+    facts |= {
         "tier": dict(disks.facts),
         "database_before": here.database.facts(cluster, world).recorded(),
         "identity": recording.identity_of(here).recorded(),
     }
-    tier, facts = here.profile.tier, draft.facts
 
     def window_over() -> None:
         facts["database"] = here.database.facts(cluster, world).recorded()
@@ -305,21 +305,18 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
             whole = ClientLoad(load, stay, clients[0], here.raw, telling)
             warmup, measure = several.run(generator, whole, clients)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
+        facts["disks"] = served
+        if "database" not in facts:
+            window_over()
         if workload.settle:
-            if "database" not in facts:
-                window_over()  # before its counters begin anew
             world.progress.step("waiting until the disks are quiet")
             here.database.begin_measuring(cluster, world)
             here.begin_phase("check")
-        draft.facts["disks"] = served
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
-        credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)
-        if credit:
-            draft.facts["burst_credit"] = credit
-        if "database" not in draft.facts:
-            window_over()
+        if credit := here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s):
+            facts["burst_credit"] = credit
     with here.spending("check"):
-        draft.facts["checked"] = dict(generator.verify(workload, cluster, world))
+        facts["checked"] = dict(generator.verify(workload, cluster, world))
     here.begin_phase("read")
     world.platform.guard.beats.renew()  # it may be lost since this machine slept
     recording.measured(here)
