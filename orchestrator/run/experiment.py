@@ -38,7 +38,7 @@ from orchestrator.run.links import links_in_force
 from orchestrator.run.rebuilding import losing
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
-from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
+from orchestrator.run.schedule import Following, Schedule, Setbacks
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import files, store
 
@@ -49,7 +49,7 @@ def execute(
     world: World,
     results: Path,
     fingerprint: Mapping[str, Any],
-    following: Following = nothing,
+    following: Sequence[Following] = (),
     begun: Resumption | None = None,
     after_run: Callable[[Path], None] = lambda _: None,
 ) -> Path:
