@@ -80,9 +80,8 @@ def is_constant(tier: Tier) -> bool:
 
 def described(tier: Tier) -> str:
     """What the latencies of an emulated disk are, for reports; "" for any other disk."""
-    if is_constant(tier):
-        return "constant (p99 is not comparable)"
-    model = tier.latency.model
-    if not isinstance(tier.disk, Emulated) or model is None:
+    if not isinstance(tier.disk, Emulated):
         return ""
+    if (model := tier.latency.model) is None:
+        return "constant (p99 is not comparable)"
     return f"modelled from {model.source}, as of {model.as_of}"
