@@ -191,7 +191,7 @@ class BurstCredit:
         return of_nodes
 
     def _known(self, tier: Tier, place: tuple[str, ...]) -> _Known:
-        """Since the run before, or the gate."""
+        """What is known of a disk since the run before this one, or else since the gate."""
         if isinstance(tier.disk, ClassVolumes):  # another volume for each run, and for the gate
             return unknown(tier), None
         if known := self._disks.get((tier.name, *place)):
