@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from platform import python_version
 from tempfile import gettempdir
@@ -127,7 +128,7 @@ def _execute(
     host = {**asdict(world.machine.facts()), "python": python_version()}
     facts = fingerprint(app, host, world.platform.facts(), world)
     parts = app.parts(world.platform)
-    following = schedule.first_of(schedule.retried, schedule.decided(app.progress), _at_rate)
+    following = schedule.retried, partial(schedule.decided, app.progress), _at_rate
 
     def limit_cache() -> None:
         if asked.cache_max is not None:

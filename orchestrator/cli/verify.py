@@ -18,7 +18,6 @@ from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
-from orchestrator.model import CLIENT
 from orchestrator.system import files, store
 from orchestrator.units import counted
 
@@ -51,12 +50,11 @@ def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
 
 def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
     record, window = run.record, results.measured_window(run.record)
-    clients = [node for node in record.nodes if node.role == CLIENT]
     try:
         if window is None:
             raise ValueError("record.json has no measured window")
         generator = load_generators()[record.workload.generator]
-        read = several.read(generator, record.workload, clients, raw, *window)
+        read = several.read(generator, record.workload, raw, *window)
     except (TierbenchError, OSError, ValueError, KeyError) as error:
         return "not counted again", [f"raw/ is missing or cut: {error}"]
     stored = {(m.metric, m.scope): m.value for m in record.measurements}

@@ -19,11 +19,12 @@ from orchestrator import parts, units
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators.common import merging, options
+from orchestrator.load_generators.common import options
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
+from orchestrator.planning.latency_quantiles import nearest_rank
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
 from orchestrator.system import files
@@ -214,7 +215,7 @@ def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dic
         counts.update({int(value): int(number) for value, number in bins.items()})
     total = counts.total()
     return {
-        metric: merging.nearest_rank(counts, share) * 1e-9
+        metric: nearest_rank(counts, share) * 1e-9
         for metric, share in _PERCENTILES.items()
         if total - math.ceil(share * total) >= _BEYOND + in_flight
     }

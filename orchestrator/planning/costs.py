@@ -129,9 +129,9 @@ def total(things: Sequence[RentedItem]) -> dict[str, float]:
     return sums
 
 
-def total_in_words(things: Sequence[RentedItem]) -> str:
-    """Empty if nothing is known."""
-    return units.listed([f"{amount:,.2f} {name}" for name, amount in total(things).items()])
+def total_in_words(things: Sequence[RentedItem], share: float = 1.0) -> str:
+    """A share of it; empty if nothing is known."""
+    return units.listed([f"{share * amount:,.2f} {name}" for name, amount in total(things).items()])
 
 
 def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:

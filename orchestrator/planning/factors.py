@@ -46,9 +46,10 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _size(text: str) -> float:
-    """Bytes, or times the nodes' memory: `4x`."""
-    if (number := float(text[:-1]) if text.endswith("x") else parse_size(text)) <= 0:
+def data_size(text: str) -> float:
+    """`100GiB` → bytes, `4x` → times the nodes' memory. ValueError for another text."""
+    factor = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*x", text.strip())
+    if (number := float(factor[1]) if factor else float(parse_size(text))) <= 0:
         raise ValueError(f"a data set is larger than {text}")
     return number
 
@@ -86,7 +87,7 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
 }
 # What reads a value of what is no key of the workload.
 _READERS = {name: of.read for name, of in OF_CLUSTER.items()}
-_READERS |= {DATA: _size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
+_READERS |= {DATA: data_size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
 _LOADS = {THREADS: _whole, RATE_OPTION: _rate}  # what `--sweep` varies
 
 

@@ -6,10 +6,13 @@ what its gate is held to.
 
 import itertools
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from orchestrator.tier import Emulated, Quantiles, Tier
+
+Value = TypeVar("Value", int, float)
 
 MOST_POINTS = 1024  # what the emulated disk takes
 MOST_LATENCY_S = 60.0
@@ -53,21 +56,21 @@ def mean_s(table: Quantiles) -> float:
     )
 
 
+def nearest_rank(histogram: Mapping[Value, int], share: float) -> Value:
+    """The smallest value, or class, that at least this share of all counted does not exceed."""
+    values = sorted(histogram)
+    ranks = list(itertools.accumulate(histogram[value] for value in values))
+    return values[bisect_left(ranks, math.ceil(share * ranks[-1]))]
+
+
 def of_histogram(counts: Mapping[float, int]) -> Quantiles:
     """A histogram (latency in s → requests) as a table, by nearest rank. ValueError if it is empty.
     The tail ends where fewer than ten requests lie beyond; the last point is the longest."""
     total = sum(counts.values())
     if not total:
         raise ValueError("no request was timed")
-    values = sorted(counts)
-    ranks = list(itertools.accumulate(counts[value] for value in values))
-
-    def ranked(rank: int) -> float:
-        return values[bisect_right(ranks, rank - 1)]
-
     known = [p for p in _PROBABILITIES if p < 0.5 or total - math.ceil(p * total) >= _BEYOND]
-    points = [(p, ranked(max(1, math.ceil(p * total)))) for p in known]
-    return (*points, (1.0, values[-1]))
+    return (*((p, nearest_rank(counts, p)) for p in known), (1.0, max(counts)))
 
 
 def is_constant(tier: Tier) -> bool:
@@ -77,9 +80,8 @@ def is_constant(tier: Tier) -> bool:
 
 def described(tier: Tier) -> str:
     """What the latencies of an emulated disk are, for reports; "" for any other disk."""
-    if is_constant(tier):
-        return "constant (p99 is not comparable)"
-    model = tier.latency.model
-    if not isinstance(tier.disk, Emulated) or model is None:
+    if not isinstance(tier.disk, Emulated):
         return ""
+    if (model := tier.latency.model) is None:
+        return "constant (p99 is not comparable)"
     return f"modelled from {model.source}, as of {model.as_of}"

@@ -10,6 +10,7 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning.costs import most_s
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
+from orchestrator.planning.factors import data_size as data_size
 from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, parse_size
 
@@ -59,33 +60,20 @@ def with_data(
     wanted = max(_data_bytes(profile, text) for profile in profiles)
     loads = tuple(_of_bytes(load, wanted) for load in workloads)
     largest = max((data_bytes(load) or 0 for load in loads if load.database is None), default=0)
-    notes = [
-        Note(
-            "data as asked", f"{load.name}: {format_bytes(data_bytes(load) or 0)} of data ({text})"
-        )
-        for load, before in zip(loads, workloads, strict=True)
-        if load != before
-    ]
-    return with_room(profiles, largest), loads, tuple(notes)
-
-
-def data_size(text: str) -> tuple[float | None, int | None]:
-    """`4x` → that factor of memory, `100GiB` → bytes. ValueError for another text, or for none."""
-    factor = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*x", text.strip())
-    size = float(factor[1]) if factor else parse_size(text)
-    if size <= 0:
-        raise ValueError(f"a data set is larger than {text}")
-    return (size, None) if factor else (None, int(size))
+    changed = [load for load, before in zip(loads, workloads, strict=True) if load != before]
+    sizes = [f"{load.name}: {format_bytes(data_bytes(load) or 0)}" for load in changed]
+    notes = tuple(Note("data as asked", f"{size} of data ({text})") for size in sizes)
+    return with_room(profiles, largest), loads, notes
 
 
 def _data_bytes(profile: Profile, text: str) -> float:
-    cluster, (factor, size_bytes) = profile.cluster, data_size(text)
-    if factor is None:
-        return float(size_bytes or 0)
+    cluster, size = profile.cluster, data_size(text)
+    if not text.strip().endswith("x"):
+        return size
     if cluster.node is None:
         raise failure(UsageError, "memory unknown", profile=profile.name, text=text)
     all_memory = cluster.node.memory_bytes * cluster.nodes
-    return factor * all_memory / max(1, cluster.replication_factor)
+    return size * all_memory / max(1, cluster.replication_factor)
 
 
 def _of_bytes(load: Workload, wanted: float) -> Workload:
@@ -105,18 +93,15 @@ def _of_bytes(load: Workload, wanted: float) -> Workload:
 
 def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...]:
     """The profiles with disks for so many bytes of data, where they would be too small for it."""
-    return tuple(_with_room(profile, largest) for profile in profiles)
-
-
-def _with_room(profile: Profile, largest: float) -> Profile:
-    cluster = profile.cluster
-    if cluster.node is None:
-        return profile
-    own = DISK_PER_DATA * largest * cluster.replication_factor / max(1, cluster.nodes)
-    disk_bytes = max(cluster.node.disk_bytes, math.ceil(own / 2**30) * 2**30)
-    return replace(
-        profile, cluster=replace(cluster, node=replace(cluster.node, disk_bytes=disk_bytes))
-    )
+    roomy = []
+    for profile in profiles:
+        cluster = profile.cluster
+        if node := cluster.node:
+            own = DISK_PER_DATA * largest * cluster.replication_factor / max(1, cluster.nodes)
+            disk_bytes = max(node.disk_bytes, math.ceil(own / 2**30) * 2**30)
+            cluster = replace(cluster, node=replace(node, disk_bytes=disk_bytes))
+        roomy.append(replace(profile, cluster=cluster))
+    return tuple(roomy)
 
 
 def in_time(

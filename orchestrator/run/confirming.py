@@ -48,8 +48,7 @@ def changing(
     longer = replace(workload, measure_s=workload.measure_s + workload.confirm_s)
     with window.followed(changes.follow, "confirm", follower, world) as telling:
         yield longer, telling
-    if here.draft.facts is not None:
-        here.draft.facts["confirm"] = changes.kept
+    here.draft.facts["confirm"] = changes.kept
 
 
 @dataclass(frozen=True)

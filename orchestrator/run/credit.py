@@ -125,11 +125,10 @@ def _of(gate: Gate, machine: str, device: str) -> tuple[Mapping[str, Any], list[
     return gate.device, [check for check in gate.checks if not check.disk]
 
 
-def since(buckets: Buckets, before: Seen, now: Seen) -> dict[str, Bucket]:
+def since(buckets: Buckets, before: Seen | None, now: Seen) -> Buckets:
     """After what the disk's counters grew by; unchanged if they did not grow in time."""
-    seconds = now.time_s - before.time_s
-    if seconds <= 0:
-        return dict(buckets)
+    if before is None or (seconds := now.time_s - before.time_s) <= 0:
+        return buckets
     used = {"iops": now.ios - before.ios, "bytes": now.moved_bytes - before.moved_bytes}
     return {name: bucket.after(max(0.0, used[name]), seconds) for name, bucket in buckets.items()}
 
@@ -143,10 +142,7 @@ def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
     return facts
 
 
-@dataclass
-class _DiskCredit:
-    buckets: Buckets
-    seen: Seen | None = None  # since when the buckets are as they are
+_Known = tuple[Buckets, Seen | None]  # of a disk, and since when its buckets are as they are
 
 
 class BurstCredit:
@@ -156,7 +152,7 @@ class BurstCredit:
         self._world = world
         self._counters: dict[tuple[str, ...], Seen] = {}  # by machine, device, at the last gate
         self._gates: dict[str, Gate] = {}  # of each tier, the last
-        self._disks: dict[tuple[str, ...], _DiskCredit] = {}  # by tier, machine, device
+        self._disks: dict[tuple[str, ...], _Known] = {}  # by tier, machine, device
 
     def checked(self, tier: Tier, gate: Gate) -> None:
         """A gate was taken just now."""
@@ -169,10 +165,10 @@ class BurstCredit:
                 now_s = self._world.clock.now()
                 for name, row in block_devices.counters_by_device(machine).items():
                     self._counters[machine.name, name] = _seen(now_s, row)
-        for key, state in self._disks.items():
+        for key, (buckets, _) in self._disks.items():
             if key[0] == tier.name:
-                buckets = by_gate(state.buckets, gate, key[1], key[-1])
-                self._disks[key] = _DiskCredit(buckets, self._counters.get(key[1:]))
+                known = by_gate(buckets, gate, key[1], key[-1])
+                self._disks[key] = known, self._counters.get(key[1:])
 
     def of_run(
         self, tier: Tier, nodes: Sequence[Node], samples: Iterable[Sample], start_s: float
@@ -184,24 +180,26 @@ class BurstCredit:
             return of_nodes
         series = _series(samples)
         for place, on_it in results.by_disk(nodes).items():
-            state = self._disks.get((tier.name, *place))
-            if isinstance(tier.disk, ClassVolumes):  # another volume for each run, and for the gate
-                state = _DiskCredit(unknown(tier))
-            elif state is None:
-                state = _DiskCredit(unknown(tier), self._counters.get(place))
-                if gate := self._gates.get(tier.name):
-                    state.buckets = by_gate(state.buckets, gate, place[0], place[-1])
-            at_start = state.buckets
+            buckets, seen = self._known(tier, place)
+            at_start = buckets
             for now in series.get(on_it[0].name, ()):
-                buckets = state.buckets
-                if state.seen is not None:
-                    buckets = since(buckets, state.seen, now)
-                state = _DiskCredit(buckets, now)
+                buckets, seen = since(buckets, seen, now), now
                 if now.time_s <= start_s:
                     at_start = buckets
-            self._disks[tier.name, *place] = state
+            self._disks[tier.name, *place] = buckets, seen
             of_nodes |= {node.name: recorded(at_start) for node in on_it}
         return of_nodes
+
+    def _known(self, tier: Tier, place: tuple[str, ...]) -> _Known:
+        """What is known of a disk since the run before this one, or else since the gate."""
+        if isinstance(tier.disk, ClassVolumes):  # another volume for each run, and for the gate
+            return unknown(tier), None
+        if known := self._disks.get((tier.name, *place)):
+            return known
+        buckets = unknown(tier)
+        if gate := self._gates.get(tier.name):
+            buckets = by_gate(buckets, gate, place[0], place[-1])
+        return buckets, self._counters.get(place)
 
 
 def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:

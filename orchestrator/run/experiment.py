@@ -26,7 +26,7 @@ from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan, Run
-from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
+from orchestrator.parts import ClientLoad, Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
@@ -38,7 +38,7 @@ from orchestrator.run.links import links_in_force
 from orchestrator.run.rebuilding import losing
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
-from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
+from orchestrator.run.schedule import Following, Schedule, Setbacks
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import files, store
 
@@ -49,7 +49,7 @@ def execute(
     world: World,
     results: Path,
     fingerprint: Mapping[str, Any],
-    following: Following = nothing,
+    following: Sequence[Following] = (),
     begun: Resumption | None = None,
     after_run: Callable[[Path], None] = lambda _: None,
 ) -> Path:
@@ -76,7 +76,7 @@ def execute(
         else:
             campaign, plan = begun.folder, begun.begin(facts, now_s, parts)
         taken = begun.before.gates if begun else ()
-        finished = begun.finished if begun else ()
+        finished = set(begun.finished) if begun else set()
         schedule = Schedule(plan, campaign, following, world.progress.warn, finished)
         keep = partial(store.save_gates, campaign)
         gates = Gates(parts.tiers, world, schedule, keep, before=taken)
@@ -276,12 +276,12 @@ def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
 def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]) -> None:
     draft, world, workload, generator = here.draft, here.world, here.workload, here.generator
     # Known before the run, so that a run that fails has it too.
-    draft.facts = {
+    tier, facts = here.profile.tier, draft.facts
+    facts |= {
         "tier": dict(disks.facts),
         "database_before": here.database.facts(cluster, world).recorded(),
         "identity": recording.identity_of(here).recorded(),
     }
-    tier, facts = here.profile.tier, draft.facts
 
     def window_over() -> None:
         facts["database"] = here.database.facts(cluster, world).recorded()
@@ -302,26 +302,22 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
             losing(here, cluster, telling) as (stay, telling),
             window.statements_counted(here, cluster, facts, telling) as telling,
         ):
-            warmup, measure = several.run(generator, load, stay, clients, here.raw, telling)
+            whole = ClientLoad(load, stay, clients[0], here.raw, telling)
+            warmup, measure = several.run(generator, whole, clients)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
+        facts["disks"] = served
+        if "database" not in facts:
+            window_over()
         if workload.settle:
-            if "database" not in facts:
-                window_over()  # before its counters begin anew
             world.progress.step("waiting until the disks are quiet")
             here.database.begin_measuring(cluster, world)
             here.begin_phase("check")
-        draft.facts["disks"] = served
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
-        credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)
-        if credit:
-            draft.facts["burst_credit"] = credit
-        if "database" not in draft.facts:
-            window_over()
+        if credit := here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s):
+            facts["burst_credit"] = credit
     with here.spending("check"):
-        draft.facts["checked"] = dict(generator.verify(workload, cluster, world))
+        facts["checked"] = dict(generator.verify(workload, cluster, world))
     here.begin_phase("read")
     world.platform.guard.beats.renew()  # it may be lost since this machine slept
     recording.measured(here)
-    draft.result = several.read(
-        generator, workload, clients, here.raw, measure.start_s, measure.end_s
-    )
+    draft.result = several.read(generator, workload, here.raw, measure.start_s, measure.end_s)

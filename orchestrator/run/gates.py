@@ -45,10 +45,9 @@ _NAMES = (
 @dataclass(frozen=True)
 class GatePlace:
     """A machine that runs nodes of a database. `nodes`: those, if the campaign has several
-    machines; `placement`: of the first of them."""
+    machines."""
 
     machine: Machine
-    placement: str = "node-1"
     nodes: tuple[str, ...] = ()
 
 
@@ -173,9 +172,9 @@ class Gates:
         machines, places = self._world.platform.machines(), dict[str, GatePlace]()
         if len(machines) == 1:
             return (GatePlace(machines[0]),)
-        for number, machine in enumerate(disk_files.machines_of_nodes(nodes, self._scoped()), 1):
-            node = f"node-{number}"
-            place = places.setdefault(machine.name, GatePlace(machine, node))
+        on = disk_files.machines_of_nodes(nodes, self._scoped())
+        for node, machine in zip(node_disks.node_names(nodes), on, strict=True):
+            place = places.get(machine.name, GatePlace(machine))
             places[machine.name] = replace(place, nodes=(*place.nodes, node))
         return tuple(places.values())
 
@@ -205,7 +204,7 @@ class Gates:
         if drain and bursts and isinstance(mechanism, DrainsBurst):
             return mechanism.drained_gate(tier, world, thorough)
         if isinstance(mechanism, MadeOnMachines):
-            return mechanism.gate_on(place.placement, tier, world, thorough)
+            return mechanism.gate_on((*place.nodes, "node-1")[0], tier, world, thorough)
         return mechanism.gate(tier, world, thorough)
 
     def _scoped(self) -> World:

@@ -17,7 +17,7 @@ from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
-from orchestrator.powers import NETWORK_OF, ContainerSpec, World
+from orchestrator.powers import NETWORK_OF, World
 from orchestrator.run.recording import RunContext
 from orchestrator.system import at_once
 from orchestrator.units import format_link_rate, named
@@ -51,9 +51,7 @@ def links_in_force(here: RunContext, cluster: Cluster, clients: Sequence[Node]) 
         return
     world.progress.step(f"shaping the network to {format_link_rate(rate)}")
     require(rate, asked(ends, ("set", str(rate)), world))
-    facts: dict[str, Any] = {"bytes_per_s": rate}
-    if here.draft.facts is not None:
-        here.draft.facts["network"] = facts
+    here.draft.facts["network"] = facts = dict[str, Any](bytes_per_s=rate)
     if len(ends) > 1 and cluster.endpoints:
         facts["transfer"] = proven(rate, ends[0], ends[-1], cluster.endpoints[0].host, world)
     yield
@@ -95,16 +93,11 @@ def proven(rate: int, server: str, client: str, host: str, world: World) -> dict
     raise failure(GateError, "other rate", ends=ends, declared=declared, ways=ways)
 
 
-def container(end: str, words: Sequence[str], world: World) -> ContainerSpec:
-    """The helper in the network of the container `end`."""
-    place = {"network": f"{NETWORK_OF}{end}", "capabilities": ("NET_ADMIN",)}
-    argv, name = ("link", *words), f"{end}-link"
-    return own_images.container("disk", name, argv, world, role="network", **place)
-
-
 def _link(end: str, words: Sequence[str], world: World) -> dict[str, Any]:
     """What `link` says in the network of a container. GateError if it fails."""
-    done = world.platform.once(container(end, words, world), _ASK_S)
+    place = {"network": f"{NETWORK_OF}{end}", "capabilities": ("NET_ADMIN",), "role": "network"}
+    helper = own_images.container("disk", f"{end}-link", ("link", *words), world, **place)
+    done = world.platform.once(helper, _ASK_S)
     if done.exit_code != 0:
         raise failure(GateError, "helper failed", end=end, words=" ".join(words), evidence=done.out)
     return dict(json.loads(done.out.splitlines()[-1]))

@@ -47,7 +47,7 @@ class Draft:
     gate: Gate | None = None
     result: Result | None = None
     readings: Readings | None = None
-    facts: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
     doubts: list[Doubt] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)
     thread_errors: list[str] = field(default_factory=list)
@@ -251,7 +251,7 @@ def _save(here: RunContext) -> None:
 def _record(here: RunContext) -> Record:
     draft, result = here.draft, here.draft.result
     here.extend_phase(here.world.clock.now())
-    facts = dict(draft.facts or {})
+    facts = dict(draft.facts)
     if changes := store.limit_changes(here.folder):
         facts["limit_changes"] = changes
     if draft.thread_errors:

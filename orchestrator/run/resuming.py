@@ -19,7 +19,7 @@ from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.facts import group
 from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import several
-from orchestrator.model import CLIENT, Note, Plan, Record, Run
+from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
 from orchestrator.planning.plan import as_used, interruptions
 from orchestrator.powers import World
@@ -168,8 +168,7 @@ def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     if not store.has_samples(folder):
         raise LoadError("its telemetry is missing or cut")
     generator = parts.load_generators[record.workload.generator]
-    clients = [node for node in record.nodes if node.role == CLIENT]
-    result = several.read(generator, record.workload, clients, folder / "raw", *window)
+    result = several.read(generator, record.workload, folder / "raw", *window)
     read = replace(
         record,
         outcome="done",

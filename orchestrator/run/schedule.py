@@ -9,8 +9,8 @@ leftovers are removed. If three runs in a row fail for the same cause, the campa
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.analysis.decisions.decision import decisions_so_far
@@ -28,47 +28,33 @@ from orchestrator.units import format_seconds, gathered
 
 IN_A_ROW = 3
 ENGINE_BACK_S = 1800.0  # of a cluster whose control plane is being upgraded
-# The campaign's folder → its plan with further runs behind those made, or None: it is done.
+# The campaign's folder → its plan with further runs behind those made, or None: it adds nothing.
 Following = Callable[[Path], Plan | None]
 
 
-def nothing(_: Path) -> Plan | None:
-    """A campaign whose runs are all planned before the first."""
-    return None
-
-
-def first_of(*several: Following) -> Following:
-    """What the first of them adds that adds anything."""
-
-    return lambda folder: next((plan for each in several if (plan := each(folder))), None)
-
-
+@dataclass
 class Schedule:
-    """`plan` is what stands now, as written in the campaign's folder. `warn` is told what stays
-    open because the runs could not be judged. `recorded`: numbers of runs that have a record."""
+    """`plan` is what stands now, as written in the campaign's folder. The first of `following` that
+    adds anything lets it grow. `warn` is told what stays open because the runs could not be judged.
+    `recorded`: numbers of runs that have a record."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        folder: Path,
-        following: Following,
-        warn: Callable[[str], None],
-        recorded: Collection[int] = (),
-    ) -> None:
-        self.plan, self._recorded = plan, set(recorded)
-        self.folder, self._following, self._warn = folder, following, warn
+    plan: Plan
+    folder: Path
+    following: Sequence[Following]
+    warn: Callable[[str], None]
+    recorded: set[int]
 
     def __iter__(self) -> Iterator[Run]:
         if not self.left:
             self._grow()  # the program was ended before it asked
         while left := self.left:
             yield left[0]
-            self._recorded.add(left[0].number)
+            self.recorded.add(left[0].number)
 
     @property
     def left(self) -> tuple[Run, ...]:
         """The runs that have no record yet, in their order."""
-        return tuple(run for run in self.plan.runs if run.number not in self._recorded)
+        return tuple(run for run in self.plan.runs if run.number not in self.recorded)
 
     def after(self, run: Run) -> None:
         """To be called when `run` has its record: lets the plan grow if it was the last."""
@@ -77,11 +63,12 @@ class Schedule:
 
     def _grow(self) -> None:
         try:
-            grown = self._following(self.folder)
+            plans = (following(self.folder) for following in self.following)
+            grown = next((plan for plan in plans if plan), None)
         except Exception as error:  # what was measured gets its last gate and report all the same
             what = error.what if isinstance(error, TierbenchError) else repr(error)
             text = f"whether more runs are wanted could not be told: {what}"
-            self._warn(text)
+            self.warn(text)
             grown = replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
         if grown is not None:
             store.save_plan(self.folder, grown)
@@ -180,24 +167,20 @@ def retried(folder: Path) -> Plan | None:
     return replace(plan, runs=numbered((*plan.runs, *again))) if again else None
 
 
-def decided(progress: Progress) -> Following:
+def decided(progress: Progress, folder: Path) -> Plan | None:
     """What follows in a campaign whose plan has `looks`; nothing in others."""
-
-    def following(folder: Path) -> Plan | None:
-        campaign = store.load(folder)
-        plan = campaign.plan
-        if not plan.looks:
-            return None
-        more, most = list[str](), max(plan.looks)
-        for decision in decisions_so_far(campaign)[0]:
-            if not decision.is_open:
-                continue
-            done, what = repetitions(plan, decision.workload), "no more, as asked"
-            if done < most:
-                more.append(decision.workload)
-                what = f"one more of at most {most}"
-            text = f"{decision.workload} is open after {done} repetitions, {what}"
-            progress.note(f"{text}: {decision.reason}")
-        return grown(plan, more) if more else None
-
-    return following
+    campaign = store.load(folder)
+    plan = campaign.plan
+    if not plan.looks:
+        return None
+    more, most = list[str](), max(plan.looks)
+    for decision in decisions_so_far(campaign)[0]:
+        if not decision.is_open:
+            continue
+        done, what = repetitions(plan, decision.workload), "no more, as asked"
+        if done < most:
+            more.append(decision.workload)
+            what = f"one more of at most {most}"
+        text = f"{decision.workload} is open after {done} repetitions, {what}"
+        progress.note(f"{text}: {decision.reason}")
+    return grown(plan, more) if more else None

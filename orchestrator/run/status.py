@@ -17,7 +17,7 @@ from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
 from orchestrator.system import store
 from orchestrator.system.clock import from_stamp
-from orchestrator.units import counted, format_moment, format_quantity, format_seconds, listed
+from orchestrator.units import counted, format_moment, format_quantity, format_seconds
 
 _SHOWN = (("throughput_per_s", "{}/s"), ("nopm", "{} NOPM"), ("latency_p99_s", "p99 {}"))
 SILENT_S = 900.0
@@ -62,9 +62,8 @@ def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
     if left_s is not None:
         said.append(f"about {format_seconds(left_s)} left, until {format_moment(now_s + left_s)}")
     share = elapsed_s / max(costs.most_s(plan), 1.0)
-    sums = costs.total(costs.rented(plan))  # empty where nothing with a known price is rented
-    if amounts := [f"{total * share:,.2f} {currency}" for currency, total in sums.items()]:
-        said.append(f"about {listed(amounts)} so far")
+    if amount := costs.total_in_words(costs.rented(plan), share):
+        said.append(f"about {amount} so far")
     yield ", ".join(said)
     if len(plan.tiers) < 2:
         return

@@ -33,6 +33,11 @@ def write_json(file: Path, content: Any) -> None:
     write_text(file, text + "\n")
 
 
+def content(file: Path) -> dict[str, Any]:
+    """What is in a JSON file; empty if it is not there. ValueError if it was cut."""
+    return dict(json.loads(file.read_bytes())) if file.is_file() else {}
+
+
 def keep(file: Path, text: str, *, adds: bool = False) -> None:
     """Writes, or adds to, a text that something else said or was told, without secrets."""
     with file.open("a" if adds else "w", encoding="utf-8") as opened:

@@ -27,6 +27,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def carry_out(asked: argparse.Namespace, folder: Path) -> None:
         {"emulated": DryTier()},
         (collector,),
     )
-    following = schedule.first_of(schedule.retried, schedule.decided(progress))
+    following = schedule.retried, partial(schedule.decided, progress)
     experiment.execute(a_long_plan(asked), parts, world, folder / "results", {}, following)
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

@@ -161,7 +161,7 @@ def _override(text: str) -> object:
 def _telemetry(read: Callable[[str], Iterable[local.Reading]]) -> Callable[[str], object]:
     """As the sampler reads it."""
     node = Node("node-1", "database")
-    return lambda text: list(local.each([node], lambda _: read(text), lambda _: 0.0))
+    return lambda text: list(local.each([node], lambda _: ((0.0, each) for each in read(text))))
 
 
 def _mounts(text: str) -> object:

@@ -23,7 +23,7 @@ from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import Cluster, ClusterSpec, Dataset, NodeSize, Volume, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result
 from orchestrator.powers import World
-from orchestrator.system import sql
+from orchestrator.system import files, sql
 from tests import ROOT
 
 HOME = os.environ.get("BENCHBASE_HOME")
@@ -127,7 +127,7 @@ def test_a_run_is_read_as_the_database_has_seen_it(world: World, tmp_path: Path)
     assert facts["final_state"] == "EXIT"
 
     # Every committed New-Order of all phases took one number of its district.
-    completed = results._histogram(results._json(out / results.HISTOGRAMS), "completed")
+    completed = results._histogram(files.content(out / results.HISTOGRAMS), "completed")
     assert completed["new_order"] == seen["orders"]
     committed = figure(result, "nopm") / 60 * 8.0
     assert 0 < committed <= seen["orders"]

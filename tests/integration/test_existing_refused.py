@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.common.client import client_container
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench_stock import SysbenchStock
 from orchestrator.model import Cluster, Endpoint, Tls
 from orchestrator.planning import project_files
-from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, World
 from tests import ROOT
 from tests.integration import servers
@@ -41,9 +39,7 @@ def test_a_load_generator_does_not_trust_another_authority(
     ):
         trusted = replace(at, host=host, tls=Tls("verify-full", str(root)))
         cluster = Cluster("postgresql", "17", (), (trusted,), HOST_NETWORK)
-        with client_container(
-            own_images.need(ROOT, "client", world.platform), *(HOST_NETWORK, world, cluster.tls)
-        ) as client:
+        with Sysbench().client(HOST_NETWORK, world, cluster.tls) as client:
             for generator, load in ((Sysbench(), "insert"), (SysbenchStock(), "oltp_insert")):
                 (_, (workload,)) = project_files.read(ROOT, [], [load], "smoke")
                 with pytest.raises(LoadError, match=said):

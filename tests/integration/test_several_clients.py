@@ -20,6 +20,7 @@ from orchestrator.errors import LoadError
 from orchestrator.load_generators.common import several
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Node, Workload
+from orchestrator.parts import ClientLoad
 from orchestrator.powers import World
 from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running, session
 from tests.plans import a_workload
@@ -58,6 +59,9 @@ class Bench:
     out: Path
     world: World
 
+    def load(self, workload: Workload, world: World) -> ClientLoad:
+        return ClientLoad(workload, self.cluster, self.clients[0], self.out, world)
+
 
 @pytest.fixture
 def two(world: World, tmp_path: Path) -> Iterator[Bench]:
@@ -79,8 +83,8 @@ def loaded(workload: Workload, world: World, out: Path) -> Iterator[Bench]:
 def test_what_all_clients_recorded_is_what_the_database_committed(two: Bench) -> None:
     begun: list[float] = []
     world = replace(two.world, window_begins=begun.append)
-    warmup, measure = several.run(GENERATOR, INSERT, two.cluster, two.clients, two.out, world)
-    result = several.read(GENERATOR, INSERT, two.clients, two.out, measure.start_s, measure.end_s)
+    warmup, measure = several.run(GENERATOR, two.load(INSERT, world), two.clients)
+    result = several.read(GENERATOR, INSERT, two.out, measure.start_s, measure.end_s)
 
     assert [client.name for client in two.clients] == ["client-1", "client-2"]
     assert begun == [measure.start_s] and warmup.end_s == measure.start_s
@@ -114,10 +118,10 @@ def test_a_window_of_all_begins_when_throughput_is_steady_and_ends_as_told(two: 
     """Each client hears of the window's end while its program runs, and no later than that it is
     over."""
     steady = replace(INSERT, warmup_s=1.0, warmup_most_s=45.0)
-    warmup, measure = several.run(GENERATOR, steady, two.cluster, two.clients, two.out, two.world)
+    warmup, measure = several.run(GENERATOR, two.load(steady, two.world), two.clients)
     assert 20 <= warmup.duration_s <= 47
     assert measure.duration_s == pytest.approx(INSERT.measure_s, abs=0.1)
-    result = several.read(GENERATOR, steady, two.clients, two.out, measure.start_s, measure.end_s)
+    result = several.read(GENERATOR, steady, two.out, measure.start_s, measure.end_s)
     for client in two.clients:
         ends_s = float((two.out / client.name / "window-ends").read_text())
         assert ends_s == pytest.approx(measure.end_s, abs=0.1)
@@ -134,11 +138,11 @@ def test_each_transaction_of_the_tpcc_derived_mix_is_counted_once(
     with loaded(TPCC, world, tmp_path) as two:
         with session(two.cluster) as connection:
             (before,) = connection.execute(left).fetchall()
-        _, measure = several.run(GENERATOR, TPCC, two.cluster, two.clients, two.out, world)
+        _, measure = several.run(GENERATOR, two.load(TPCC, world), two.clients)
         with session(two.cluster) as connection:
             (after,) = connection.execute(left).fetchall()
         assert GENERATOR.verify(TPCC, two.cluster, world)["consistency"]
-        result = several.read(GENERATOR, TPCC, two.clients, two.out, measure.start_s, measure.end_s)
+        result = several.read(GENERATOR, TPCC, two.out, measure.start_s, measure.end_s)
         table = pd.concat(result.latencies or ())
     committed = table[table["outcome"] == transactions.COMMITTED]["type"].value_counts()
     assert committed["new_order"] == int(after[0]) - int(before[0]) > 0
@@ -155,7 +159,7 @@ def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> No
     long = replace(INSERT, measure_s=120.0)
     began_s = world.clock.monotonic()
     with pytest.raises(LoadError, match=r"^client-2: sysbench ended with exit code"):
-        several.run(GENERATOR, long, two.cluster, two.clients, two.out, world)
+        several.run(GENERATOR, two.load(long, world), two.clients)
     assert world.clock.monotonic() - began_s < long.measure_s
     states = [
         two.world.platform.container(client.container or "").state() for client in two.clients

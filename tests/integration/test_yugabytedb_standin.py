@@ -19,16 +19,15 @@ from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
-from orchestrator.load_generators.common.client import client_container, run_in_client
+from orchestrator.load_generators.common.client import run_in_client
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import Cluster, Dataset, Plan, Profile, Run, Workload
 from orchestrator.parts import Parts
-from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run import checks as run_checks
 from orchestrator.run import experiment
 from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
-from tests import ROOT
 from tests.campaign_tables import OF_LOG, sampled_in
 from tests.fakes import QuietProgress
 from tests.integration.standin_nodes import NETWORK, TABLE, ask, spec, up, volumes
@@ -96,9 +95,9 @@ def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
 
 def psql(cluster: Cluster, world: World) -> str:
     """What a program in the client says of its own session."""
-    at, image = cluster.endpoints[2], own_images.need(ROOT, "client", world.platform)
+    at = cluster.endpoints[2]
     words = f"psql -h {at.host} -p {at.port} -U {at.user} -d {at.database} -c".split()
-    with client_container(image, cluster.network, world, cluster.tls) as client:
+    with Sysbench().client(cluster.network, world, cluster.tls) as client:
         done = run_in_client(client, [*words, "\\conninfo"], cluster, world, timeout_s=60)
     assert done.exit_code == 0, done.tail()
     return done.out

@@ -18,8 +18,8 @@ from orchestrator.databases.existing import declaration
 from orchestrator.databases.yugabytedb import nodes as yugabytedb
 from orchestrator.databases.yugabytedb import settings
 from orchestrator.errors import TierbenchError
-from orchestrator.load_generators.common import client
-from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, NodeSize, Placing, Volume
+from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.model import ClusterSpec, NodeSize, Placing, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.kubernetes import manifests
@@ -56,8 +56,10 @@ def specs() -> Mapping[str, ContainerSpec]:
         disk_server.create(file, 2**30, world)
     with contextlib.suppress(TierbenchError, ValueError):
         disk_server.stand("disk", file, {}, None, "", world)
-    with client.client_container("image", NETWORK.name, world, TLS_IF_OFFERED):
+    with Sysbench().client(NETWORK.name, world):
         pass
+    with contextlib.suppress(TierbenchError, IndexError):
+        links.asked(["node-1"], ("show",), world)
     declared = declaration.read(
         ClusterSpec("existing", 1, 1, D8S, existing={"hosts": "db.example"})
     )[0]
@@ -75,7 +77,7 @@ def specs() -> Mapping[str, ContainerSpec]:
         "agent": agent.container("agent", images[0]),
         "fio": disk_server.fio_container("gate", "client", DISK, world),
         "client": made["client"],
-        "link": links.container("node-1", ("show",), world),
+        "link": platform.specs["node-1-link"],
         "reach": made["reach"],
         "postgresql": postgresql.container_specs(two, [DISK] * 2, NETWORK, "image", "s3cret")[1],
         "hdfs": hdfs.name_node(two, DISK, NETWORK, "image"),

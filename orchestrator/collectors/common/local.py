@@ -46,18 +46,16 @@ def in_container(node: Node) -> bool:
 
 
 def each(
-    subjects: Iterable[Subject],
-    read: Callable[[Subject], Iterable[Reading]],
-    read_at: Callable[[Subject], float],
+    subjects: Iterable[Subject], read: Callable[[Subject], Iterable[tuple[float, Reading]]]
 ) -> Iterator[Sample]:
-    """Samples of all that can be read, as of `read_at`; then OSError with the other failures."""
+    """Samples of all that `read` gives, each with its time; then OSError with the failures."""
     failures: list[str] = []
     for subject in subjects:
         try:
-            for metric, unit, value in read(subject):
+            for time_s, (metric, unit, value) in read(subject):
                 if not 0 <= value < math.inf:  # NaN neither
                     raise ValueError(f"{metric} is {value:g}, as no counter or gauge is")
-                yield Sample(read_at(subject), subject.name, metric, unit, value)
+                yield Sample(time_s, subject.name, metric, unit, value)
         except (OSError, *UNREADABLE) as error:
             # Messages of our own stand alone; others need the kind of error, such as KeyError.
             kind = "" if type(error) is OSError else f"{type(error).__name__}: "
@@ -81,18 +79,13 @@ class OnItsMachine:
         raise NotImplementedError
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        machines: dict[str, Machine] = {}
+        def readings(node: Node) -> Iterator[tuple[float, Reading]]:
+            machine = self._where(node)
+            for reading in self.readings(machine, node):
+                read_s = machine.read_at() if isinstance(machine, AgentMachine) else None
+                yield (now_s if read_s is None else read_s), reading
 
-        def readings(node: Node) -> Iterable[Reading]:
-            machine = machines[node.name] = self._where(node)
-            return self.readings(machine, node)
-
-        def read_at(node: Node) -> float:
-            machine = machines[node.name]
-            read_s = machine.read_at() if isinstance(machine, AgentMachine) else None
-            return now_s if read_s is None else read_s
-
-        return each(filter(self.watched, nodes), readings, read_at)
+        return each(filter(self.watched, nodes), readings)
 
 
 # They are read all at once, because a reading must be short: the other collectors wait meanwhile.
@@ -104,4 +97,8 @@ Get = Callable[[str, float], str]
 def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
     """Samples of all pages that can be read; then OSError with the failures of the others."""
     bodies = {page: at_once.begun(partial(get, page.url, _TIMEOUT_S)) for page in pages}
-    yield from each(pages, lambda page: page.parse(bodies[page].result()), lambda _: now_s)
+
+    def read(page: Page) -> Iterator[tuple[float, Reading]]:
+        return ((now_s, reading) for reading in page.parse(bodies[page].result()))
+
+    return each(pages, read)

@@ -59,7 +59,7 @@ class BenchBase(Splits, InClient):
         settings = config.settings(largest, 1, spec.clients)
         if "tls_key" in spec.existing:
             raise failure(errors.UsageError, "no key of a client")
-        provide(self._home, spec.database, world)
+        provide(self._home, world)
         if settings.warehouses_reached < settings.warehouses:
             each = " in a client" if spec.clients > 1 else ""
             world.progress.warn(message("idle warehouses", settings=settings, each=each))
@@ -117,7 +117,7 @@ class BenchBase(Splits, InClient):
                 world.progress.step(_ENDING if _ENDED in times_s else text)
 
         timeout_s = workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
-        timeout_s += _LONGEST_PAUSE_S if settings.thinks else 0.0
+        timeout_s += _LONGEST_PAUSE_S if workload.thinks else 0.0
         histograms = f"/out/{results.HISTOGRAMS}"
         argv = _java("--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS)
         how: dict[str, Any] = {"timeout_s": timeout_s, "on_line": on_line, "env": env, "out": out}

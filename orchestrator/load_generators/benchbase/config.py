@@ -58,19 +58,15 @@ YUGABYTEDB = JdbcDriver("YUGABYTE", "com.yugabyte.Driver", "yugabytedb", "load-b
 
 @dataclass(frozen=True)
 class BenchBaseSettings:
-    """The load in the XML. `arrival_rate`: transactions per second, 0 for a closed loop. `thinks`:
-    with keying and think times, ten terminals per warehouse."""
+    """The load in the XML: of `workload`, whose options all have values. One that thinks, with
+    keying and think times, has ten terminals per warehouse. `arrival_rate`: transactions per
+    second, 0 for a closed loop."""
 
+    workload: Workload
     warehouses: int
     terminals: int
-    loader_threads: int
-    isolation: str
-    max_attempts: int
     arrival_rate: float
     weights: tuple[int, ...]
-    thinks: bool
-    warmup_s: int
-    measure_s: int
 
     @property
     def rate(self) -> str:
@@ -81,7 +77,7 @@ class BenchBaseSettings:
     def lead_in_s(self) -> int:
         """The time from BenchBase's start of measuring to our window: the longest keying time.
         BenchBase leaves out transactions that were being keyed in when it began to measure."""
-        return max(kind["keying_ms"] for kind in TYPES) // 1000 if self.thinks else 0
+        return max(kind["keying_ms"] for kind in TYPES) // 1000 if self.workload.thinks else 0
 
     @property
     def warehouses_reached(self) -> int:
@@ -111,20 +107,15 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSett
     terminals that think, whose number the warehouses give, one of several clients gets its part;
     `workload` has the other parts already."""
     _refuse(workload, _mistakes(workload))
-    options = {**_DEFAULTS, **workload.options}
+    workload = replace(workload, options={**_DEFAULTS, **workload.options})
     warehouses = int(workload.dataset.parameters["warehouses"])
     thinking = (TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
     result = BenchBaseSettings(
+        workload=workload,
         warehouses=warehouses,
         terminals=thinking if workload.thinks else workload.threads,
-        loader_threads=workload.loader_threads,
-        isolation=f"TRANSACTION_{options['isolation'].upper().replace(' ', '_')}",
-        max_attempts=options["max_attempts"],
-        arrival_rate=float(options["arrival_rate"]),
-        weights=tuple(map(int, options["weights"].split(","))),
-        thinks=workload.thinks,
-        warmup_s=int(workload.warmup_s),
-        measure_s=int(workload.measure_s),
+        arrival_rate=float(workload.options["arrival_rate"]),
+        weights=tuple(map(int, str(workload.options["weights"]).split(","))),
     )
     _refuse(workload, _contradictions(result))
     return result
@@ -172,7 +163,7 @@ def _url(cluster: Cluster, driver: JdbcDriver) -> str:
 
 
 def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
-    if settings.thinks and settings.arrival_rate:
+    if settings.workload.thinks and settings.arrival_rate:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"
     if settings.terminals > MAX_TERMINALS:
         yield "threads", message("many terminals", given=settings.terminals, most=MAX_TERMINALS)

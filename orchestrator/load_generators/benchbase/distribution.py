@@ -58,18 +58,17 @@ def find(home: Path | None, database: str, world: powers.World) -> BenchBaseBuil
     )
 
 
-def provide(home: Path | None, database: str, world: powers.World) -> BenchBaseBuild:
-    """Pulls the official image or builds the Java runtime if missing; then does as `find`."""
+def provide(home: Path | None, world: powers.World) -> None:
+    """Pulls the official image or builds the Java runtime if missing. Raises as `find`."""
     platform = world.platform
-    if home is None and not platform.images.present(OFFICIAL_IMAGE):
+    if home is not None:
+        find(home, "", world)
+        own_images.provide(world.root, _RUNTIME, platform, world.progress)
+    elif not platform.images.present(OFFICIAL_IMAGE):
         world.progress.step(f"pulling {OFFICIAL_IMAGE}", 60)
         if not platform.images.pull(OFFICIAL_IMAGE):
             what = f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled"
             raise _unavailable(what, world)
-    distribution = find(home, database, world)
-    if home is not None:
-        own_images.provide(world.root, _RUNTIME, platform, world.progress)
-    return distribution
 
 
 def whereabouts(home: Path | None, platform: powers.Platform) -> str:

@@ -15,10 +15,9 @@ Ignored on purpose: "goodput" (all phases), `tp (req/s) scaled` (not a throughpu
 percentiles of the other files (computed here, from single transactions).
 """
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED
 from orchestrator.errors import LoadError
 from orchestrator.keys import messages, strict_yaml
 from orchestrator.load_generators.benchbase.config import TYPES
+from orchestrator.system import files
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
 
@@ -55,7 +55,7 @@ def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     has the certain range. LoadError if there is nothing to read, or if a connection was lost."""
     rows = _read_raw(_only(out, "raw.csv"))
     attempts = _read_attempts(out / ATTEMPTS)
-    histograms = _json(out / HISTOGRAMS)
+    histograms = files.content(out / HISTOGRAMS)
     table, facts = _with_outcomes(rows, attempts, histograms)
     totals = summary(out)
     facts |= {
@@ -93,20 +93,16 @@ def _with_outcomes(
 
 
 def _only(out: Path, ending: str) -> Path:
-    files = sorted(out.glob(f"*.{ending}"))
-    if len(files) == 1:
-        return files[0]
-    advice = messages.message("several executions" if files else "nothing written")
-    raise LoadError(f"{out} holds {len(files)} files *.{ending}, not one", advice)
+    every = sorted(out.glob(f"*.{ending}"))
+    if len(every) == 1:
+        return every[0]
+    advice = messages.message("several executions" if every else "nothing written")
+    raise LoadError(f"{out} holds {len(every)} files *.{ending}, not one", advice)
 
 
 def summary(out: Path) -> dict[str, Any]:
     """What BenchBase says of a run as a whole; empty if it wrote none."""
-    return _json(_only(out, "summary.json")) if any(out.glob("*.summary.json")) else {}
-
-
-def _json(file: Path) -> dict[str, Any]:
-    return dict(json.loads(file.read_text())) if file.is_file() else {}
+    return files.content(_only(out, "summary.json")) if any(out.glob("*.summary.json")) else {}
 
 
 def _read_raw(file: Path) -> pd.DataFrame:
@@ -267,15 +263,12 @@ def _histogram(histograms: Mapping[str, Any], key: str) -> dict[str, int]:
     return {_OURS.get(names[name], names[name]): int(count) for name, count in entries.items()}
 
 
-def _count_errors(attempts: pd.DataFrame) -> list[dict[str, Any]]:
+def _count_errors(attempts: pd.DataFrame) -> list[dict[Hashable, Any]]:
     """Counts the attempts of all phases that ended in an error, by type and SQLSTATE."""
     bad = attempts[attempts["kind"] != "rolled back"]
-    kinds = np.where(bad["last"], "failed", "retried")
-    counted = Counter(zip(kinds.tolist(), bad["type"], bad["sqlstate"], strict=True))
-    return [
-        {"kind": kind, "type": name, "sqlstate": state, "count": count}
-        for (kind, name, state), count in sorted(counted.items())
-    ]
+    bad = bad.assign(kind=np.where(bad["last"], "failed", "retried"))
+    counts = bad.groupby(["kind", "type", "sqlstate"]).size()
+    return counts.reset_index(name="count").to_dict("records")
 
 
 def _new_orders_between(rows: pd.DataFrame, histograms: Mapping[str, Any]) -> list[int | None]:

@@ -11,7 +11,7 @@ and reply is wrong by half the round trip at most, so that of the shortest count
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -22,13 +22,13 @@ from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.platforms.common.machines import ClockOffset, as_node
-from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerSpec, Conversation, World
+from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerSpec, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.shell import script
 
 LOAD_TIMEOUT_S = 24 * 3600.0
 PUT_WITHIN_S = 30.0
-LEASE_VARIABLE = "TIERBENCH_LEASE_S"
+LEASE_VARIABLE = "TIERBENCH_LEASE_S"  # how long a client outlives this program
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
 _HEARTBEAT = "/tmp/heartbeat"  # in the client
 _WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
@@ -41,14 +41,38 @@ class InClient(parts.LoadGenerator, Protocol):
     own_image: str = "client"
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        """The client's image, and the files that it is given, by their places."""
+        """The client's image, and the files that it is given, by places whose folders it has."""
         return own_images.need(world.root, self.own_image, world.platform), {}
 
+    @contextmanager
     def client(
         self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
+    ) -> Iterator[Node]:
+        """Starts the client, which idles until a command is run in it. The project's `workloads`
+        are at `/workloads`, the files of `tls` in `/tls`; raw output goes to `/out`. In the network
+        of a node it is on the machine of the first."""
         image, files = self.client_image(world)
-        return client_container(image, network, world, tls, name, files)
+        own_place = f"{CLIENT}-1" if name == CLIENT else name
+        spec = ContainerSpec(
+            name=f"{world.scope}-{name}",
+            image=image,
+            entrypoint=("sh",),
+            command=script(__package__, "live", _HEARTBEAT)[1:],
+            role="client",
+            environment={"LEASE_S": str(seconds_of(LEASE_VARIABLE, LEASE_S))},
+            network=network,
+            init=True,
+            stop_timeout_s=1,
+            placement="node-1" if network.startswith(NETWORK_OF) else own_place,
+            folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
+        )
+        secured = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
+        places = {_WORKLOADS: world.root / "workloads", **files}
+        places |= {place: Path(file) for place, file in secured.items() if file}
+        with world.platform.running(spec) as container, _beating(container.name, world):
+            for place, source in places.items():
+                container.put(source, place)
+            yield as_node(container, name, "client")
 
 
 @runtime_checkable
@@ -57,47 +81,6 @@ class LimitsSessions(Protocol):
 
     def limit_sessions(self, number: int, clients: Sequence[Node], world: World) -> None:
         """So many threads of all `clients` go on, until it is told again."""
-
-
-@contextmanager
-def client_container(
-    image: str,
-    network: str,
-    world: World,
-    tls: Tls,
-    name: str = CLIENT,
-    files: Mapping[str, Path] | None = None,
-) -> Iterator[Node]:
-    """Starts the client, which idles until a command is run in it. The project's `workloads` are at
-    `/workloads`, the files of `tls` in `/tls`; `files` are further ones, by their places, whose
-    folders are in the image. Raw output goes to `/out`. In the network of a node it is on the
-    machine of the first."""
-    own_place = f"{CLIENT}-1" if name == CLIENT else name
-    spec = ContainerSpec(
-        name=f"{world.scope}-{name}",
-        image=image,
-        entrypoint=("sh",),
-        command=script(__package__, "live", _HEARTBEAT)[1:],
-        role="client",
-        environment={"LEASE_S": str(lease_s())},
-        network=network,
-        init=True,
-        stop_timeout_s=1,
-        placement="node-1" if network.startswith(NETWORK_OF) else own_place,
-        folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
-    )
-    secured = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
-    places = {_WORKLOADS: world.root / "workloads", **(files or {})}
-    places |= {place: Path(file) for place, file in secured.items() if file}
-    with world.platform.running(spec) as container, _beating(container.name, world):
-        for place, source in places.items():
-            container.put(source, place)
-        yield as_node(container, name, "client")
-
-
-def lease_s() -> int:
-    """How long a client outlives this program; raises as `seconds_of`."""
-    return seconds_of(LEASE_VARIABLE, LEASE_S)
 
 
 @contextmanager
@@ -199,21 +182,18 @@ _ANSWERS_WITHIN_S = 10.0
 def compare_clocks(client: Node, world: World) -> ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
     container, tell = world.platform.container(client.container or ""), script(__package__, "tell")
+    offsets, clock = list[ClockOffset](), world.clock
     with suppress(errors.TierbenchError), container.conversation(tell) as talk:
-        offsets = list(_asked(talk, world.clock))
+        for _ in range(QUESTIONS):
+            asked_s, begin_s = clock.now(), clock.monotonic()
+            talk.send("")
+            answer = talk.receive(_ANSWERS_WITHIN_S).strip()
+            half_s = (clock.monotonic() - begin_s) / 2
+            if not _TIME.fullmatch(answer):
+                break
+            offsets.append(ClockOffset(float(answer) - asked_s - half_s, half_s))
         return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None
-
-
-def _asked(conversation: Conversation, clock: Clock) -> Iterator[ClockOffset]:
-    for _ in range(QUESTIONS):
-        asked_s, begin_s = clock.now(), clock.monotonic()
-        conversation.send("")
-        answer = conversation.receive(_ANSWERS_WITHIN_S).strip()
-        half_s = (clock.monotonic() - begin_s) / 2
-        if not _TIME.fullmatch(answer):
-            return
-        yield ClockOffset(float(answer) - asked_s - half_s, half_s)
 
 
 class ShiftedClock:

@@ -66,12 +66,13 @@ class ConsistencyOutcome:
         return "; ".join(f"{c.name} ({c.holds}): {c.violations} rows" for c in broken)
 
 
-def conditions(text: str) -> tuple[Condition, ...]:
-    """Parses a consistency file."""
+def conditions(text: str, fresh: bool = True) -> tuple[Condition, ...]:
+    """Of a consistency file those that data just loaded keep; not `fresh`: those that all keep."""
     _, *parts = _HEADER.split(text)  # name, when, holds and statement, in turn
     return tuple(
         Condition(name, when, holds, statement.strip().removesuffix(";"))
         for name, when, holds, statement in zip(*(iter(parts),) * 4, strict=True)
+        if fresh or when != LOADED
     )
 
 
@@ -132,12 +133,8 @@ def check(
         return replace(condition, violations=violations)
 
     # The last takes longest, so it begins first.
-    checked = at_once.each(evaluated, _wanted(text, fresh)[::-1], _AT_ONCE)[::-1]
+    checked = at_once.each(evaluated, conditions(text, fresh)[::-1], _AT_ONCE)[::-1]
     return ConsistencyOutcome(tuple(checked), len(chosen), len(present))
-
-
-def _wanted(text: str, fresh: bool) -> list[Condition]:
-    return [each for each in conditions(text) if fresh or each.when != LOADED]
 
 
 def verify(
@@ -156,7 +153,7 @@ def verify(
     try:
         outcome = check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
     except errors.RunError as error:
-        unchecked = (replace(condition, problem=error.what) for condition in _wanted(text, fresh))
+        unchecked = (replace(each, problem=error.what) for each in conditions(text, fresh))
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
     if outcome.broken:
         raise failure(

@@ -4,13 +4,10 @@ Pure. Rows are the clients' own: only their start is shifted, where a client's c
 another. So figures are those of one client that did all of it (docs/METHOD.md).
 """
 
-import bisect
-import itertools
-import math
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +17,6 @@ from orchestrator.errors import UNREADABLE, LoadError
 from orchestrator.facts import GeneratorFacts
 
 _CATEGORIES = ("type", "sqlstate")
-Value = TypeVar("Value", int, float)
 
 
 @contextmanager
@@ -101,10 +97,3 @@ def sum_errors(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         total = totals.setdefault(key, {**entry, "count": 0})
         total["count"] += entry["count"]
     return list(totals.values())
-
-
-def nearest_rank(histogram: Mapping[Value, int], share: float) -> Value:
-    """The smallest value, or class, that at least this share of all counted does not exceed."""
-    values = sorted(histogram)
-    ranks = list(itertools.accumulate(histogram[value] for value in values))
-    return values[bisect.bisect_left(ranks, math.ceil(share * ranks[-1]))]

@@ -6,32 +6,31 @@ it is on another machine, is kept in `clients.json`, by which `read` merges what
 are by this computer's clock; the measured window is the time in which all of them measured.
 """
 
-import json
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from orchestrator.analysis.figures import rebuilt
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
-from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
+from orchestrator.model import CLIENT, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result, Share, Splits
-from orchestrator.platforms.common.machines import ClockOffset, is_here
+from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Progress, World
-from orchestrator.system import at_once
+from orchestrator.system import at_once, files
 
 RATE = "arrival_rate"
 LEAD_S = 2.0  # from the moment at which all are ready, to tell each when to begin
 AGREED_AHEAD_S = 1.5  # each hears of the window at its next report, a second later at most
 READY_WITHIN_S = 100.0  # the first waits for the last; the scripts wait a little longer
 _NOTES = "clients.json"
+Notes = dict[str, float]  # what is kept there of a client, by this computer's clock
 
 
 def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> None:
@@ -74,58 +73,45 @@ def shares(workload: Workload, count: int) -> Iterator[Workload]:
         yield replace(workload, threads=threads, options={**workload.options, **own})
 
 
-def run(
-    generator: LoadGenerator,
-    workload: Workload,
-    cluster: Cluster,
-    clients: Sequence[Node],
-    out: Path,
-    world: World,
-) -> tuple[Phase, Phase]:
-    """As the generator's own `run`, by all clients. LoadError that names the client if one fails,
-    or if they did not measure at the same time. The clock of an only client is that of this
-    computer if it runs there; times of a generator without a record of each transaction are by
-    this computer's clock anyway."""
+def run(generator: LoadGenerator, load: ClientLoad, clients: Sequence[Node]) -> tuple[Phase, Phase]:
+    """As the generator's own `run` of the whole load, by all clients. LoadError that names the
+    client if one fails, or if they did not measure at the same time. The clock of an only client is
+    that of this computer if it runs there; times of a generator without a record of each
+    transaction are by this computer's clock anyway."""
     if len(clients) > 1:
         assert isinstance(generator, Splits), f"{generator.name} was checked"
-        parts = zip(shares(workload, len(clients)), clients, strict=True)
-        loads = [ClientLoad(own, cluster, node, out / node.name, world) for own, node in parts]
-        return _Together(generator, loads, out, world).run()
-    load = ClientLoad(workload, cluster, clients[0], out, world)
+        parts = zip(shares(load.workload, len(clients)), clients, strict=True)
+        loads = [replace(load, workload=w, client=c, out=load.out / c.name) for w, c in parts]
+        every = _Together(generator, loads, load.world).run()
+        files.write_json(load.out / _NOTES, every)
+        return _common(every.values())
     records = isinstance(generator, Splits)
-    if is_here(world):
+    if is_here(load.world):
         return generator.run(load)
-    ran = _by_its_clock(lambda own, _: generator.run(own), load, shifts=records)
-    if records or (ran.before and ran.after):  # else it changes nothing
-        _keep({load.client.name: ran}, out)
-    return ran.warmup, ran.measure
+    notes = _by_its_clock(lambda own, _: generator.run(own), load, shifts=records)
+    if records or "clock_offset_s" in notes:  # else it changes nothing
+        files.write_json(load.out / _NOTES, {load.client.name: notes})
+    return _common([notes])
 
 
 def read(
-    generator: LoadGenerator,
-    workload: Workload,
-    clients: Sequence[Node],
-    out: Path,
-    start_s: float,
-    end_s: float,
+    generator: LoadGenerator, workload: Workload, out: Path, start_s: float, end_s: float
 ) -> Result:
     """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
     one. LoadError if one is unreadable."""
 
     def whole(result: Result) -> Result:
-        file, window_s = out / rebuilt.FILE, (start_s, end_s)
-        times = json.loads(file.read_text()) if file.is_file() else {}
+        times, window_s = files.content(out / rebuilt.FILE), (start_s, end_s)
         return rebuilt.added(result, times, window_s, workload.thinks) if times else result
 
     with merging.reading(generator.name):
-        if not (out / _NOTES).is_file():  # the only one was here
+        if not (notes := files.content(out / _NOTES)):  # the only one was here
             return whole(generator.read(workload, out, start_s, end_s))
-        notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
         if not isinstance(generator, Splits):
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
             return replace(result, facts=merging.one_of({name: result.facts}, notes))
-        folders = {name: out / name if len(clients) > 1 else out for name in notes}
+        folders = {name: out / name if len(notes) > 1 else out for name in notes}
         left = {name: generator.records(folder) for name, folder in folders.items()}
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
         records = generator.merged([own for own, _ in left.values()], shifts_s)
@@ -133,42 +119,12 @@ def read(
         return whole(generator.result(workload, (records, facts), start_s, end_s))
 
 
-@dataclass(frozen=True)
-class _Ran:
-    """What one client did, by this computer's clock."""
-
-    warmup: Phase
-    measure: Phase
-    before: ClockOffset | None
-    after: ClockOffset | None
-    threads: int
-    shift_s: float
-
-    def note(self) -> dict[str, Any]:
-        known: dict[str, Any] = {
-            "threads": self.threads,
-            "began_s": self.warmup.start_s,
-            "measured_from_s": self.measure.start_s,
-            "measured_to_s": self.measure.end_s,
-            "shifted_s": self.shift_s,
-        }
-        if self.before and self.after:
-            known["clock_offset_s"] = self.before.offset_s
-            known["clock_offset_after_s"] = self.after.offset_s
-            known["clock_uncertainty_s"] = max(self.before.within_s, self.after.within_s)
-        return known
-
-
-def _keep(ran: Mapping[str, _Ran], out: Path) -> None:
-    notes = {client: own.note() for client, own in ran.items()}
-    (out / _NOTES).write_text(json.dumps(notes, indent=1) + "\n")
-
-
 def _by_its_clock(
     run: Callable[[ClientLoad, float], tuple[Phase, Phase]], load: ClientLoad, shifts: bool = True
-) -> _Ran:
-    """`run` gets a world with the client's clock, if that `shifts`, and by how much it is later."""
-    world, threads = load.world, load.workload.threads
+) -> Notes:
+    """`run` gets a world with the client's clock, if that `shifts`, and by how much it is later.
+    Returns what is noted of it."""
+    world = load.world
     before = compare_clocks(load.client, world)
     shift_s = before.shift_s if before and shifts else 0.0
     own = replace(
@@ -176,20 +132,26 @@ def _by_its_clock(
         clock=ShiftedClock(world.clock, shift_s),
         window_begins=lambda time_s: world.window_begins(time_s - shift_s),
     )
-    warmup, measure = (
-        replace(phase, start_s=phase.start_s - shift_s, end_s=phase.end_s - shift_s)
-        for phase in run(replace(load, world=own), shift_s)
-    )
-    return _Ran(warmup, measure, before, compare_clocks(load.client, world), threads, shift_s)
+    warmup, measure = run(replace(load, world=own), shift_s)
+    notes: Notes = {
+        "threads": load.workload.threads,
+        "began_s": warmup.start_s - shift_s,
+        "measured_from_s": measure.start_s - shift_s,
+        "measured_to_s": measure.end_s - shift_s,
+        "shifted_s": shift_s,
+    }
+    if before and (after := compare_clocks(load.client, world)):
+        notes["clock_offset_s"] = before.offset_s
+        notes["clock_offset_after_s"] = after.offset_s
+        notes["clock_uncertainty_s"] = max(before.within_s, after.within_s)
+    return notes
 
 
 class _Together:
     """One run by several clients, a thread for each."""
 
-    def __init__(
-        self, generator: LoadGenerator, loads: Sequence[ClientLoad], out: Path, world: World
-    ) -> None:
-        self._generator, self._loads, self._out, self._world = generator, loads, out, world
+    def __init__(self, generator: LoadGenerator, loads: Sequence[ClientLoad], world: World) -> None:
+        self._generator, self._loads, self._world = generator, loads, world
         self._lock = threading.Lock()
         self._failure: tuple[Node, BaseException] | None = None
         self._windows_s: list[float] = []
@@ -198,7 +160,8 @@ class _Together:
         self._agreed_s: float | None = None
         self._ready = threading.Barrier(len(loads), self._agree, READY_WITHIN_S)
 
-    def run(self) -> tuple[Phase, Phase]:
+    def run(self) -> dict[str, Notes]:
+        """Client → what is noted of it."""
         numbers = range(len(self._loads))
         futures = [at_once.begun(partial(self._carried, number), "client") for number in numbers]
         try:
@@ -213,12 +176,10 @@ class _Together:
                 what = f"{client.name}: {error.what}"
                 raise LoadError(what, error.advice, error.evidence) from error
             raise error
-        ran = [future.result() for future in futures]
-        names = [load.client.name for load in self._loads]
-        _keep(dict(zip(names, ran, strict=True)), self._out)
-        return _common(ran)
+        pairs = zip(self._loads, futures, strict=True)
+        return {load.client.name: future.result() for load, future in pairs}
 
-    def _carried(self, at: int) -> _Ran:
+    def _carried(self, at: int) -> Notes:
         try:
             return self._carry(at)
         except BaseException as error:
@@ -227,7 +188,7 @@ class _Together:
             self._end()
             raise
 
-    def _carry(self, at: int) -> _Ran:
+    def _carry(self, at: int) -> Notes:
         load, several = self._loads[at], len(self._loads)
         progress = _Prefixed(self._world.progress, load.client.name, several, at == 0)
         world = replace(self._world, progress=progress, window_begins=self._window_begins)
@@ -274,13 +235,13 @@ class _Together:
                 self._world.platform.container(load.client.container or "").stop(1.0)
 
 
-def _common(ran: Collection[_Ran]) -> tuple[Phase, Phase]:
+def _common(every: Collection[Notes]) -> tuple[Phase, Phase]:
     """The warm-up since all were running, and the time in which all measured. LoadError if none."""
-    start_s = max(own.measure.start_s for own in ran)
-    end_s = min(own.measure.end_s for own in ran)
+    start_s = max(own["measured_from_s"] for own in every)
+    end_s = min(own["measured_to_s"] for own in every)
     if end_s <= start_s:
         raise failure(LoadError, "never together", late_s=start_s - end_s)
-    begun_s = max(own.warmup.start_s for own in ran)
+    begun_s = max(own["began_s"] for own in every)
     return Phase("warm-up", min(begun_s, start_s), start_s), Phase("measure", start_s, end_s)
 
 

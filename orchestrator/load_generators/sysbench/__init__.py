@@ -24,7 +24,7 @@ from orchestrator.load_generators.sysbench import command_lines, warm_up
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
-from orchestrator.parts import ClientLoad, Recorded, Result, Share, Splits
+from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import files
@@ -71,22 +71,10 @@ class Sysbench(Splits, InClient):
             consistency.verify(conditions, cluster, seed, world, fresh=True)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
-        """Threads of a share wait, connected, for a file that says when all begin, and when they
-        end if their warm-up has a fixed time. Without one they are all of the workload's."""
         workload, client, out, world = load.workload, load.client, load.out, load.world
-
-        def begin(share: Share) -> float:
-            begin_s = share.begin()
-            end = "" if workload.warmup_most_s else f" {begin_s + warm_up.longest_s(workload):.6f}"
-            put(client, command_lines.BEGINS_FILE, f"{begin_s:.6f}{end}", world)
-            return begin_s
-
-        def end_at(ends_s: float) -> None:
-            put(client, warm_up.ENDS_FILE, f"{ends_s:.6f}", world)
-
         timeout_s = warm_up.longest_s(workload) + options.STOP_GRACE_S
         timeout_s += command_lines.TOGETHER_S if load.share else 0.0
-        warming = warm_up.WarmUp(load, end_at, partial(begin, load.share) if load.share else None)
+        warming = warm_up.WarmUp(load, lambda file, line: put(client, file, line, world))
         argv = command_lines.run_command(workload, load.cluster, load.share)
         files.keep(out / "command.txt", shlex.join(argv) + "\n")
         done = run_in_client(
@@ -145,8 +133,7 @@ def _conditions(workload: Workload, world: World) -> str:
 
 def _mode(out: Path) -> dict[str, Any]:
     """What the script says of itself (`loop.describe`)."""
-    file = out / "recorder.json"
-    return dict(json.loads(file.read_text()).get("mode", {})) if file.is_file() else {}
+    return dict(files.content(out / "recorder.json").get("mode", {}))
 
 
 def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:

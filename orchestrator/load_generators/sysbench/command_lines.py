@@ -12,7 +12,7 @@ from typing import Any
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, longest_s
+from orchestrator.load_generators.sysbench.warm_up import BEGINS_FILE, ENDS_FILE, longest_s
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
 
@@ -50,7 +50,7 @@ def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
         yield "statements_per_transaction", what
 
 
-BEGINS_FILE, SESSIONS_FILE = "/tmp/tierbench-begins", "/tmp/tierbench-sessions"  # in the client
+SESSIONS_FILE = "/tmp/tierbench-sessions"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
 
 

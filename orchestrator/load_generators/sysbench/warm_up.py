@@ -5,7 +5,6 @@ told in a file when the window ends (read in workloads/lib/loop.lua), so that it
 Whether throughput is steady decides, and never how high it is.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,13 @@ from typing import Any
 from orchestrator import model, parts, units
 from orchestrator.analysis.statistics import stats
 from orchestrator.load_generators.common import options
+from orchestrator.system import files
 
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
 LATE_S = 5.0
-ENDS_FILE = "/out/window-ends"  # in the client: when it does, in Unix seconds
+# In the client: when threads begin, and when the window ends, in Unix seconds.
+BEGINS_FILE, ENDS_FILE = "/tmp/tierbench-begins", "/out/window-ends"
 _FACTS_FILE = "warm-up.json"
 
 
@@ -42,20 +43,15 @@ class SteadyRule:
 
 
 class WarmUp:
-    """One run: `line` gets each line that sysbench prints, and the window is begun in time. `begin`
-    is called when its threads are ready, and returns when they begin; without it they begin then.
-    Each second the clients agree whether the window could begin; an only one begins it as soon as
-    it could. `end_at` is then told when the window ends."""
+    """One run: `line` gets each line that sysbench prints, and the window is begun in time. Threads
+    of a share wait, connected, for a file that says when all begin, and when they end if their
+    warm-up has a fixed time; those of an only client begin when they are ready. Each second the
+    clients agree whether the window could begin; an only one begins it as soon as it could. Then a
+    file says when the window ends. `put` puts a file, of a name and a line, into the client."""
 
-    def __init__(
-        self,
-        load: parts.ClientLoad,
-        end_at: Callable[[float], None],
-        begin: Callable[[], float] | None = None,
-    ) -> None:
+    def __init__(self, load: parts.ClientLoad, put: Callable[[str, str], None]) -> None:
         self._workload, self._out, self._world = load.workload, load.out, load.world
-        self._begin_load, self._alone = begin or load.world.clock.now, begin is None
-        self._end_at, self._agree = end_at, load.share.agree if load.share else None
+        self._share, self._put = load.share, put
         self._rule = SteadyRule()
         self._start_s: float | None = None
         self._middle_s: float | None = None
@@ -70,6 +66,14 @@ class WarmUp:
                 self._judge(seen[1], self._start_s, self._world.clock.now())
             self._show(*seen)
 
+    def _begin_load(self) -> float:
+        if self._share is None:
+            return self._world.clock.now()
+        begin_s, load = self._share.begin(), self._workload
+        end = "" if load.warmup_most_s else f" {begin_s + longest_s(load):.6f}"
+        self._put(BEGINS_FILE, f"{begin_s:.6f}{end}")
+        return begin_s
+
     def _judge(self, rate: float, start_s: float, now_s: float) -> None:
         """Begins the window, if throughput is steady or the longest warm-up is over."""
         load, elapsed_s = self._workload, now_s - start_s
@@ -79,14 +83,14 @@ class WarmUp:
         # A report may come a moment before its second is over.
         over = elapsed_s >= (load.warmup_most_s or 0.0) - 0.5
         could = over or (elapsed_s >= load.warmup_s and steady)
-        middle_s = self._agree(could) if self._agree else now_s if could else None
+        middle_s = self._share.agree(could) if self._share else now_s if could else None
         if middle_s is None:
             return
         ends_s = self._begin(middle_s)
         seen = {} if self._rule.drift is None else vars(self._rule.drift)
         facts = {"warmup_s": middle_s - start_s, **seen, "steady": steady}
-        (self._out / _FACTS_FILE).write_text(json.dumps(facts) + "\n")
-        self._end_at(ends_s)
+        files.write_json(self._out / _FACTS_FILE, facts)
+        self._put(ENDS_FILE, f"{ends_s:.6f}")
 
     def _begin(self, middle_s: float) -> float:
         self._middle_s = middle_s
@@ -111,7 +115,7 @@ class WarmUp:
         if self._start_s is None or self._middle_s is None:
             return None
         late_s = 0.0
-        if began_s is not None and self._workload.warmup_most_s is None and self._alone:
+        if began_s is not None and self._workload.warmup_most_s is None and self._share is None:
             late_s = max(0.0, self._start_s - began_s)
         start_s, middle_s = self._start_s - late_s, self._middle_s - late_s
         measure = model.Phase("measure", middle_s, middle_s + self._workload.measure_s)
@@ -128,5 +132,4 @@ def longest_s(workload: model.Workload) -> float:
 
 def steady_facts(out: Path) -> dict[str, Any]:
     """What was found of a warm-up without a fixed time; empty with one."""
-    file = out / _FACTS_FILE
-    return dict(json.loads(file.read_text())) if file.is_file() else {}
+    return files.content(out / _FACTS_FILE)

@@ -73,7 +73,7 @@ class Left(DryGenerator):
 
 
 def test_they_are_read_again_from_the_raw_files(tmp_path: Path) -> None:
-    reading = Left(), a_workload(), (), tmp_path, *WINDOW_S
+    reading = Left(), a_workload(), tmp_path, *WINDOW_S
     assert several.read(*reading).measurements == ()
     (tmp_path / rebuilt.FILE).write_text(str(TIMES).replace("'", '"'))
     assert by_key(several.read(*reading))["rebuild_s", "all"] == 20.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common import client, options, several
-from orchestrator.load_generators.common.client import client_container, compare_clocks
-from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
+from orchestrator.load_generators.common.client import compare_clocks
+from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.model import TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result
 from orchestrator.powers import NETWORK_OF, World
 from orchestrator.system.clock import SystemClock, wait_until
@@ -25,6 +26,13 @@ from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_workload
 
 FULL = Tls("verify-full", "/etc/ca.crt")
+
+
+class AnImage(Sysbench):
+    """Its image is there."""
+
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
+        return "image", {}
 
 
 def cluster(tls: Tls, *ports: int) -> Cluster:
@@ -52,7 +60,7 @@ def test_every_program_in_it_encrypts_and_verifies_as_the_cluster_says(
 ) -> None:
     engine = FakePlatform()
     world = fake_world(platform=engine)
-    with client.client_container("image", "net", world, tls) as node:
+    with AnImage().client("net", world, tls) as node:
         client.run_in_client(node, ["sysbench"], cluster(tls), world, timeout_s=1)
     assert engine.environments == [{"PGPASSWORD": "s3cret", **environment}]
     files = {source for _, source, _ in engine.put} - {str(world.root / "workloads")}
@@ -63,7 +71,7 @@ def test_every_program_in_it_encrypts_and_verifies_as_the_cluster_says(
 def test_a_client_in_the_network_of_a_node_is_on_the_machine_of_the_first() -> None:
     world = fake_world(platform=(engine := FakePlatform()))
     for network, place in (("net", "client-1"), (f"{NETWORK_OF}run-node-1", "node-1")):
-        with client.client_container("image", network, world, TLS_IF_OFFERED):
+        with AnImage().client(network, world, TLS_IF_OFFERED):
             spec = engine.specs[f"{world.scope}-client"]
             assert (spec.network, spec.placement) == (network, place)
 
@@ -139,11 +147,12 @@ def test_it_is_told_for_how_long_it_may_outlive_its_program(
     for text, lease in ((None, "60"), ("3", "3")):
         if text:
             monkeypatch.setenv(client.LEASE_VARIABLE, text)
-        with client.client_container("image", "net", fake_world(platform=engine), TLS_IF_OFFERED):
+        with AnImage().client("net", fake_world(platform=engine), TLS_IF_OFFERED):
             assert engine.specs["tierbench-client"].environment == {"LEASE_S": lease}
     monkeypatch.setenv(client.LEASE_VARIABLE, "soon")
-    with pytest.raises(UsageError, match="TIERBENCH_LEASE_S is 'soon'"):
-        client.lease_s()
+    too_odd = AnImage().client("net", fake_world(platform=engine))
+    with pytest.raises(UsageError, match="TIERBENCH_LEASE_S is 'soon'"), too_odd:
+        pass
 
 
 # ------------------------------------------------------------------ clients on other machines
@@ -215,13 +224,12 @@ def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(tmp_path: P
     world = replace(world, window_begins=windows.append)
     generator: Any = Alone()
     client = Node("client", "client", "t-client")
-    warmup, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
+    load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
+    warmup, measure = several.run(generator, load, [client])
     began_s = warmup.start_s
     assert began_s == pytest.approx(platform.clock.now(), abs=1.0), "by this computer's clock"
     assert windows == [measure.start_s] and measure.duration_s == pytest.approx(5.0)
-    result = several.read(
-        generator, a_workload(), [client], tmp_path, measure.start_s, measure.end_s
-    )
+    result = several.read(generator, a_workload(), tmp_path, measure.start_s, measure.end_s)
     (table,) = result.latencies or ()
     assert table["start_s"].tolist() == [pytest.approx(1001.5), pytest.approx(1002.0)]
     (note,) = result.facts.clients.values()
@@ -235,11 +243,12 @@ def test_a_client_here_has_the_clock_of_this_computer(tmp_path: Path) -> None:
     world = fake_world(platform=platform, clock=platform.clock)
     generator: Any = Alone()
     client = Node("client", "client", "t-client")
+    load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
     before_s = platform.clock.now()
-    warmup, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
+    warmup, measure = several.run(generator, load, [client])
     assert warmup.start_s == before_s == platform.clock.now(), "nothing was asked"
     assert not list(tmp_path.iterdir())
-    read: Any = several.read(generator, a_workload(), [client], tmp_path, measure.start_s, 9.0)
+    read: Any = several.read(generator, a_workload(), tmp_path, measure.start_s, 9.0)
     assert read == ("read as it is", measure.start_s)
 
 
@@ -254,15 +263,16 @@ def test_a_generator_that_keeps_no_records_is_read_as_it_is(tmp_path: Path) -> N
     world = fake_world(platform=platform, clock=platform.clock)
     generator: Any = Totals()
     client = Node("client", "client", "t-client")
-    _, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
-    facts = several.read(generator, a_workload(), [client], tmp_path, measure.start_s, 9e9).facts
+    load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
+    _, measure = several.run(generator, load, [client])
+    facts = several.read(generator, a_workload(), tmp_path, measure.start_s, 9e9).facts
     assert facts.version == "1.0.20" and facts.clients["client"]["shifted_s"] == 0.0
     assert facts.clients["client"]["clock_offset_s"] == pytest.approx(100.0)
 
 
 def test_each_client_has_a_placement_and_a_folder_of_its_own(tmp_path: Path) -> None:
     platform = FakePlatform()
-    generator: Any = Startable()
+    generator: Any = AnImage()
     world = fake_world(platform=platform)
     with several.running(generator, 2, "net", tmp_path, world, TLS_IF_OFFERED) as clients:
         assert [client.name for client in clients] == ["client-1", "client-2"]
@@ -272,14 +282,3 @@ def test_each_client_has_a_placement_and_a_folder_of_its_own(tmp_path: Path) -> 
     with several.running(generator, 1, "net", tmp_path, world, TLS_IF_OFFERED) as (only,):
         assert only.name == "client"
     assert platform.specs["tierbench-client"].placement == "client-1"
-
-
-class Startable:
-    """A load generator whose image is there."""
-
-    name = "sysbench"
-
-    def client(
-        self, network: str, world: World, tls: Tls, name: str = CLIENT
-    ) -> AbstractContextManager[Node]:
-        return client_container("image", network, world, tls, name)

@@ -94,7 +94,7 @@ def test_however_records_are_split_among_clients_they_are_those_of_one(
         for client, part in zip(CLIENTS, parts, strict=True):
             left(out / client.name, [part], arrival_rate_per_s=10.0)
         noted(out, [client.name for client in CLIENTS])
-        together = several.read(SYSBENCH, workload, CLIENTS, out, *window)
+        together = several.read(SYSBENCH, workload, out, *window)
         merged, of_one = plain(together.latencies), plain(one.latencies)
     assert len(of_one) == len(rows)
     pd.testing.assert_frame_equal(merged, of_one)
@@ -123,7 +123,7 @@ def test_times_of_a_client_whose_clock_is_ahead_are_brought_back(tmp_path: Path)
         "client-2": {"began_s": 1e9 + 0.25, "shifted_s": 3.0},
     }
     (tmp_path / "clients.json").write_text(json.dumps(notes))
-    result = several.read(SYSBENCH, a_workload(), CLIENTS[:2], tmp_path, 1e9 - 1, 1e9 + 1)
+    result = several.read(SYSBENCH, a_workload(), tmp_path, 1e9 - 1, 1e9 + 1)
     (table,) = result.latencies or ()
     assert table["start_s"].tolist() == pytest.approx([1e9, 1e9], abs=1e-6)
     assert result.facts.start_skew_s == pytest.approx(0.25)
@@ -139,7 +139,7 @@ def test_what_benchbase_left_of_two_clients_is_the_sum(tmp_path: Path) -> None:
     window = (begin_s, begin_s + 60.0)
     workload = replace(benchbase.WORKLOAD, threads=2 * benchbase.WORKLOAD.threads)
     one = generator.read(benchbase.WORKLOAD, captured, *window)
-    two = several.read(generator, workload, CLIENTS[:2], tmp_path, *window)
+    two = several.read(generator, workload, tmp_path, *window)
     counted = ("transactions", "nopm", "rollbacks", "failures", "retries", "throughput_per_s")
     before, after = (
         {(m.metric, m.scope): m.value for m in result.measurements} for result in (one, two)
@@ -224,7 +224,8 @@ class Load:
 def carried(load: Load, world: World, out: Path) -> tuple[Phase, Phase]:
     workload = replace(a_workload(), threads=6)
     generator: Any = load
-    return several.run(generator, workload, CLUSTER, CLIENTS, out, world)
+    whole = ClientLoad(workload, CLUSTER, CLIENTS[0], out, world)
+    return several.run(generator, whole, CLIENTS)
 
 
 def test_all_begin_at_one_moment_and_only_what_all_measured_counts(tmp_path: Path) -> None:

@@ -20,11 +20,11 @@ import pytest
 from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators, sysbench_stock
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.sysbench_stock import SysbenchStock, results
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
+from orchestrator.planning.latency_quantiles import nearest_rank
 from orchestrator.powers import Completed, World
 from tests import ROOT
 from tests.fakes import Log, fake_world

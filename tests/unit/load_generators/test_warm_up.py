@@ -34,7 +34,7 @@ def heard(
     clock = FakeClock()
     client, nowhere = Node("client", "client"), Cluster("postgresql", "", (), (), "net")
     load = ClientLoad(workload, nowhere, client, out, fake_world(clock=clock))
-    warming = WarmUp(load, end_at)
+    warming = WarmUp(load, lambda _file, line: end_at(float(line)))
     start_s = clock.now()
     warming.line("Threads started!")
     for second, rate in enumerate(rates, start=1):

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Record
 from orchestrator.run import experiment
-from orchestrator.run.schedule import Following, nothing
+from orchestrator.run.schedule import Following
 from orchestrator.system import store
 from orchestrator.tier import Gate
 from tests.fake_parts import fake_parts
@@ -47,11 +47,13 @@ class Campaign:
         self.parts = fake_parts(self.log, **parts)
 
     def execute(
-        self, repetitions: int = 1, plan: Plan | None = None, following: Following = nothing
+        self, repetitions: int = 1, plan: Plan | None = None, following: Following | None = None
     ) -> list[Record]:
         """Carries out `plan`, or one of so many runs; the records that it left."""
         plan = plan or a_plan(repetitions=repetitions)
-        experiment.execute(plan, self.parts, self.world, self.results, {}, following)
+        experiment.execute(
+            plan, self.parts, self.world, self.results, {}, [following] if following else []
+        )
         return self.records()
 
     def records(self) -> list[Record]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Measurement, Plan, Workload
 from orchestrator.run import experiment
 from orchestrator.run.resuming import Resumption
-from orchestrator.run.schedule import Following, nothing
+from orchestrator.run.schedule import Following
 from orchestrator.system import files, store
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log
@@ -36,11 +36,11 @@ class Killed(BaseException):
     """Ends this program as SIGKILL does: nothing of it has anything to say any more."""
 
 
-def begun(campaign: Campaign, plan: Plan = PLAN, following: Following = nothing) -> Path:
+def begun(campaign: Campaign, plan: Plan = PLAN) -> Path:
     """Carries out `plan` until it is killed; returns its folder, without what a program that is
     killed would not have written."""
     with pytest.raises((Killed, KeyboardInterrupt)):
-        experiment.execute(plan, campaign.parts, campaign.world, campaign.results, FACTS, following)
+        experiment.execute(plan, campaign.parts, campaign.world, campaign.results, FACTS)
     return campaign.results / "latest"
 
 
@@ -48,7 +48,7 @@ def go_on(
     campaign: Campaign,
     facts: Mapping[str, Any] = FACTS,
     despite: tuple[str, ...] = (),
-    following: Following = nothing,
+    following: Sequence[Following] = (),
 ) -> Path:
     folder = (campaign.results / "latest").resolve()
     begun = Resumption(folder, despite)
@@ -119,7 +119,7 @@ def test_a_campaign_without_missing_runs_only_asks_what_follows(make: Make) -> N
         seen.append(folder)
         return a_plan(repetitions=2) if len(seen) == 1 else None
 
-    go_on(campaign, {}, following=following)
+    go_on(campaign, {}, following=[following])
     assert [record.run.number for record in campaign.records()] == [1, 2]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def plan(workloads: Sequence[str], first: int, most: int) -> Plan:
 def grown(campaign: Campaign, changes: Changes, first: int = 2, most: int = 6) -> list[Record]:
     generator = Listed(campaign.log, changes)
     campaign.parts = replace(campaign.parts, load_generators={"sysbench": generator})
-    following = schedule.decided(campaign.world.progress)
+    following = partial(schedule.decided, campaign.world.progress)
     return campaign.execute(plan=plan(list(changes), first, most), following=following)
 
 
@@ -141,15 +142,15 @@ def test_one_that_was_killed_goes_on_with_its_levels(make: Make) -> None:
     parts = replace(
         campaign.parts, load_generators={"sysbench": Listed(campaign.log, {"insert": ALIKE})}
     )
-    following = schedule.decided(campaign.world.progress)
-    experiment.execute(begun.plan, parts, campaign.world, campaign.results, {}, following, begun)
+    following = partial(schedule.decided, campaign.world.progress)
+    experiment.execute(begun.plan, parts, campaign.world, campaign.results, {}, [following], begun)
     assert repetitions(campaign.records()) == {"insert": 4}
     assert judge(store.load(campaign.results / "latest")).deltas == expected
 
 
 def test_a_campaign_of_fixed_length_stays_as_planned(make: Make) -> None:
     campaign = make()
-    following = schedule.decided(campaign.world.progress)
+    following = partial(schedule.decided, campaign.world.progress)
     records = campaign.execute(plan=a_plan(("premium", "ultra")), following=following)
     assert len(records) == 2
 
