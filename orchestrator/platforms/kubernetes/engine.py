@@ -68,8 +68,9 @@ class KubernetesPlatform:
         for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
             with cluster_errors(f"reading the pull secret {name}"):
                 secret = self._api.get(address("secret", name, self._api.namespace))
-                copy = {"type": secret["type"], "data": secret.get("data") or {}}
-                self.space.make("secret", {**copy, "metadata": {"name": name}})
+                content = {"type": secret["type"], "data": secret.get("data") or {}}
+                copy = {**content, "metadata": {"name": name}}
+                self.space.make("secret", copy, is_swept=False)
         try:
             yield
         finally:

@@ -70,13 +70,12 @@ class Pods:
     def start(self, spec: ContainerSpec) -> Thing:
         """Makes the pod, after removing a leftover of its name; returns it when `main` has begun.
         UnavailableError, in the cluster's own words, if it cannot begin."""
-        pod, labels, placing = self.pod(spec.name), self.space.labels, self.placement.placing
-        pod.clear(grace_s=1)
-        with self.placement.choosing(spec.placement) as spread:
+        self.pod(spec.name).clear(grace_s=1)
+        with self.placement.choosing(spec.placement) as rules:
             image = own_images.name_in_registry(spec.image)
-            manifest = manifests.pod(spec, image, labels, self.claims, placing, spread)
+            manifest = manifests.pod(spec, image, self.claims, self.placement.placing, rules)
             with cluster_errors(f"starting {spec.name}"):
-                if secret := manifests.secret(spec, labels):
+                if secret := manifests.secret(spec):
                     self.space.make("secret", secret)
                 self.space.make("container", manifest)
             if spec.placement:
