@@ -159,10 +159,8 @@ class YugabyteDB:
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster does not answer; NodeError if that is because a node died."""
-        try:
+        with container_nodes.deaths_told(cluster.nodes, world, nodes.log):
             return self._facts(cluster, cluster.handle, world)
-        except RunError as error:
-            container_nodes.raise_cause(error, cluster.nodes, world, nodes.log)
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread, ups = handle.unread, cluster.nodes
