@@ -54,8 +54,8 @@ class KubernetesPlatform:
         self.images = ClusterImages(self.placement, clock)
         claims: dict[str, str] = {}  # volume → the claim by which pods use it
         self.pods = Pods(self.space, self.placement, claims, self._machine_named)
-        beside = self.pods.run_beside
-        self.claims = Volumes(self.space, self.placement, self._leftovers, claims, beside)
+        unmounted = self.pods.await_unmounted
+        self.claims = Volumes(self.space, self.placement, self._leftovers, claims, unmounted)
         self.answers = self._api.answers
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once

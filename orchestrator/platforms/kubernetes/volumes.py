@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
@@ -24,11 +23,9 @@ from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until, wait_while
-from orchestrator.system.shell import script
 
 # Of a volume without a declared device: what a tier without limits gets where there is a class.
 _UNDECLARED_SIZE_BYTES = 16 * 2**30
-_UNMOUNTED_S = 60.0
 
 
 @dataclass
@@ -42,7 +39,7 @@ class Volumes:
     placement: Placement
     leftovers: ClusterLeftovers
     claims: dict[str, str]
-    run_beside: Callable[[str, Sequence[str]], None]
+    await_unmounted: Callable[[str, str], None]  # a device, where this placement runs
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
@@ -72,7 +69,7 @@ class Volumes:
         volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
 
         manifest = manifests.local_volume(volume, claim, namespace, device, fstype, machine)
-        unmounted = partial(self._await_unmounted, device, placement)
+        unmounted = partial(self.await_unmounted, device, placement)
         self.space.remove("claim", claim)
         with taken_down(unmounted), self.space.holding("volume", manifest):
             self._await_phase("volume", volume, "Available")
@@ -89,11 +86,6 @@ class Volumes:
             return (thing.get("status") or {}).get("phase") == phase
 
         wait_until(reached, deadline_s=self.binding_s, clock=self.space.clock, every_s=0.05)
-
-    def _await_unmounted(self, device: str, placement: str) -> None:
-        """The kubelet unmounts after the last pod is gone: the disk's server must outlast that."""
-        name, looks = PurePosixPath(device).name, f"{_UNMOUNTED_S * 10:g}"
-        self.run_beside(placement, script(__package__, "unmounted", name, looks))
 
     # -------------------------------------------------------------- claims of storage classes
 
