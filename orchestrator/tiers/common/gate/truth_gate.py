@@ -82,7 +82,7 @@ def take(
     apart = {"total_cap": False} if isinstance(tier.disk, Cgroup) else {}
     more = {**apart, **load, "checked_s": checked_s}
     if credit:
-        more["drained"] = credit.recorded()
+        more["drained"] = credit.drained
     return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
 
 
