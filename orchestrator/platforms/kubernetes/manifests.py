@@ -228,17 +228,14 @@ def local_volume(
     )
 
 
-def local_claim(name: str, volume: str) -> dict[str, Any]:
-    return claim(name, "", _NOMINAL, volume=volume)
-
-
 def claim(
     name: str,
-    storage_class: str,
-    size: str,
+    storage_class: str = "",
+    size: str = _NOMINAL,
     source: VolumeSource | None = None,
     volume: str | None = None,
 ) -> dict[str, Any]:
+    """Of a class, maybe as a copy of `source`; or of a `volume` that is there, without a class."""
     return manifest(
         "PersistentVolumeClaim",
         name=object_name(name),

@@ -73,7 +73,7 @@ class Volumes:
         self.space.remove("claim", claim)
         with taken_down(unmounted), self.space.holding("volume", manifest):
             self._await_phase("volume", volume, "Available")
-            with self.space.holding("claim", manifests.local_claim(claim, volume)):
+            with self.space.holding("claim", manifests.claim(claim, volume=volume)):
                 self._await_phase("claim", claim, "Bound")
                 yield
 

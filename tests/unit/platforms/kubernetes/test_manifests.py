@@ -114,7 +114,7 @@ def test_what_is_not_a_pod() -> None:
             manifests.local_volume(
                 "tierbench-feed00-a", "a", "tierbench-feed00", "/dev/loop3", "xfs", "vm-b"
             ),
-            manifests.local_claim("a", "tierbench-feed00-a"),
+            manifests.claim("a", volume="tierbench-feed00-a"),
             manifests.claim("b", "fast", "1073741824", VolumeSource("snapshot", "gold")),
             manifests.snapshot("gold", "a", "snapshots"),
             manifests.lease("guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300),
