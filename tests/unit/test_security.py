@@ -105,7 +105,7 @@ def test_capabilities_and_network_on_an_engine(
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rights_of_a_pod(name: str, specs: Mapping[str, ContainerSpec]) -> None:
-    pod = manifests.pod(specs[name], "image", {}, Placing(), {})["spec"]
+    pod = manifests.pod(specs[name], {}, Placing(), {})["spec"]
     (main,) = pod["containers"]
     rights = main.get("securityContext", {})
     words = "the cluster's"
@@ -130,7 +130,7 @@ def test_what_is_mounted_of_the_machine(name: str, specs: Mapping[str, Container
 
 
 def test_what_is_read_only_is_so_below_its_mounts_where_the_cluster_can() -> None:
-    pod = manifests.pod(agent.container("agent", "image"), "image", {}, Placing(), {})
+    pod = manifests.pod(agent.container("agent", "image"), {}, Placing(), {})
     (mount,) = pod["spec"]["containers"][0]["volumeMounts"]
     assert (mount["readOnly"], mount["recursiveReadOnly"]) == (True, "IfPossible")
 
@@ -141,7 +141,7 @@ def test_no_secret_is_on_a_command_line(specs: Mapping[str, ContainerSpec]) -> N
 
 def test_no_secret_is_in_a_pod(specs: Mapping[str, ContainerSpec]) -> None:
     pods = {
-        name: str(manifests.pod(spec, "image", {}, Placing(), {}))
+        name: str(manifests.pod(spec, {}, Placing(), {}))
         for name, spec in specs.items()
         if not spec.io_caps
     }

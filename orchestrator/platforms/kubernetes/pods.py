@@ -75,8 +75,7 @@ class Pods:
         UnavailableError, in the cluster's own words, if it cannot begin."""
         self.pod(spec.name).clear(grace_s=1)
         with self.placement.choosing(spec.placement) as rules:
-            image = own_images.name_in_registry(spec.image)
-            manifest = manifests.pod(spec, image, self.claims, self.placement.placing, rules)
+            manifest = manifests.pod(spec, self.claims, self.placement.placing, rules)
             with cluster_errors(f"starting {spec.name}"):
                 if secret := manifests.secret(spec):
                     self.space.make("secret", secret)

@@ -72,7 +72,6 @@ def pod(spec: ContainerSpec, settings: Placing | None = None, **rules: Any) -> d
     places = {"tierbench-feed00-1-node-2": "tierbench-feed00-1-node-2"}
     return manifests.pod(
         spec,
-        own_images.name_in_registry(spec.image),
         places,
         settings or Placing(),
         placing.rules(spec.placement, settings or Placing(), **rules),
