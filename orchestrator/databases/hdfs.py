@@ -159,19 +159,11 @@ def _data_nodes(
     settings = environment["SETTINGS"].split()
     for number, volume in enumerate(volumes, start=1):
         yield ContainerSpec(
-            name=f"{network.name}-node-{number}",
+            **container_nodes.of_node(spec, number, volume, network, "/data"),
             image=image,
             command=("data", *settings),
-            role="database",
             environment={**environment, **own},
-            mounts=(Mount(volume.name, "/data"),),
-            network=network.name,
-            address=network.addresses[number - 1],
             ports={DATA_PAGE: None},
-            cpus=spec.size.cpus,
-            memory_bytes=spec.size.memory_bytes,
-            io_caps=volume.caps,
-            placement=f"node-{number}",
         )
 
 

@@ -8,7 +8,7 @@ waits for that moment. Reading or setting takes some 0.1 s; when it was done is 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.analysis.doubts.validity import doubt
@@ -33,7 +33,7 @@ def watched(
 ) -> Iterator[tuple[World, dict[str, dict[str, Any]]]]:
     """Yields the world to give to the load generator, and a mapping that is filled at the end. Name
     of each server of ours that plays a disk → its counters `begin` and `end`, and over the window
-    `late_s`, `over_pct`, of reads and writes what `host_load.Counts` says, and `overhead`
+    `late_s`, `over_pct`, of reads and writes what `host_load.counted_apart` says, and `overhead`
     (`host_load.overheads`). `measure_s`: how long the window lasts; None: to the end of the block.
     If the generator does not say when its window begins, the counters are of the whole block."""
     served: dict[str, dict[str, Any]] = {}
@@ -89,9 +89,8 @@ class _EmulatedDisk:
         (_, before), (_, after) = self.first, self.last
         load = host_load.since(before, after)
         load.pop("host_cpu_pct", None)
-        counts = host_load.counted_apart(before, after)
-        groups = {
-            **{way: asdict(count) for way, count in counts.items()},
+        groups: dict[str, Mapping[str, Any]] = {
+            **host_load.counted_apart(before, after),
             "overhead": host_load.overheads(before, after),
             "begin": _shown(*self.first),
             "end": _shown(*self.last),

@@ -8,10 +8,9 @@ gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
-from orchestrator.keys.strict_yaml import Strict, filled, shipped, validate, written
+from orchestrator.keys.strict_yaml import filled, shipped, written
 from orchestrator.tier import ClassWanted, Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.catalog import provider_of
@@ -21,55 +20,39 @@ FILE_SYSTEM = "xfs"  # as on all disks of ours
 ON_DEMAND_BURST, PERFORMANCE_PLUS = "enableBursting", "enablePerformancePlus"
 
 
-class Driver(Strict):
-    """A provider's driver, as drivers.yaml has it."""
-
-    name: str
-    iops: str
-    throughput: str
-    type: str = "type"
-    file_system: str = "csi.storage.k8s.io/fstype"
-    suffix: str = ""
-    fixed: Mapping[str, str] = {}
-
-
-@cache
-def _drivers() -> Mapping[str, Driver]:
-    content = shipped(__package__, "drivers.yaml")
-    return {provider: validate(Driver, provider, keys) for provider, keys in content.items()}
-
-
 def of(
     name: str, full: str, kind: DiskType, size_bytes: int, limits: Limits, options: Sequence[str]
 ) -> ClassWanted:
     """The class `name` of the catalog's type `full`, with `options` of Azure's driver. ValueError
     if no driver makes such disks. A claim must ask for the `size_bytes` that are bought: providers
     bill whole GiB, and limits of fixed sizes, such as Azure Premium's, follow from these alone."""
-    driver = _drivers().get(provider_of(full))
+    driver = shipped(__package__, "drivers.yaml").get(provider_of(full))
     if driver is None or kind.volume_type is None:
         raise ValueError(f"no Kubernetes driver makes volumes of {full}")
     parameters = {
-        driver.type: kind.volume_type,
-        **driver.fixed,
+        driver["type"]: kind.volume_type,
+        **driver["fixed"],
         **dict(_provisioned(driver, kind, limits)),
         **dict.fromkeys(options, "true"),
-        driver.file_system: FILE_SYSTEM,
+        driver["file_system"]: FILE_SYSTEM,
     }
-    return ClassWanted(object_name(name), driver.name, parameters, whole_gib_bytes(size_bytes))
+    return ClassWanted(object_name(name), driver["name"], parameters, whole_gib_bytes(size_bytes))
 
 
-def _provisioned(driver: Driver, kind: DiskType, limits: Limits) -> Iterator[tuple[str, str]]:
+def _provisioned(
+    driver: Mapping[str, str], kind: DiskType, limits: Limits
+) -> Iterator[tuple[str, str]]:
     """IOPS and throughput, where they are bought and do not follow from something else."""
     rule = kind.provisioned
     if rule is None:
         return
     iops = limits.iops or 0
-    yield driver.iops, str(iops)
+    yield driver["iops"], str(iops)
     if rule.throughput.follows is None:
         # Providers take whole numbers: the next one above, unless that is beyond the rule.
         asked = math.ceil((limits.bytes_per_s or 0) / UNIT_BYTES[rule.throughput.unit])
         most = math.floor(limits_of.max_throughput(rule.throughput, iops))
-        yield driver.throughput, f"{min(asked, most)}{driver.suffix}"
+        yield driver["throughput"], f"{min(asked, most)}{driver['suffix']}"
 
 
 def object_name(name: str) -> str:

@@ -49,8 +49,7 @@ class CgroupTier(disk_server.OnFiles):
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
 
     def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
-        files = disk_files.of_run(data, world)
-        return _on_files(tier, files, world, restored=bool(data.snapshots))
+        return _on_files(tier, disk_files.of_run(data, world), world)
 
     def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""
@@ -59,10 +58,8 @@ class CgroupTier(disk_server.OnFiles):
 
 
 @contextmanager
-def _on_files(
-    tier: Tier, files: Sequence[disk_files.DiskFile], world: World, restored: bool = False
-) -> Iterator[Disks]:
-    with disk_server.devices("raw", files, {}, world, restored=restored) as disks:
+def _on_files(tier: Tier, files: Sequence[disk_files.DiskFile], world: World) -> Iterator[Disks]:
+    with disk_server.devices("raw", files, {}, world) as disks:
         for volume in disks.volumes:
             _bypass_cache(volume, world)
         facts = {

@@ -55,8 +55,7 @@ class EmulatedTier(disk_server.OnFiles):
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
 
     def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
-        files = disk_files.of_run(data, world)
-        return _on_files(tier, files, world, restored=bool(data.snapshots))
+        return _on_files(tier, disk_files.of_run(data, world), world)
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None:
         _set(disks, dict.fromkeys(_liftable(tier), 0), world)
@@ -99,14 +98,11 @@ class EmulatedTier(disk_server.OnFiles):
 
 
 @contextmanager
-def _on_files(
-    tier: Tier, files: Sequence[disk_files.DiskFile], world: World, restored: bool = False
-) -> Iterator[Disks]:
+def _on_files(tier: Tier, files: Sequence[disk_files.DiskFile], world: World) -> Iterator[Disks]:
     model, limits = tier.latency.model, limits_of(tier)
     held, shares = tier.disk.in_memory, tier.shared is not None
     files = [replace(file, in_memory=held, shares=shares) for file in files]
-    serving = disk_server.devices("serve", files, limits, world, restored=restored, latency=model)
-    with serving as disks:
+    with disk_server.devices("serve", files, limits, world, model) as disks:
         seed = {"draws_seed": world.seed} if model else {}  # from which each disk's own follows
         facts = {**disks.facts, "latency": latency_quantiles.described(tier), **seed}
         yield replace(disks, facts=facts)

@@ -76,14 +76,11 @@ class MountedTier:
             cloud = cloud_metadata.recorded(answers)
             yield Disks(disks.volumes, {**disks.facts, "cloud": cloud})
 
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return self._gate(tier, world, thorough, drained=False)
-
     def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         world.progress.note(drain.announcement(tier))
-        return self._gate(tier, world, thorough, drained=True)
+        return self.gate(tier, world, thorough, drained=True)
 
-    def _gate(self, tier: Tier, world: World, thorough: bool, drained: bool) -> Gate:
+    def gate(self, tier: Tier, world: World, thorough: bool = False, drained: bool = False) -> Gate:
         """On every disk that a tier names, each once, under its name, one after another. The limits
         are those of the data disks. A disk that holds only WAL is held to the tier's `wal`; without
         one it may be of any kind, so it is measured and not judged."""

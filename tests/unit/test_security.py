@@ -23,7 +23,6 @@ from orchestrator.model import ClusterSpec, NodeSize, Placing, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.kubernetes import manifests
-from orchestrator.platforms.kubernetes.placing import Spread
 from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Network
 from orchestrator.run import links
 from orchestrator.tiers.common.emulated import disk_files, disk_server
@@ -108,7 +107,7 @@ def test_capabilities_and_network_on_an_engine(
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rights_of_a_pod(name: str, specs: Mapping[str, ContainerSpec]) -> None:
-    pod = manifests.pod(specs[name], "image", {}, {}, Placing(), Spread())["spec"]
+    pod = manifests.pod(specs[name], {}, Placing(), {})["spec"]
     (main,) = pod["containers"]
     rights = main.get("securityContext", {})
     words = "the cluster's"
@@ -133,7 +132,7 @@ def test_what_is_mounted_of_the_machine(name: str, specs: Mapping[str, Container
 
 
 def test_what_is_read_only_is_so_below_its_mounts_where_the_cluster_can() -> None:
-    pod = manifests.pod(agent.container("agent", "image"), "image", {}, {}, Placing(), Spread())
+    pod = manifests.pod(agent.container("agent", "image"), {}, Placing(), {})
     (mount,) = pod["spec"]["containers"][0]["volumeMounts"]
     assert (mount["readOnly"], mount["recursiveReadOnly"]) == (True, "IfPossible")
 
@@ -144,7 +143,7 @@ def test_no_secret_is_on_a_command_line(specs: Mapping[str, ContainerSpec]) -> N
 
 def test_no_secret_is_in_a_pod(specs: Mapping[str, ContainerSpec]) -> None:
     pods = {
-        name: str(manifests.pod(spec, "image", {}, {}, Placing(), Spread()))
+        name: str(manifests.pod(spec, {}, Placing(), {}))
         for name, spec in specs.items()
         if not spec.io_caps
     }

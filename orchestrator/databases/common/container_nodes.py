@@ -5,9 +5,9 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import NoReturn, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from orchestrator import errors, units
+from orchestrator import errors, powers, units
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure, message
@@ -111,6 +111,25 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
     return None
 
 
+def of_node(
+    spec: ClusterSpec, number: int, volume: Volume, network: powers.Network, *places: str
+) -> dict[str, Any]:
+    """What all databases ask for alike for the container of node `number`, from 1. `places`: of its
+    disk in it, and of that of its WAL, if it has one."""
+    disks = zip((volume.name, volume.wal), places, strict=False)
+    return {
+        "name": f"{network.name}-node-{number}",
+        "role": "database",
+        "mounts": tuple(powers.Mount(disk, place) for disk, place in disks if disk),
+        "network": network.name,
+        "address": network.addresses[number - 1],
+        "cpus": spec.size.cpus,
+        "memory_bytes": spec.size.memory_bytes,
+        "io_caps": volume.caps,
+        "placement": f"node-{number}",
+    }
+
+
 def short_limits(plan: ContainerSpec, container: Container) -> str:
     """Which limits of the container's processes are below the plan's; empty if none is known to
     be. yugabyted only warns of it, and a tablet server with many sessions fails later."""
@@ -188,20 +207,36 @@ class Rebuilds(Protocol):
 def started_anew(node: Node, plan: ContainerSpec, folders: Sequence[str], world: World) -> Node:
     """Kills a node, removes these folders of its disks, and starts it; returns it as it is now."""
     world.platform.container(plan.name).remove(0)
-    bare = replace(plan, entrypoint=("rm",), command=("-rf", *folders), network=None, address=None)
-    if (done := world.platform.once(bare, _EMPTY_S)).exit_code != 0:
-        raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.tail())
+    empty(plan, ("rm", "-rf", *folders), world)
     up = world.platform.stand(plan)  # without a note it goes as what it has the name of
     return replace(node, container_id=up.id, process_id=up.process_id)
 
 
-def raise_cause(
-    error: RunError, nodes: Sequence[Node], world: World, log: Log = last_lines
-) -> NoReturn:
-    """Raises NodeError if a node died, else `error`, which a lost connection caused."""
-    world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
-    raise_if_dead([container_name(node) for node in nodes], world, log)
-    raise error
+def empty(plan: ContainerSpec, argv: tuple[str, ...], world: World) -> None:
+    """Empties a node's disks by this command. RunError if something stays."""
+    if (done := on_its_disks(plan, "empty", argv, _EMPTY_S, world)).exit_code != 0:
+        raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.tail())
+
+
+def on_its_disks(
+    plan: ContainerSpec, name: str, argv: tuple[str, ...], most_s: float, world: World
+) -> Completed:
+    """Runs a command where a node had its disks, which does not run."""
+    bare = replace(plan, name=f"{plan.name}-{name}", entrypoint=argv[:1], command=argv[1:],
+                   network=None, address=None, ports={}, ulimits={}, io_caps=(),
+                   folders={})  # fmt: skip
+    return world.platform.once(bare, most_s)
+
+
+@contextmanager
+def deaths_told(nodes: Sequence[Node], world: World, log: Log = last_lines) -> Iterator[None]:
+    """NodeError, instead of an error of the block, if a node died: so the connection was lost."""
+    try:
+        yield
+    except RunError:
+        world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
+        raise_if_dead([container_name(node) for node in nodes], world, log)
+        raise
 
 
 def await_ready(

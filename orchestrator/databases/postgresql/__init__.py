@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import queries, settings
@@ -22,11 +21,8 @@ from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
-from orchestrator.powers import ContainerSpec, Mount, Network, World
+from orchestrator.powers import ContainerSpec, Network, World
 from orchestrator.system import at_once, clock, sql
-
-MAJOR_VERSION = "17"
-MIN_MEMORY_BYTES = 128 * 2**20
 
 _START_DEADLINE_S = 300.0
 _STOP_DEADLINE_S = 180.0
@@ -60,8 +56,7 @@ class PostgreSQL(Database):
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. The server in the image, too, judges the profile's own settings."""
-        mistakes = settings.mistakes(spec, MAJOR_VERSION, MIN_MEMORY_BYTES)
-        container_nodes.require_none(mistakes, "PostgreSQL")
+        container_nodes.require_none(settings.mistakes(spec), "PostgreSQL")
         image = own_images.need(world.root, "postgres", world.platform)
         own = settings.own(spec)
         if own:
@@ -146,8 +141,7 @@ class PostgreSQL(Database):
             extents = queries.cache_plan(session, memory_bytes)
         streams = [extents[offset::_STREAMS] for offset in range(_STREAMS)]
         pairs = [(node, stream) for node in cluster.nodes for stream in streams if stream]
-        reading = [at_once.begun(partial(_read_extents, *pair, world)) for pair in pairs]
-        finished = [read.result() for read in reading]
+        finished = at_once.each(lambda pair: _read_extents(*pair, world), pairs, len(pairs))
         if not all(finished):
             world.progress.warn(f"the cache was not full after {_WARM_S:g} s of reading")
 
@@ -189,11 +183,9 @@ class PostgreSQL(Database):
         self, cluster: Cluster, world: World, timeout_s: float = _QUERY_S
     ) -> Iterator[sql.Session]:
         """A session with the primary; NodeError if it fails because a node died."""
-        try:
-            with self._connect(sql.local(cluster.endpoints[0]), timeout_s) as session:
-                yield session
-        except RunError as error:
-            container_nodes.raise_cause(error, cluster.nodes, world)
+        connecting = self._connect(sql.local(cluster.endpoints[0]), timeout_s)
+        with container_nodes.deaths_told(cluster.nodes, world), connecting as session:
+            yield session
 
 
 def _raise_if_taken(port: int) -> None:
@@ -222,26 +214,15 @@ def container_specs(
     primary = network.addresses[0]
     return tuple(
         ContainerSpec(
-            name=f"{network.name}-node-{number}",
+            **container_nodes.of_node(spec, number, volume, network, "/data", _WAL_DISK),
             image=image,
             command=("primary", *options, *quorum)
             if number == 1
             else ("standby", primary, settings.slot(number), *options),
-            role="database",
             environment={"PGPASSWORD": standby_password} if number > 1 else {},
-            mounts=(
-                Mount(volume.name, "/data"),
-                *([Mount(volume.wal, _WAL_DISK)] if volume.wal else []),
-            ),
-            network=network.name,
-            address=network.addresses[number - 1],
             ports={settings.PORT: spec.port} if number == 1 else {},
-            cpus=spec.size.cpus,
-            memory_bytes=spec.size.memory_bytes,
             # Parallel workers of a query meet here; it counts against the memory limit.
             shared_memory_bytes=max(64 * 2**20, spec.size.memory_bytes // 4),
-            io_caps=volume.caps,
-            placement=f"node-{number}",
         )
         for number, volume in enumerate(volumes, start=1)
     )

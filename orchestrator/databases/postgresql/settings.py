@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from orchestrator import errors, units
 from orchestrator.databases.common.container_nodes import of_setting, shape_mistakes
 from orchestrator.keys.messages import message
+from orchestrator.keys.schema import MIN_MEMORY_BYTES
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec
 
+MAJOR_VERSION = "17"
 ACCEPT_DATA_LOSS = "accept_data_loss"
 PORT = 5432
 
@@ -90,11 +92,11 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
     return {name: text.format(**words) for name, text in texts.items()}
 
 
-def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> list[errors.Mistake]:
+def mistakes(spec: ClusterSpec) -> list[errors.Mistake]:
     """All mistakes in a profile's cluster that can be seen without a server."""
-    mistakes = list(shape_mistakes(spec, min_memory_bytes, "PostgreSQL"))
-    if spec.version is not None and spec.version.split(".")[0] != major_version:
-        what = f"the image holds PostgreSQL {major_version}, not {spec.version}"
+    mistakes = list(shape_mistakes(spec, MIN_MEMORY_BYTES, "PostgreSQL"))
+    if spec.version is not None and spec.version.split(".")[0] != MAJOR_VERSION:
+        what = f"the image holds PostgreSQL {MAJOR_VERSION}, not {spec.version}"
         mistakes.append(errors.Mistake("cluster.version", f"{what}: leave `version` out"))
     return [*mistakes, *_setting_mistakes(spec)]
 

@@ -78,7 +78,6 @@ class YugabyteDB:
         unread = nodes.Unread(world)
         readiness = Readiness(spec, chosen, self._connect, unread, world)
         handle = _Running(spec, chosen, masters, readiness, unread)
-        kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:
                 start = partial(_start, handle, volumes, network, up, world)
@@ -89,9 +88,9 @@ class YugabyteDB:
                 nodes.explain(error, handle.plans, world)
                 raise
             finally:
-                names = [f"{network.name}-node-{number}" for number in range(1, spec.nodes + 1)]
                 # It has no cleaner stop: servers are killed and recover from their logs.
-                container_nodes.stop(names, 60 if kept else 0, world)
+                most_s = 60 if any(volume.kept for volume in volumes) else 0
+                container_nodes.stop([plan.name for plan in handle.plans], most_s, world)
 
     def _await_cluster(
         self, handle: _Running, started: _Started, network: str, world: World
@@ -159,10 +158,8 @@ class YugabyteDB:
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster does not answer; NodeError if that is because a node died."""
-        try:
+        with container_nodes.deaths_told(cluster.nodes, world, nodes.log):
             return self._facts(cluster, cluster.handle, world)
-        except RunError as error:
-            container_nodes.raise_cause(error, cluster.nodes, world, nodes.log)
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread, ups = handle.unread, cluster.nodes

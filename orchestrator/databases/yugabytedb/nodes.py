@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from orchestrator.databases.common import container_nodes
@@ -16,14 +15,14 @@ from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.keys.messages import message
 from orchestrator.model import ClusterSpec, Node, Volume
-from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
+from orchestrator.powers import Completed, Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, redaction, shell
 
 _HOME = "/home/yugabyte"
 # What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
 # and their threads are counted by user, over all containers of the machine.
 OPEN_FILES, _PROCESSES = 1_048_576, 12_000
-_LOGS = ("yugabyted.log", "master.err", "tserver.err")
+_LOGS, _LOGS_S = ("yugabyted.log", "master.err", "tserver.err"), 120.0
 # In the text of a failure.
 PASSWORD = re.compile(r"Could not update (?:Postgress|Cassandra) user password")
 _LITTLE_MEMORY = re.compile(r"soft memory limit|namespace creation", re.IGNORECASE)
@@ -39,29 +38,20 @@ def container_spec(
     certificates: Mapping[str, bytes],
 ) -> ContainerSpec:
     """The container of node `number`, from 1, which alone has the profile's port."""
-    mounts = [Mount(volume.name, flags.BASE_DIR)]
-    if volume.wal:
-        mounts.append(Mount(volume.wal, flags.WAL_DISK_DIR))
     return ContainerSpec(
-        name=f"{network.name}-node-{number}",
+        **container_nodes.of_node(
+            spec, number, volume, network, flags.BASE_DIR, flags.WAL_DISK_DIR
+        ),
         image=image,
         command=flags.start_command(
             spec, settings.on(volume), number, network.addresses, volume.restored
         ),
-        role="database",
-        mounts=tuple(mounts),
         folders={flags.CERTS_SOURCE: certificates} if certificates else {},
-        network=network.name,
-        address=network.addresses[number - 1],
         ports={flags.YSQL: spec.port if number == 1 else None} | dict.fromkeys(flags.WEB.values()),
-        cpus=spec.size.cpus,
-        memory_bytes=spec.size.memory_bytes,
         # For YSQL's processes; it counts against the memory limit.
         shared_memory_bytes=max(256 * 2**20, spec.size.memory_bytes // 8),
         ulimits={"nofile": OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
         stop_timeout_s=30,
-        io_caps=volume.caps,
-        placement=f"node-{number}",
     )
 
 
@@ -104,7 +94,7 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
         if world.platform.container(plan.name).state() == "running":
             said = world.platform.container(plan.name).exec(argv, timeout_s=10).out
         else:
-            said = _on_its_disk(plan, "logs", argv[1:], world).out
+            said = container_nodes.on_its_disks(plan, "logs", argv, _LOGS_S, world).out
     except TierbenchError as error:
         said = error.what
     said = redaction.hidden(said.strip())
@@ -116,17 +106,7 @@ def empty(plan: ContainerSpec, world: World) -> None:
     something stays."""
     targets = " ".join(mount.target for mount in plan.mounts)
     find = f"find {targets} -xdev -mindepth 1 ! -path '*/lost+found*' -delete"
-    done = _on_its_disk(plan, "empty", ("-c", find), world)
-    if done.exit_code != 0:
-        raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.out)
-
-
-def _on_its_disk(plan: ContainerSpec, name: str, words: tuple[str, ...], world: World) -> Completed:
-    """Runs a shell with these words where a node had its disks, which does not run."""
-    spec = replace(plan, name=f"{plan.name}-{name}", entrypoint=("sh",), command=words,
-                   network=None, address=None, ports={}, ulimits={}, io_caps=(),
-                   folders={})  # fmt: skip
-    return world.platform.once(spec, 120)
+    container_nodes.empty(plan, ("sh", "-c", find), world)
 
 
 # ------------------------------------------------------------------ commands in containers

@@ -136,27 +136,25 @@ class ClusterLeftovers:
     ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
         """What is ours, in the order of its removal. `own`: of this program, too."""
         living = {other, self._space.campaign}
-        within = _WITHIN if own or self._space.given else ()
-        for kind, thing in self._listed(within, self._space.mark):
-            name, owner = name_of(thing), label_of(thing, space.CAMPAIGN)
-            path = self._space.path(kind, name)
-            if path in self._space.kept or owner in ({other} if own else living):
-                continue
-            self._space.claimed.add(path)
-            if kind == "container":
-                forget(annotation_of(thing, space.NAME))
-            yield kind, space.name_here(thing), self._removal(kind, name)
+        spared = {other} if own else living
+
+        def ours(kinds: Iterable[str]) -> Iterator[tuple[str, str, Callable[[], None]]]:
+            for kind, thing in self._listed(kinds, self._space.mark):
+                path = self._space.path(kind, name_of(thing))
+                if path in self._space.kept or label_of(thing, space.CAMPAIGN) in spared:
+                    continue
+                self._space.claimed.add(path)
+                if kind == "container":
+                    forget(annotation_of(thing, space.NAME))
+                removal = partial(self._space.remove, kind, name_of(thing), _grace_s(kind))
+                yield kind, space.name_here(thing), removal
+
+        yield from ours(_WITHIN if own or self._space.given else ())
         namespaces = [] if self._space.given else self._listed(["namespace"], space.MARK)
         owners = {label_of(thing, space.CAMPAIGN): name_of(thing) for _, thing in namespaces}
         for campaign in sorted(owners.keys() - living):
             yield "namespace", owners[campaign], partial(self.remove, campaign)
-        for kind, thing in self._listed(space.OUTSIDE, self._space.mark):
-            owner, name = label_of(thing, space.CAMPAIGN), name_of(thing)
-            if (own and owner == self._space.campaign) or owner not in living:
-                yield kind, name, self._removal(kind, name)
-
-    def _removal(self, kind: str, name: str) -> Callable[[], None]:
-        return partial(self._space.remove, kind, name, _grace_s(kind))
+        yield from ours(space.OUTSIDE)
 
 
 def _grace_s(kind: str) -> float | None:

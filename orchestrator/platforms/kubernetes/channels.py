@@ -186,7 +186,7 @@ class PortForward:
             threading.Thread(target=self._carry, args=(here,), daemon=True).start()
 
     def _carry(self, here: socket.socket) -> None:
-        unanswered = b""
+        sent = b""
         with here:
             for way in self._ways:
                 try:
@@ -194,27 +194,20 @@ class PortForward:
                 except (Refused, Unanswered):
                     return  # as a port where nothing listens: who connects tries again
                 try:
-                    _carry(here, there, way, unanswered)
-                    return
-                except _NothingListens as error:
-                    unanswered = error.unanswered
+                    unanswered = _carry(here, there, way, sent)
                 except (OSError, websocket.WebSocketException):
                     return
                 finally:
                     there.shutdown()
+                if unanswered is None:
+                    return
+                sent = unanswered
 
 
-class _NothingListens(Exception):
-    """The pod reports an error before it has answered. `unanswered`: what was sent to it."""
-
-    def __init__(self, unanswered: bytes) -> None:
-        self.unanswered = unanswered
-        super().__init__("nothing listens at this address of the pod")
-
-
-def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes = b"") -> None:
-    """Carries both ways until one ends. _NothingListens if the pod reports only an error. What a
-    side does not take keeps the other from being read. `to_there`: what is sent first."""
+def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes) -> bytes | None:
+    """Carries both ways until one ends. Returns what was sent if nothing listens: the pod reports
+    an error before it has answered. What a side does not take keeps the other from being read.
+    `to_there`: what is sent first."""
     here.setblocking(False)
     to_here = b""
     unanswered: bytes | None = b""  # None: there was an answer
@@ -227,20 +220,18 @@ def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes = b"") ->
             code, frame = there.recv_data_frame(True)
             data = bytes(frame.data)
             if code == websocket.ABNF.OPCODE_CLOSE:
-                return
+                return None
             if code == websocket.ABNF.OPCODE_BINARY and data:
                 if way.numbered and data[0] not in begun:
                     begun.add(data[0])
                 elif data[0] == way.data:
                     to_here, unanswered = data[1:], None
-                elif unanswered is None:
-                    return
                 else:
-                    raise _NothingListens(unanswered + to_there)
+                    return None if unanswered is None else unanswered + to_there
         if (here, READ) in ready:
             to_there = here.recv(_PORT_PIECE)
             if not to_there:
-                return
+                return None
         if (here, WRITE) in ready:
             to_here = to_here[here.send(to_here) :]
         if (there.sock, WRITE) in ready:

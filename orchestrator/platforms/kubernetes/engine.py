@@ -54,8 +54,8 @@ class KubernetesPlatform:
         self.images = ClusterImages(self.placement, clock)
         claims: dict[str, str] = {}  # volume → the claim by which pods use it
         self.pods = Pods(self.space, self.placement, claims, self._machine_named)
-        beside = self.pods.run_beside
-        self.claims = Volumes(self.space, self.placement, self._leftovers, claims, beside)
+        unmounted = self.pods.await_unmounted
+        self.claims = Volumes(self.space, self.placement, self._leftovers, claims, unmounted)
         self.answers = self._api.answers
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
@@ -68,8 +68,9 @@ class KubernetesPlatform:
         for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
             with cluster_errors(f"reading the pull secret {name}"):
                 secret = self._api.get(address("secret", name, self._api.namespace))
-                copy = {"type": secret["type"], "data": secret.get("data") or {}}
-                self.space.make("secret", {**copy, "metadata": {"name": name}})
+                content = {"type": secret["type"], "data": secret.get("data") or {}}
+                copy = {**content, "metadata": {"name": name}}
+                self.space.make("secret", copy, is_swept=False)
         try:
             yield
         finally:

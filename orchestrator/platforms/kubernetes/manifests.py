@@ -17,7 +17,7 @@ from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import RentedVolume, StorageClass, VolumeSource
 from orchestrator.platforms.kubernetes import space
-from orchestrator.platforms.kubernetes.placing import MACHINE, Spread, placement_labels, rules
+from orchestrator.platforms.kubernetes.placing import MACHINE, placement_labels
 from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
 from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
 
@@ -32,18 +32,14 @@ SHARES = {"disk": "500m", "client": "250m", "coordinator": "100m"}  # by role
 
 
 def pod(
-    spec: ContainerSpec,
-    image: str,
-    labels: Mapping[str, str],
-    claims: Mapping[str, str],
-    placing: Placing,
-    spread: Spread,
+    spec: ContainerSpec, claims: Mapping[str, str], placing: Placing, rules: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The pod of a container. `claims`: of the volumes that its mounts name; one that has none is
-    a folder that ends with the pod. UnavailableError if it asks for what no pod can have."""
+    a folder that ends with the pod. `rules`: which choose its machine. UnavailableError if it asks
+    for what no pod can have."""
     if spec.io_caps:
         raise failure(UnavailableError, "no limits in a control group", container=spec.name)
-    volumes, mounts = _volumes(spec, claims)
+    image, (volumes, mounts) = own_images.name_in_registry(spec.image), _volumes(spec, claims)
     # No pod joins another's network: it is on that machine, by its placement.
     network = "" if (spec.network or "").startswith(NETWORK_OF) else spec.network
     hostname, _, subdomain = (spec.address or "").partition(".")
@@ -52,7 +48,7 @@ def pod(
     return manifest(
         "Pod",
         name=object_name(spec.name),
-        labels={**labels, space.ROLE: spec.role, **of_network, **placement_labels(spec.placement)},
+        labels={space.ROLE: spec.role, **of_network, **placement_labels(spec.placement)},
         name_here=spec.name,
         stop_s=max(spec.stop_timeout_s, LONGEST_STOP_S),
         hostname=hostname if subdomain else None,
@@ -60,7 +56,7 @@ def pod(
         host_network=on_host or None,
         dns_policy="ClusterFirstWithHostNet" if on_host else None,
         pull_secrets=[{"name": name} for name in placing.image_pull_secrets] or None,
-        **rules(spec.placement, spread, placing),
+        **rules,
         before=[_gate(spec, image)] if subdomain else None,
         image=image,
         command=list(spec.entrypoint or ()) or None,
@@ -103,7 +99,7 @@ def _is_hidden(name: str) -> bool:
     return "PASSWORD" in name or "TOKEN" in name
 
 
-def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any] | None:
+def secret(spec: ContainerSpec) -> dict[str, Any] | None:
     """What its pod is given by a Secret, if it is given any."""
     given = {name: text.encode() for name, text in spec.environment.items() if _is_hidden(name)}
     for number, files in enumerate(spec.folders.values()):
@@ -111,7 +107,7 @@ def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any] | N
     if not given:
         return None
     data = {key: base64.b64encode(content).decode() for key, content in given.items()}
-    return manifest("Secret", name=object_name(spec.name), labels=labels, data=data)
+    return manifest("Secret", name=object_name(spec.name), data=data)
 
 
 def _key(number: int, name: str) -> str:
@@ -172,9 +168,9 @@ def _mount(name: str, path: str, read_only: bool = False) -> dict[str, Any]:
 # ------------------------------------------------------------------ what is not a pod
 
 
-def service(network: str, labels: Mapping[str, str]) -> dict[str, Any]:
+def service(network: str) -> dict[str, Any]:
     selector = {space.LABEL: "1", space.NETWORK: object_name(network)}
-    return manifest("Service", name=SERVICE, labels=labels, selector=selector)
+    return manifest("Service", name=SERVICE, selector=selector)
 
 
 def lease(
@@ -212,19 +208,12 @@ _NOMINAL = "1Gi"
 
 
 def local_volume(
-    name: str,
-    claim: str,
-    namespace: str,
-    device: str,
-    fstype: str,
-    machine: str,
-    labels: Mapping[str, str],
+    name: str, claim: str, namespace: str, device: str, fstype: str, machine: str
 ) -> dict[str, Any]:
     # nouuid: disks are copies of each other, with the same XFS identity.
     return manifest(
         "PersistentVolume",
         name=name,
-        labels=labels,
         size=_NOMINAL,
         options=["noatime", *(["nouuid"] if fstype == "xfs" else [])],
         claim=claim,
@@ -235,22 +224,17 @@ def local_volume(
     )
 
 
-def local_claim(name: str, volume: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    return claim(name, "", _NOMINAL, None, labels, volume)
-
-
 def claim(
     name: str,
-    storage_class: str,
-    size: str,
-    source: VolumeSource | None,
-    labels: Mapping[str, str],
+    storage_class: str = "",
+    size: str = _NOMINAL,
+    source: VolumeSource | None = None,
     volume: str | None = None,
 ) -> dict[str, Any]:
+    """Of a class, maybe as a copy of `source`; or of a `volume` that is there, without a class."""
     return manifest(
         "PersistentVolumeClaim",
         name=object_name(name),
-        labels=labels,
         storage_class=storage_class,
         size=size,
         source=_source(source) if source else None,
@@ -265,18 +249,13 @@ def _source(source: VolumeSource) -> dict[str, str]:
     return {"apiGroup": SNAPSHOTS, "kind": "VolumeSnapshot", "name": name}
 
 
-def snapshot(name: str, claim: str, its_class: str, labels: Mapping[str, str]) -> dict[str, Any]:
+def snapshot(name: str, claim: str, its_class: str) -> dict[str, Any]:
     name, claim = object_name(name), object_name(claim)
-    return manifest(
-        "VolumeSnapshot", name=name, labels=labels, claim=claim, snapshot_class=its_class
-    )
+    return manifest("VolumeSnapshot", name=name, claim=claim, snapshot_class=its_class)
 
 
-def storage_class(thing: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    metadata = dict(thing["metadata"])
-    metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
-    which = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}
-    return {**which, **thing, "metadata": metadata}
+def storage_class(thing: Mapping[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", **thing}
 
 
 def described_class(thing: Mapping[str, Any]) -> StorageClass:

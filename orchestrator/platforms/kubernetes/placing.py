@@ -8,7 +8,6 @@ machines without nodes if there are any, and everything of one placement to one 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import UnavailableError
@@ -25,16 +24,6 @@ ANY = (_NODE, _CLIENT)
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 
 
-@dataclass(frozen=True)
-class Spread:
-    """What is known when a pod is made. `machine`: where its placement runs already, "" if nowhere;
-    `taken`: the machines that other nodes of the database have, also while none of their pods runs,
-    if there is one without."""
-
-    machine: str = ""
-    taken: tuple[str, ...] = ()
-
-
 def kind_of(placement: str) -> str:
     """The kind of a placement: "node" of "node-1"."""
     return placement.rpartition("-")[0] or placement
@@ -44,13 +33,17 @@ def placement_labels(placement: str) -> dict[str, str]:
     return {PLACEMENT: placement, KIND: kind_of(placement)} if placement else {}
 
 
-def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
-    """Returns the parts of a pod's spec that choose its machine."""
-    kind, is_free = kind_of(placement), not spread.machine
+def rules(
+    placement: str, chosen: Placing, machine: str = "", taken: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The parts of a pod's spec that choose its machine. `machine`: where its placement runs
+    already, "" if nowhere; `taken`: the machines that other nodes of the database have, also while
+    none of their pods runs, if there is one without."""
+    kind, is_free = kind_of(placement), not machine
     demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
-    demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
-    if kind == _NODE and is_free and spread.taken:
-        demands.append(_demand(MACHINE, spread.taken, "NotIn"))
+    demands += [_demand(MACHINE, (machine,))] if machine else []
+    if kind == _NODE and is_free and taken:
+        demands.append(_demand(MACHINE, taken, "NotIn"))
     wishes = [manifest("away_from_nodes", placement=placement)]
     if kind != _NODE:
         wishes.append(manifest("away_from_its_kind", kind=kind))
@@ -111,17 +104,17 @@ class Placement:
         self._scheduling = threading.Lock()
 
     @contextmanager
-    def choosing(self, placement: str) -> Iterator[Spread]:
-        """What is known for the pod that is made in the block, which for a placement without a
-        machine ends when it has one. Only one such block goes on at a time: the next placement
-        keeps away from that machine."""
+    def choosing(self, placement: str) -> Iterator[dict[str, Any]]:
+        """The rules for the pod that is made in the block, which for a placement without a machine
+        ends when it has one. Only one such block goes on at a time: the next placement keeps away
+        from that machine."""
         if not placement or placement in self.machine_names:
-            yield Spread(self.machine_names.get(placement, ""))
+            yield rules(placement, self.placing, self.machine_names.get(placement, ""))
             return
         with self._scheduling:
             machine = self.machine_names.get(placement, "")
             taken = self._taken(placement) if self._free_machines() else ()
-            yield Spread(machine) if machine else Spread("", taken)
+            yield rules(placement, self.placing, machine, taken)
 
     def _taken(self, placement: str = "") -> tuple[str, ...]:
         """The machines of all nodes of a database, but of this one."""

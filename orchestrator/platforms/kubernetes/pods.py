@@ -4,9 +4,10 @@ A cluster builds no images: ours come from a registry. Where one is named (own_i
 taken to be there, and an image that cannot be pulled is an error of the first pod.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import NoReturn
 
 from orchestrator.errors import NodeError, UnavailableError
@@ -21,8 +22,10 @@ from orchestrator.platforms.kubernetes.pod import Pod
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, name_of
 from orchestrator.powers import Clock, Completed, ContainerEntry, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
+from orchestrator.system.shell import script
 
 GROWN_S = 900.0  # what a pod waits until the cluster has grown
+_UNMOUNTED_S = 60.0
 _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
@@ -70,13 +73,11 @@ class Pods:
     def start(self, spec: ContainerSpec) -> Thing:
         """Makes the pod, after removing a leftover of its name; returns it when `main` has begun.
         UnavailableError, in the cluster's own words, if it cannot begin."""
-        pod, labels, placing = self.pod(spec.name), self.space.labels, self.placement.placing
-        pod.clear(grace_s=1)
-        with self.placement.choosing(spec.placement) as spread:
-            image = own_images.name_in_registry(spec.image)
-            manifest = manifests.pod(spec, image, labels, self.claims, placing, spread)
+        self.pod(spec.name).clear(grace_s=1)
+        with self.placement.choosing(spec.placement) as rules:
+            manifest = manifests.pod(spec, self.claims, self.placement.placing, rules)
             with cluster_errors(f"starting {spec.name}"):
-                if secret := manifests.secret(spec, labels):
+                if secret := manifests.secret(spec):
                     self.space.make("secret", secret)
                 self.space.make("container", manifest)
             if spec.placement:
@@ -126,13 +127,16 @@ class Pods:
         entries = [ContainerEntry(space.name_here(pod), "", trouble.in_words(pod)) for pod in pods]
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
-    def run_beside(self, placement: str, argv: Sequence[str]) -> None:
-        """Runs a command in a disk's server on the machine of a placement, if one runs there."""
+    def await_unmounted(self, device: str, placement: str) -> None:
+        """Waits in a disk's server on the machine of a placement, if one runs there: the kubelet
+        unmounts after the last pod is gone, and the disk's server must outlast that."""
         place = f",{space.PLACEMENT}={placement}" if placement else f",!{space.KIND}"
         servers = self.space.listed("container", f"{space.MARK},{space.ROLE}=disk{place}")
         for pod in servers[:1]:
             if trouble.in_words(pod) == "running":
-                self.pod(annotation_of(pod, space.NAME)).pipe("waiting", argv)
+                name, looks = PurePosixPath(device).name, f"{_UNMOUNTED_S * 10:g}"
+                waiting = script(__package__, "unmounted", name, looks)
+                self.pod(annotation_of(pod, space.NAME)).pipe("waiting", waiting)
 
 
 class ClusterImages:

@@ -3,8 +3,9 @@ there is removed."""
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
@@ -119,22 +120,33 @@ class Space:
         with cluster_errors(f"looking at the {kind} {name}"):
             return self.api.find(self.path(kind, name))
 
-    def make(self, kind: str, manifest: Thing) -> Thing:
-        """Makes a thing, which if it is in the namespace ends with the owner."""
+    def make(self, kind: str, manifest: Thing, is_swept: bool = True) -> Thing:
+        """Makes a thing, which if it is in the namespace ends with the owner. `is_swept`: it has
+        the campaign's labels, by which sweeps remove it."""
         self.claimed.add(self.path(kind, name_of(manifest)))
         owners = [self.owner] if self.owner and kind not in OUTSIDE else []
         metadata = {**manifest["metadata"], "ownerReferences": owners}
+        if is_swept:
+            metadata["labels"] = (metadata.get("labels") or {}) | self.labels
         return self.api.make(self.path(kind), {**manifest, "metadata": metadata})
 
     @contextmanager
-    def holding(self, kind: str, manifest: Thing, stays: bool = False) -> Iterator[Thing]:
+    def holding(
+        self,
+        kind: str,
+        manifest: Thing,
+        stays: bool = False,
+        doing: str = "",
+        remove: Callable[[], None] | None = None,
+    ) -> Iterator[Thing]:
         """Makes a thing in place of a leftover of its name, yields it, and removes it at the end of
-        the block. `stays`: not before the end of the campaign, unless it raised."""
+        the block. `stays`: not before the end of the campaign, unless it raised; `doing`: as for
+        `cluster_errors`; `remove`: instead of the removal of the thing alone."""
         name = name_of(manifest)
         self.remove(kind, name)
-        with cluster_errors(f"making {kind} {name}"):
+        with cluster_errors(doing or f"making {kind} {name}"):
             thing = self.make(kind, manifest)
-        with lifecycle.taken_down(lambda: self.remove(kind, name), stays):
+        with lifecycle.taken_down(remove or partial(self.remove, kind, name), stays):
             yield thing
         if stays:
             self.kept.add(self.path(kind, name))

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
@@ -24,11 +23,9 @@ from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until, wait_while
-from orchestrator.system.shell import script
 
 # Of a volume without a declared device: what a tier without limits gets where there is a class.
 _UNDECLARED_SIZE_BYTES = 16 * 2**30
-_UNMOUNTED_S = 60.0
 
 
 @dataclass
@@ -42,12 +39,12 @@ class Volumes:
     placement: Placement
     leftovers: ClusterLeftovers
     claims: dict[str, str]
-    run_beside: Callable[[str, Sequence[str]], None]
+    await_unmounted: Callable[[str, str], None]  # a device, where this placement runs
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         """Names are always the same, so that databases start from copies of disks."""
-        with self.space.holding("network", manifests.service(name, self.space.labels)):
+        with self.space.holding("network", manifests.service(name)):
             numbers = range(1, nodes + 1)
             yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
 
@@ -71,22 +68,12 @@ class Volumes:
         namespace = self.space.namespace
         volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
 
-        def remove() -> None:
-            self.space.remove("claim", claim)
-            self.space.remove("volume", volume)
-            self._await_unmounted(device, placement)
-
-        self.space.remove("volume", volume)
+        manifest = manifests.local_volume(volume, claim, namespace, device, fstype, machine)
+        unmounted = partial(self.await_unmounted, device, placement)
         self.space.remove("claim", claim)
-        with cluster_errors(f"making volume {name}"):
-            labels = self.space.labels
-            manifest = manifests.local_volume(
-                volume, claim, namespace, device, fstype, machine, labels
-            )
-            self.space.make("volume", manifest)
-            with taken_down(remove):
-                self._await_phase("volume", volume, "Available")
-                self.space.make("claim", manifests.local_claim(claim, volume, labels))
+        with taken_down(unmounted), self.space.holding("volume", manifest):
+            self._await_phase("volume", volume, "Available")
+            with self.space.holding("claim", manifests.claim(claim, volume=volume)):
                 self._await_phase("claim", claim, "Bound")
                 yield
 
@@ -100,11 +87,6 @@ class Volumes:
 
         wait_until(reached, deadline_s=self.binding_s, clock=self.space.clock, every_s=0.05)
 
-    def _await_unmounted(self, device: str, placement: str) -> None:
-        """The kubelet unmounts after the last pod is gone: the disk's server must outlast that."""
-        name, looks = PurePosixPath(device).name, f"{_UNMOUNTED_S * 10:g}"
-        self.run_beside(placement, script(__package__, "unmounted", name, looks))
-
     # -------------------------------------------------------------- claims of storage classes
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
@@ -113,7 +95,7 @@ class Volumes:
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
-        thing = manifests.storage_class(manifest, self.space.labels)
+        thing = manifests.storage_class(manifest)
         with self.space.holding("storage class", thing) as created:
             yield manifests.described_class(created)
 
@@ -130,29 +112,24 @@ class Volumes:
         if storage_class not in names:
             known = ", ".join(names) or "none"
             raise failure(UnavailableError, "no such class", name=storage_class, known=known)
-        self.space.remove("claim", name)
-
-        def remove() -> None:
-            volume = self._volume_of(name)
-            self.space.remove("claim", name)
-            if volume and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
-                self._await_no_volume(name_of(volume), name)
-
-        with cluster_errors(f"claiming volume {name} of {storage_class}"):
-            labels = self.space.labels
-            manifest = manifests.claim(name, storage_class, str(size_bytes), source, labels)
-            self.space.make("claim", manifest)
-        self.claims[name] = object_name(name)
-        with taken_down(remove, stays):
+        manifest = manifests.claim(name, storage_class, str(size_bytes), source)
+        doing = f"claiming volume {name} of {storage_class}"
+        remove = partial(self._remove_claim, name)
+        with self.space.holding("claim", manifest, stays, doing, remove):
+            self.claims[name] = object_name(name)
             yield name
             self.claims.pop(name, None)
-        if stays:
-            self.space.kept.add(self.space.path("claim", name))
 
-    def _await_no_volume(self, volume: str, claim: str) -> None:
-        there, limit_s = partial(self.space.find, "volume", volume), space.REMOVAL_S
+    def _remove_claim(self, name: str) -> None:
+        """And waits until its volume is gone, too, where that costs money."""
+        volume = self._volume_of(name)
+        self.space.remove("claim", name)
+        if not volume or volume["spec"].get("persistentVolumeReclaimPolicy") != "Delete":
+            return
+        there, limit_s = partial(self.space.find, "volume", name_of(volume)), space.REMOVAL_S
         if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
-            raise failure(RunError, "volume stays", volume=volume, claim=claim, limit_s=limit_s)
+            of = name_of(volume)
+            raise failure(RunError, "volume stays", volume=of, claim=name, limit_s=limit_s)
 
     def _volume_of(self, claim: str) -> Thing | None:
         thing = self.space.find("claim", claim) or {}
@@ -199,7 +176,7 @@ class Volumes:
             source = self.space.api.get(self.space.path("claim", claim))
             snapshot_class = self._snapshot_class_of(source)
             self.space.listed("snapshot content")  # by which it is seen whether it is gone
-        manifest = manifests.snapshot(name, claim, snapshot_class, self.space.labels)
+        manifest = manifests.snapshot(name, claim, snapshot_class)
         with self.space.holding("snapshot", manifest, stays):
             self._await_snapshot(name, timeout_s)
             yield name

@@ -91,7 +91,7 @@ def reading(ops: float, kernel: tuple[float, float], flying: float = 0.0) -> hos
 def test_counts_that_are_apart_for_certain(last: host_load.Reading, apart_pct: float) -> None:
     first = reading(100, (100, 100))
     counts = host_load.counted_apart(first, last)
-    assert [counts[way].apart_pct for way in ("read", "write")] == pytest.approx(
+    assert [counts[way]["apart_pct"] for way in ("read", "write")] == pytest.approx(
         [apart_pct] * 2, abs=0.05
     )
 

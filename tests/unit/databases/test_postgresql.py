@@ -150,9 +150,9 @@ def test_the_last_node_starts_anew_on_an_emptied_disk_under_its_name() -> None:
         node, first = cluster.nodes[-1], bench.engine.specs["net-node-3"]
         bench.engine.asked.clear()
         new = bench.database.start_anew(node, cluster, bench.world)
-        assert [entry[:2] for entry in bench.engine.asked] == [
-            (verb, "net-node-3") for verb in ("remove", "once", "stand")
-        ]
+        asked = [entry[:2] for entry in bench.engine.asked]
+        name, emptying = "net-node-3", "net-node-3-empty"
+        assert asked == [("remove", name), ("once", emptying), ("stand", name)]
         assert bench.engine.specs["net-node-3"] == first, "as it was started"
         assert first.note == "", "so that it is removed with the others"
         assert (new.name, new.device) == (node.name, node.device)

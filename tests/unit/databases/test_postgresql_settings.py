@@ -86,7 +86,7 @@ def test_a_majority_with_the_primary_has_flushed(replicas: int, names: str) -> N
 
 
 def refused(**changes: Any) -> dict[str, str]:
-    return by_place(settings.mistakes(spec(**changes), "17", 128 * MIB))
+    return by_place(settings.mistakes(spec(**changes)))
 
 
 def test_a_plain_cluster_has_no_mistakes() -> None:

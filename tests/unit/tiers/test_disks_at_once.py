@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError
+from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import ContainerSpec, Machine
-from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
 from tests import ROOT
 from tests.fakes import FakeContainer, FakePlatform, fake_world
@@ -90,3 +91,21 @@ def test_all_that_began_are_removed_where_one_fails(kernels: Sequence[int], tmp_
     with pytest.raises(RunError, match="could not start"), serving(platform, tmp_path):
         pass
     assert sorted(platform.removed) == list(NODES)
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+def test_a_volume_is_restored_and_kept_as_its_file_says(with_data: bool, tmp_path: Path) -> None:
+    """Loaded on snapshots themselves, a load that goes on or a new one; copied to be measured."""
+    world = replace(fake_world(platform=Machines(ONE)), cache=tmp_path)
+    snapshots = tuple(tmp_path / f"datasets/a/{node}.img" for node in NODES[:1])
+    loaded = disk_files.of_load(NodesData((2**30,), snapshots, resumed=with_data))
+    measured = disk_files.of_run(NodesData((2**30,), snapshots if with_data else ()), world)
+    for files, kept in ((loaded, True), (without_copying(measured), False)):
+        with disk_server.devices("raw", files, {}, world) as disks:
+            (volume,) = disks.volumes
+        assert (volume.restored, volume.kept) == (with_data, kept)
+
+
+def without_copying(files: Sequence[DiskFile]) -> list[DiskFile]:
+    """The same without waiting for the copy, of which this platform's logs say nothing."""
+    return [replace(file, copy_of=None) for file in files]

@@ -38,9 +38,9 @@ _RUN_ON_ALL = f"{_RUN} {INSIDE}/{_DATASETS}/* {INSIDE}/{_DISKS}*"
 class DiskFile:
     """The file of one disk, below the folder of the machine that runs `placement`. Before it is
     served it is made a copy of `copy_of`, or anew with `size_bytes` and an empty file system; with
-    neither it is there. If `temporary`, it goes when its server ends. If `in_memory`, it is in the
-    memory of its server's container, with all bytes of what it is a copy of. If it `shares`, its
-    disk has limits together with others of the folder that do."""
+    neither it is there. If `temporary`, it goes when its server ends, else it is kept. If
+    `in_memory`, it is in the memory of its server's container, with all bytes of what it is a copy
+    of. If it `shares`, its disk has limits together with others of the folder that do."""
 
     path: Path
     placement: str

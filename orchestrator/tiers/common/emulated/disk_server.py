@@ -81,8 +81,7 @@ class OnFiles(MadeOnMachines):
     @contextmanager
     def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
         """The devices are those of the snapshots themselves."""
-        files = disk_files.of_load(data)
-        with devices("raw", files, {}, world, restored=data.resumed, kept=True) as disks:
+        with devices("raw", disk_files.of_load(data), {}, world) as disks:
             yield disks.volumes
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
@@ -95,9 +94,6 @@ def devices(
     files: Sequence[DiskFile],
     limits: Limits,
     world: World,
-    *,
-    restored: bool = False,
-    kept: bool = False,
     latency: LatencyModel | None = None,
 ) -> Iterator[Disks]:
     """Serves each file as a device with a volume on it; facts are what the last server reported,
@@ -107,12 +103,12 @@ def devices(
     in_turn = len(files) > 1 and kernels(of_nodes(world.platform)) < len(files)
     brackets = [_served(verb, file, limits, latency, world) for file in files]
     with at_once.entered(brackets, in_turn) as served:
-        volumes = tuple(replace(volume, restored=restored, kept=kept) for volume, _ in served)
         overheads = {
             volume.server.name: overhead_us(facts.get("limits") or {})
             for volume, facts in served
             if volume.server is not None
         }
+        volumes = tuple(volume for volume, _ in served)
         yield Disks(volumes, {**served[-1][1], "overhead_us": overheads})
 
 
@@ -144,8 +140,9 @@ def _served(
             _await(_IMAGE_IS_THERE, container, _COPY_S, late, world.clock)
         node, facts = _ready(container, f"disk-{disk}", limits, latency, world)
         device = str(facts["device"])
-        with world.platform.volume(volume, device, "xfs", file.placement):
-            yield Volume(volume, device, False, server=node, placement=file.placement), facts
+        restored, kept, at = file.size_bytes is None, not file.temporary, file.placement
+        with world.platform.volume(volume, device, "xfs", at):
+            yield Volume(volume, device, restored, node, kept=kept, placement=at), facts
 
 
 def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:

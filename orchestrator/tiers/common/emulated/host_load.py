@@ -96,32 +96,24 @@ def since(before: Reading, after: Reading) -> dict[str, float]:
     return load
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Requests of one kind in a run, as counted by the disk's server and by the kernel (the middle
-    of what that may have been). `apart_pct`: their least difference, in % of the server's."""
-
-    served: float
-    kernel: float
-    apart_pct: float
-
-
-def counted_apart(before: Reading, after: Reading) -> dict[str, Counts]:
-    """The counts of "read" and "write"; empty if the server or the kernel was not read. The kernel
-    was read before and after the server's answer, so its count at that moment lies between; it
-    counts a request when it ends, the server when it comes, so those under way may be missing."""
+def counted_apart(before: Reading, after: Reading) -> dict[str, dict[str, float]]:
+    """Of "read" and "write" the requests as `served` by the disk's server and as the `kernel`
+    counted them (the middle of what that may have been), and `apart_pct`, their least difference in
+    % of the server's; empty if one of both was not read. The kernel was read before and after the
+    server's answer, so its count at that moment lies between; it counts a request when it ends, the
+    server when it comes, so those under way may be missing."""
     if not (len(before.kernel) == len(after.kernel) == 2 and before.disk and after.disk):
         return {}
     in_flight = max(side["disk_in_flight"] for side in (*before.kernel, *after.kernel))
-    counts: dict[str, Counts] = {}
+    counts: dict[str, dict[str, float]] = {}
     for way in _WAYS:
         first, second, third, fourth = (
             side[f"disk_{way}s_total"] for side in (*before.kernel, *after.kernel)
         )
         most, least = fourth - first + in_flight, third - second - in_flight
         own = float(after.disk[way]["ops"] - before.disk[way]["ops"])
-        off = max(0.0, least - own, own - most)
-        counts[way] = Counts(own, (most + least) / 2, round(100 * off / max(own, 1.0), 2))
+        off_pct = round(100 * max(0.0, least - own, own - most) / max(own, 1.0), 2)
+        counts[way] = {"served": own, "kernel": (most + least) / 2, "apart_pct": off_pct}
     return counts
 
 

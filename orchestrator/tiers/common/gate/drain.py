@@ -5,7 +5,6 @@ I/Os and one for bytes; a block size at which both are at their peaks empties th
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.facts import GateWord
@@ -26,25 +25,16 @@ _IDLE_S = 1.5  # between two jobs of fio, in which a disk earns credit
 Measure = Callable[[int, float], float]  # block in bytes, seconds → requests of that size a second
 
 
-@dataclass(frozen=True)
-class Drained:
-    """How long one block size was asked for until the disk was at its base; `fell`: it was."""
-
-    block_bytes: int
-    took_s: float
-    per_s: float
-    base_per_s: float
-    fell: bool
-
-
 class Credit:
     """The burst credit of one real disk, used up before its base limits are measured. `base`: the
-    tier without burst. `ramp_s`: for which the peak uses up what was earned between two jobs."""
+    tier without burst. `ramp_s`: for which the peak uses up what was earned between two jobs.
+    `drained`, as the gate's `device` keeps it: how long each block size was asked for until the
+    disk was at its base; `fell`: it was."""
 
     def __init__(self, tier: Tier, world: World) -> None:
         self._tier, self._world = tier, world
         self._peak = expected.at_peak(tier)
-        self._done: list[Drained] = []
+        self.drained: list[dict[str, Any]] = []
         self.base = tier.without_burst()
         rates = map(self._rates, _BLOCKS_BYTES)
         ramps_s = [_IDLE_S * base / (peak - base) for base, peak in rates if peak > base]
@@ -60,10 +50,11 @@ class Credit:
         that did not come down once is not loaded again."""
         for block in blocks_bytes:
             base_per_s, peak_per_s = self._rates(block)
-            if peak_per_s > _MOST * base_per_s and all(drained.fell for drained in self._done):
-                self._done.append(self._until_base(block, base_per_s, measure))
+            if peak_per_s > _MOST * base_per_s and all(each["fell"] for each in self.drained):
+                drained = {"block_bytes": block, **self._until_base(block, base_per_s, measure)}
+                self.drained.append(drained)
 
-    def _until_base(self, block_bytes: int, base_per_s: float, measure: Measure) -> Drained:
+    def _until_base(self, block_bytes: int, base_per_s: float, measure: Measure) -> dict[str, Any]:
         duration_s = self._tier.limits.burst.duration_s if self._tier.limits.burst else 0.0
         clock, text = self._world.clock, f"using up the burst credit of {self._tier.title}"
         started_s = clock.monotonic()
@@ -74,24 +65,20 @@ class Credit:
             took_s = clock.monotonic() - started_s
             fell = per_s <= _MOST * base_per_s
             if fell or took_s > _PATIENCE * duration_s + _AND_S:
-                return Drained(block_bytes, round(took_s, 1), per_s, base_per_s, fell)
+                rates = {"per_s": per_s, "base_per_s": base_per_s}
+                return {"took_s": round(took_s, 1), **rates, "fell": fell}
 
     def never_fell(self) -> Iterator[GateCheck]:
         """A failed check for the block size at which the disk never came down to its base."""
-        for drained in self._done:
-            if not drained.fell:
-                took, size = format_seconds(drained.took_s), drained.block_bytes // 1024
+        for drained in self.drained:
+            if not drained["fell"]:
+                took, size = format_seconds(drained["took_s"]), drained["block_bytes"] // 1024
+                base_per_s, per_s = drained["base_per_s"], drained["per_s"]
                 limit = f"rate after {took} of load that should have used up the burst credit"
                 limit += f", {size} KiB random read"
                 word: GateWord = "faster than declared (cache or burst)"
                 tolerance_pct = 100 * (_MOST - 1)
-                yield GateCheck(
-                    limit, "1/s", drained.base_per_s, drained.per_s, tolerance_pct, word, "drained"
-                )
-
-    def recorded(self) -> list[dict[str, Any]]:
-        """As the gate's `device` keeps it."""
-        return [asdict(drained) for drained in self._done]
+                yield GateCheck(limit, "1/s", base_per_s, per_s, tolerance_pct, word, "drained")
 
 
 def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:

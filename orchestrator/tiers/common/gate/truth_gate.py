@@ -82,7 +82,7 @@ def take(
     apart = {"total_cap": False} if isinstance(tier.disk, Cgroup) else {}
     more = {**apart, **load, "checked_s": checked_s}
     if credit:
-        more["drained"] = credit.recorded()
+        more["drained"] = credit.drained
     return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
 
 
@@ -149,8 +149,8 @@ def _checks(
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
         cell = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))[0]
-        limit, rate_bytes = f"bandwidth, {size // 1024} KiB random read", fio_jobs.bytes_per_s(cell)
-        yield _rate(tier, "bandwidth_at_size", limit, rate_bytes, size, deep, 1.0)
+        what: _What = "bandwidth_at_size", f"bandwidth, {size // 1024} KiB random read", 1.0
+        yield _rate(tier, what, fio_jobs.bytes_per_s(cell), size, deep)
     world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
     verified = fio.verified(_verify_settings(tier, effort))
     word: GateWord = "ok" if verified else "failed"
@@ -178,7 +178,8 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
 # ------------------------------------------------------------------ checks
 
 
-_OF_JOB: Mapping[str, tuple[GateQuantity, str, float]] = {  # quantity, its title, share of reads
+_What = tuple[GateQuantity, str, float]  # a quantity, its title, the share of reads
+_OF_JOB: Mapping[str, _What] = {
     "iops-read": ("iops_read", "IOPS, 4 KiB random read", 1.0),
     "iops-write": ("iops_write", "IOPS, 4 KiB random write", 0.0),
     "iops-mixed": ("iops_mixed", "IOPS, 4 KiB random mixed", 0.5),
@@ -189,15 +190,16 @@ _OF_JOB: Mapping[str, tuple[GateQuantity, str, float]] = {  # quantity, its titl
 
 def _rates(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
-        (quantity, limit, share), rate = _OF_JOB[job["jobname"]], fio_jobs.bytes_per_s(job)
+        what, rate = _OF_JOB[job["jobname"]], fio_jobs.bytes_per_s(job)
+        quantity, limit, _ = what
         if quantity.startswith("bandwidth"):
-            yield _rate(tier, quantity, limit, rate, _LARGE_BYTES, depth, share)
+            yield _rate(tier, what, rate, _LARGE_BYTES, depth)
             continue
         iops = rate / IOPS_BLOCK_BYTES
         if quantity == "iops_mixed" and isinstance(tier.disk, Cgroup):  # no cap holds for both
             yield GateCheck(limit, "1/s", None, iops, None, "not declared", quantity)
         else:
-            yield _rate(tier, quantity, limit, iops, IOPS_BLOCK_BYTES, depth, share)
+            yield _rate(tier, what, iops, IOPS_BLOCK_BYTES, depth)
 
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
@@ -227,8 +229,8 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
     if knee is None:
         deepest = max(rates)
         limit = f"IOPS at queue depth {deepest}, where the cap should be reached"
-        reached = rates[deepest]
-        yield _rate(tier, "iops_at_depth", limit, reached, IOPS_BLOCK_BYTES, deepest, 1.0)
+        what: _What = "iops_at_depth", limit, 1.0
+        yield _rate(tier, what, rates[deepest], IOPS_BLOCK_BYTES, deepest)
         return
     latency_s = expected.latency_s(tier, "read")
     by_law = f" (cap × latency: {cap * latency_s:.1f})" if latency_s else ""
@@ -236,16 +238,9 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
     yield GateCheck(limit, "", None, float(knee), None, "not declared", "depth_at_cap")
 
 
-def _rate(
-    tier: Tier,
-    quantity: GateQuantity,
-    limit: str,
-    measured: float,
-    block_bytes: int,
-    depth: int,
-    read_share: float,
-) -> GateCheck:
+def _rate(tier: Tier, what: _What, measured: float, block_bytes: int, depth: int) -> GateCheck:
     """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
+    quantity, limit, read_share = what
     in_bytes = quantity.startswith("bandwidth")
     unit, each = ("bytes/s", block_bytes) if in_bytes else ("1/s", 1)
     cap = expected.cap_per_s(tier, block_bytes)

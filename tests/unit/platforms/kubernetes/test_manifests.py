@@ -17,7 +17,6 @@ from orchestrator.model import DeviceCap, Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes import manifests, placing, space
-from orchestrator.platforms.kubernetes.placing import Spread
 from orchestrator.platforms.kubernetes.pods import full_name
 from orchestrator.platforms.kubernetes.space import object_name, ours
 from orchestrator.powers import NETWORK_OF, ContainerSpec, Mount
@@ -69,20 +68,18 @@ def written(*manifests: dict[str, Any]) -> str:
     return str(yaml.dump_all(manifests, Dumper=dumper, sort_keys=False, width=100))
 
 
-def pod(spec: ContainerSpec, settings: Placing | None = None, **spread: Any) -> dict[str, Any]:
+def pod(spec: ContainerSpec, settings: Placing | None = None, **rules: Any) -> dict[str, Any]:
     places = {"tierbench-feed00-1-node-2": "tierbench-feed00-1-node-2"}
     return manifests.pod(
         spec,
-        own_images.name_in_registry(spec.image),
-        LABELS,
         places,
         settings or Placing(),
-        Spread(**spread),
+        placing.rules(spec.placement, settings or Placing(), **rules),
     )
 
 
 def secret(spec: ContainerSpec) -> list[dict[str, Any]]:
-    return [made for made in [manifests.secret(spec, LABELS)] if made]
+    return [made for made in [manifests.secret(spec)] if made]
 
 
 def test_a_database_node() -> None:
@@ -112,13 +109,13 @@ def test_what_is_not_a_pod() -> None:
         "kubernetes/others.yaml",
         written(
             manifests.namespace("tierbench-feed00", LABELS),
-            manifests.service("tierbench-feed00-1", LABELS),
+            manifests.service("tierbench-feed00-1"),
             manifests.local_volume(
-                "tierbench-feed00-a", "a", "tierbench-feed00", "/dev/loop3", "xfs", "vm-b", LABELS
+                "tierbench-feed00-a", "a", "tierbench-feed00", "/dev/loop3", "xfs", "vm-b"
             ),
-            manifests.local_claim("a", "tierbench-feed00-a", LABELS),
-            manifests.claim("b", "fast", "1073741824", VolumeSource("snapshot", "gold"), LABELS),
-            manifests.snapshot("gold", "a", "snapshots", LABELS),
+            manifests.claim("a", volume="tierbench-feed00-a"),
+            manifests.claim("b", "fast", "1073741824", VolumeSource("snapshot", "gold")),
+            manifests.snapshot("gold", "a", "snapshots"),
             manifests.lease("guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300),
             manifests.rent("rent-1", LABELS, 900),
         ),
@@ -136,8 +133,8 @@ def test_a_pool_with_a_taint_in_two_zones() -> None:
 
 
 def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
-    def rule(**spread: Any) -> dict[str, Any]:
-        found: dict[str, Any] = placing.rules("node-2", Spread(**spread), Placing())["affinity"]
+    def rule(**known: Any) -> dict[str, Any]:
+        found: dict[str, Any] = placing.rules("node-2", Placing(), **known)["affinity"]
         return found
 
     assert "vm-a" in str(rule(taken=("vm-a",))["nodeAffinity"])
@@ -147,7 +144,7 @@ def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
 
 
 def test_all_of_a_placement_run_on_one_machine() -> None:
-    assert placing.rules("node-2", Spread("vm-b"), Placing())["affinity"] == {
+    assert placing.rules("node-2", Placing(), "vm-b")["affinity"] == {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
                 "nodeSelectorTerms": [
@@ -160,9 +157,9 @@ def test_all_of_a_placement_run_on_one_machine() -> None:
             }
         }
     }
-    kept = placing.rules("node-2", Spread(taken=("vm-a",)), Placing())["affinity"]["nodeAffinity"]
+    kept = placing.rules("node-2", Placing(), taken=("vm-a",))["affinity"]["nodeAffinity"]
     assert "NotIn" in str(kept) and "vm-a" in str(kept)
-    assert placing.rules("", Spread(), Placing()) == {}
+    assert placing.rules("", Placing()) == {}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +187,7 @@ def test_machines_that_may_be_used(node: dict[str, Any], usable: bool) -> None:
     loads = replace(settings, client_selector={"pool": "loads"})
     assert placing.usable(thing, loads) is usable
     assert not placing.usable(thing, loads, ("client-1",))
-    assert placing.rules("client-1", Spread(), loads)["nodeSelector"] == {"pool": "loads"}
+    assert placing.rules("client-1", loads)["nodeSelector"] == {"pool": "loads"}
 
 
 def test_a_pod_cannot_have_limits_of_a_disk() -> None:

@@ -194,7 +194,7 @@ def test_a_pull_secret_is_copied_from_the_contexts_namespace(cluster: FakeCluste
     }
     connected = KubernetesPlatform(SystemClock(), Placing(image_pull_secrets=("registry",)))
     with connected.guard.held():
-        assert cluster.names("secrets") == ["registry", "registry"]
+        assert (*connected.sweep(), *cluster.names("secrets")) == ("registry", "registry")
     assert cluster.names("secrets") == ["registry"]
 
 
