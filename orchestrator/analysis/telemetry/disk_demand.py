@@ -209,12 +209,14 @@ def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
 class Overhead:
     """What loop device and FUSE cost in a window, of `ios` reads or writes of one disk. `off_pct`:
     by how much it made them take longer (or shorter) than if it had been what is taken off,
-    queueing included; None if nothing is."""
+    queueing included; None if nothing is. `queue_depth`: the mean number of the disk's requests in
+    flight, of both ways; 0 if it was not counted."""
 
     ios: int
     overhead_us: float
     taken_off_us: float | None
     off_pct: float | None
+    queue_depth: float
 
 
 def overheads(record: Record, disk: str) -> dict[str, Overhead]:
@@ -232,11 +234,6 @@ def overheads(record: Record, disk: str) -> dict[str, Overhead]:
         if taken_off_us is not None:
             beyond_us = overhead_us - taken_off_us
             off_pct = 100 * beyond_us / max(1.0, float(window["device_us"]) - beyond_us)
-        of_way[way] = Overhead(int(window["ios"]), overhead_us, taken_off_us, off_pct)
+        depth = float(counted.get("queue_depth", 0.0))
+        of_way[way] = Overhead(int(window["ios"]), overhead_us, taken_off_us, off_pct, depth)
     return of_way
-
-
-def queue_depth(record: Record, disk: str) -> float:
-    """The mean number of its requests in flight; 0 if it was not counted."""
-    counted = group(record.facts, "disks", disk, "overhead")
-    return float(counted.get("queue_depth", 0.0))
