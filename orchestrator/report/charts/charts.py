@@ -81,11 +81,7 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 def with_own_ids(svg: str, prefix: str) -> str:
     """The SVG with ids unlike those of other charts on a page, and the same at every rendering."""
     ids: dict[str, str] = {}
-
-    def renamed(match: re.Match[str]) -> str:
-        return match[1] + ids.setdefault(match[2], f"{prefix}-{len(ids)}")
-
-    return _ID.sub(renamed, svg)
+    return _ID.sub(lambda id_: id_[1] + ids.setdefault(id_[2], f"{prefix}-{len(ids)}"), svg)
 
 
 # ------------------------------------------------------------------ live on the page
