@@ -129,13 +129,11 @@ def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, s
     cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
     reached = [(own["time_s"][100 * own["value"] >= CPU_PCT * cpus], "node CPU")]
     disk = disk_demand.of_node(record, rates, node)
-    for name, share in disk_demand.of_caps(pd.DataFrame() if disk is None else disk):
-        assert disk is not None
+    for name, share in disk_demand.of_caps(disk):
         title = "IOPS cap" if name == "iops" else f"{name} cap"
         reached.append((disk["time_s"][share >= disk_demand.AT_CAP], title))
     return {time_s: name for times_s, name in reached for time_s in times_s}
 
 
 def _in(table: pd.DataFrame, metrics: list[str], window: tuple[float, float]) -> pd.DataFrame:
-    inside = (table["time_s"] > window[0]) & (table["time_s"] <= window[1])
-    return table[inside & table["metric"].isin(metrics)]
+    return disk_demand.within(window, table[table["metric"].isin(metrics)])
