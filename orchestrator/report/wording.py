@@ -11,7 +11,6 @@ from orchestrator.tier import Price
 
 FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
 METRICS = words("metrics.short")
-moment = units.format_moment
 _TEXTS_SHOWN = 3
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 

@@ -48,9 +48,11 @@ def figure(
     selections for the page alone (`readings`). remark: what a reader must know."""
     short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
     try:
-        svg = with_own_ids(rendered(dict(spec), **short), name)
+        import vl_convert
     except ModuleNotFoundError:  # of the extra `charts`
         return Chart(name, f"{title}. {' '.join(_NOT_DRAWN)}", _IN_ITS_PLACE, remark)
+    full = {**spec, "config": drawing("look"), "datasets": short}
+    svg = with_own_ids(str(vl_convert.vegalite_to_svg(full)), name)
     live = {**_with_layers(spec, hover), "description": title, "datasets": short}
     return Chart(name, title, svg, remark, live)
 
@@ -62,17 +64,6 @@ def _short(row: Mapping[Any, Any]) -> dict[str, Any]:
         for key, value in row.items()
     }
     return {key: None if value != value else value for key, value in values.items()}
-
-
-# ------------------------------------------------------------------ rendering
-
-
-def rendered(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
-    """SVG of a drawing with its data."""
-    import vl_convert
-
-    full = spec | {"config": drawing("look"), "datasets": {k: list(v) for k, v in tables.items()}}
-    return str(vl_convert.vegalite_to_svg(full))
 
 
 _ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')

@@ -82,7 +82,7 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
         "Tier": Cell(run.profile, tier=run.profile),
         "Workload": run.workload,
         "Repetition": str(run.repetition),
-        "Measured from": wording.moment(window.start_s) if window else unknown,
+        "Measured from": units.format_moment(window.start_s) if window else unknown,
         "Outcome": Cell(loss or "done", missing=bool(loss)),
         "Files": Cell(folder, href=folder) if data is not None else "none",
     }
