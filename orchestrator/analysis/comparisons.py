@@ -118,13 +118,10 @@ def deltas(
     baseline: str, pairs: Sequence[Pair], margin_pct: float, p99_margin_pct: float
 ) -> tuple[Delta, ...]:
     """The verdicts of one family of comparisons: those that are read together."""
-
-    def margin_of(pair: Pair) -> float:
-        return margin_pct if pair.metric.percent is None else p99_margin_pct
-
+    margins = [margin_pct if pair.metric.percent is None else p99_margin_pct for pair in pairs]
     chances = {i: p for i, pair in enumerate(pairs) if (p := pair.chance) is not None}
     adjusted = dict(zip(chances, stats.adjust_for_many(list(chances.values())), strict=True))
-    judged = ((pair, margin_of(pair), adjusted.get(i, 1.0)) for i, pair in enumerate(pairs))
+    judged = ((pair, margins[i], adjusted.get(i, 1.0)) for i, pair in enumerate(pairs))
     return tuple(_delta(baseline, *each, len(chances)) for each in judged)
 
 

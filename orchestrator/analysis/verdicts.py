@@ -100,12 +100,12 @@ def missing(campaign: Results) -> tuple[str, ...]:
 
 def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
     """The finished runs that enter nothing, by the validity rule."""
-    runs = (run for run in campaign.plan.runs if run.number in campaign.excluded)
-    reasons = {
-        number: tuple(f"{doubt.kind}: {doubt.text}" for doubt in doubts)
-        for number, doubts in campaign.excluded.items()
-    }
-    return tuple(ExcludedRun(r.number, r.profile, r.workload, reasons[r.number]) for r in runs)
+    every = ((run, campaign.excluded.get(run.number, ())) for run in campaign.plan.runs)
+    return tuple(
+        ExcludedRun(r.number, r.profile, r.workload, tuple(f"{d.kind}: {d.text}" for d in doubts))
+        for r, doubts in every
+        if doubts
+    )
 
 
 def deltas(campaign: Results) -> tuple[Delta, ...]:

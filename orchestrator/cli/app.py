@@ -56,12 +56,6 @@ def _all_parts(platform: Platform | None = None) -> Parts:
     return Parts(*families, sessions.session_waits, statements.statement_counts)
 
 
-def _lock() -> Path:
-    # Not in the cache, which may be private to a checkout: two campaigns on one machine disturb
-    # each other from wherever they are started.
-    return host.lock_folder() / "tierbench.lock"
-
-
 @dataclass(frozen=True)
 class App:
     """The command line of one call."""
@@ -80,7 +74,9 @@ class App:
     platforms: Callable[[], Platforms] = _all_platforms  # name → what connects
     # The members of all families; without a platform there are no collectors.
     parts: Callable[[Platform | None], Parts] = _all_parts
-    lock: Path = field(default_factory=_lock)  # held by the one campaign on this machine
+    # Held by the one campaign on this machine, since two disturb each other from wherever they are
+    # started. Not in the cache, which may be private to a checkout.
+    lock: Path = field(default_factory=lambda: host.lock_folder() / "tierbench.lock")
     user: int = field(default_factory=os.geteuid)
     machine: str = field(default_factory=host.name)
     # Provider → where its prices are asked for, if elsewhere than at its own address.

@@ -20,7 +20,7 @@ from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, U
 from orchestrator.keys.messages import failure
 
 if TYPE_CHECKING:
-    from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
+    from orchestrator.analysis.campaigns.campaign_list import Entry
     from orchestrator.analysis.campaigns.over_time import Trend
     from orchestrator.analysis.results import Results
 
@@ -42,7 +42,6 @@ def history(
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
-    from orchestrator.analysis.campaigns.campaign_list import Filters
     from orchestrator.report import campaign_tables
     from orchestrator.report.rendering.terminal import TableView
 
@@ -50,8 +49,9 @@ def history(
         raise UsageError("--trend is of one --profile and --workload: name both")
     if (fail_if_worse or across_machines) and not show_trend:
         raise UsageError("--fail-if-worse and --across-machines are of a --trend: give it too")
-    filters = Filters(profile, workload, database, _since(since, app.clock.now()))
-    entries = _entries(app, results, filters)
+    since_s = _since(since, app.clock.now())
+    every = _entries(app, results)
+    entries = [entry for entry in every if entry.is_of(profile, workload, database, since_s)]
     if show_trend:
         rates = _trend(results, entries, str(profile), str(workload), across_machines)
         app.out.show(rates, TableView(campaign_tables.trend(rates)))
@@ -61,7 +61,7 @@ def history(
     app.out.show(entries, TableView(campaign_tables.campaign_list(entries)))
 
 
-def _entries(app: App, results: Path, filters: Filters) -> list[Entry]:
+def _entries(app: App, results: Path) -> Iterator[Entry]:
     from orchestrator.system import files, stored_campaigns
 
     if not (folders := stored_campaigns.folders(results)):
@@ -71,8 +71,7 @@ def _entries(app: App, results: Path, filters: Filters) -> list[Entry]:
     except files.CutError as error:  # campaigns are listed without their names
         saved = {}
         app.err.print(escape(f"{error.what}: {error.advice}"))
-    every = (stored_campaigns.entry(folder, saved) for folder in folders)
-    return [entry for entry in every if filters.let_pass(entry)]
+    return (stored_campaigns.entry(folder, saved) for folder in folders)
 
 
 def _trend(
@@ -126,10 +125,9 @@ def compare_results(
         raise UsageError("--json and --markdown are two forms: give one")
     folders = (app.folder(results, name) for name in (a, b))
     before, after = (store.load(folder, tables=False) for folder in folders)
-    history = _others(results, (before.name, after.name))
     across = {"machines": across_machines, "tiers": across_tiers}
     allowed = {name for name, may_differ in across.items() if may_differ}
-    compared = over_time.compare(before, after, margin, allowed, p99_margin, history)
+    compared = over_time.compare(before, after, margin, allowed, p99_margin, _stored(results))
     if not compared.deltas:
         raise failure(UsageError, "nothing in common", before=before.name, after=after.name)
     table = campaign_tables.comparison(compared)
@@ -143,14 +141,13 @@ def compare_results(
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
-def _others(results: Path, names: Sequence[str]) -> Iterator[Results]:
-    """The other stored campaigns that can be read; `history` lists those that cannot."""
+def _stored(results: Path) -> Iterator[Results]:
+    """The stored campaigns that can be read; `history` lists those that cannot."""
     from orchestrator.system import store, stored_campaigns
 
     for folder in stored_campaigns.folders(results):
-        if folder.name not in names:
-            with suppress(TierbenchError):
-                yield store.load(folder, tables=False)
+        with suppress(TierbenchError):
+            yield store.load(folder, tables=False)
 
 
 baseline = typer.Typer(help="Names for stored campaigns, to compare later ones with.")

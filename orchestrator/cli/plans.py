@@ -45,7 +45,9 @@ Connected = Callable[[], Platform]  # UnavailableError if it does not answer
 def make_plan(app: App, request: Request, failure: str = "") -> Plan:
     """Files and options → a plan. UsageError with every mistake; nothing is started. `failure`: why
     the database that `auto` preferred did not start; then it takes the other."""
-    draft = _read(app, request := reading.checked(request))
+    draft = reading.read(app, request := reading.checked(request))
+    plan.check_owners(draft.profiles, draft.workloads, request.database)
+    draft = replace(draft, platform=_platform(app, draft.profiles, request))
     draft = _window(_choose_databases(app, draft, failure))
 
     def planned(workloads: Sequence[Workload], asked: Request) -> Plan:
@@ -57,13 +59,6 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
 
 
 # ------------------------------------------------------------------ the steps
-
-
-def _read(app: App, request: Request) -> PlanDraft:
-    """Profiles and workloads from their files, with what the options say in their place."""
-    draft = reading.read(app, request)
-    plan.check_owners(draft.profiles, draft.workloads, request.database)
-    return replace(draft, platform=_platform(app, draft.profiles, request))
 
 
 def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:

@@ -1,11 +1,9 @@
 """The commands under `tierbench prices`: asks providers' public price services."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -15,10 +13,6 @@ from orchestrator.errors import UNREADABLE, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.system import files, http_client
 
-if TYPE_CHECKING:
-    from orchestrator.tier_catalog.catalog import Catalog
-
-Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
 
 prices = typer.Typer(help="Prices of the providers' own services.", no_args_is_help=True)
@@ -43,17 +37,23 @@ def update(
     from orchestrator.tier_catalog import aws_prices, azure_prices
     from orchestrator.tier_catalog import prices as prices_of
 
-    services = {"azure": (azure_prices, _azure), "aws": (aws_prices, _aws)}
-    (service, ask), rows = services[provider], project_files.catalog(app.root)
-    region = region or service.REGION
+    service = {"azure": azure_prices, "aws": aws_prices}[provider]
+    rows, region = project_files.catalog(app.root), region or service.REGION
+    url = app.price_services.get(provider, service.URL)
     app.progress.step(f"asking {service.SOURCE}")
     try:
-        components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
+        if provider == "azure":
+            questions = azure_prices.questions(region, currency, rows)
+            items = [item for asked in questions for item in pages(asked, url)]
+            components = azure_prices.components(items, rows)
+        else:
+            lines = http_client.public_lines(f"{url}/{region}/index.csv")
+            components = aws_prices.components(lines, currency, rows)
     except (OSError, *UNREADABLE) as error:
         raise failure(UnavailableError, "no prices", provider=provider, error=error) from error
     if not components:
-        asked = {"region": region, "currency": currency, "provider": provider}
-        raise failure(UnavailableError, "unknown region", **asked, known=service.REGION)
+        told = {"region": region, "currency": currency, "provider": provider}
+        raise failure(UnavailableError, "unknown region", **told, known=service.REGION)
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     text = prices_of.format_list(components, currency, region, today, service.SOURCE)
     folder = (app.own or app.root) / project_files.PRICES
@@ -63,21 +63,6 @@ def update(
     files.write_text(target, text)
     app.progress.done()
     app.out.print(f"{len(components)} prices of {region} in {currency}: {target}")
-
-
-def _azure(region: str, currency: str, rows: Catalog, url: str) -> Components:
-    from orchestrator.tier_catalog import azure_prices
-
-    questions = azure_prices.questions(region, currency, rows)
-    items = [item for asked in questions for item in pages(asked, url)]
-    return azure_prices.components(items, rows)
-
-
-def _aws(region: str, currency: str, rows: Catalog, url: str) -> Components:
-    from orchestrator.tier_catalog import aws_prices
-
-    lines = http_client.public_lines(f"{url}/{region}/index.csv")
-    return aws_prices.components(lines, currency, rows)
 
 
 def pages(

@@ -1,13 +1,20 @@
-"""`tierbench validate`: whether files that a person wrote are as the commands will read them."""
+"""`tierbench validate`: whether files that a person wrote are as the commands will read them; and
+`schema`: their JSON Schema, as docs/schema/ has it.
+
+Keys, types, units and ranges are in a schema, so that an editor can complete and mark them. What
+several keys must be to each other, and whether a name is known, only reading the file tells. Tests
+make it from the records that read such files, and hold it against them.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from orchestrator.cli import defaults, main
+from orchestrator import PROJECT
+from orchestrator.cli import completion, defaults, main
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
@@ -19,6 +26,20 @@ _KEYS = {  # a file is of the kind of which it has most keys
     "price list": {"currency", "region", "as_of", "source", "prices"},
     "study": {"question", "source", "as_of", "baseline", "cluster", "tiers", "workloads"},
 }
+SCHEMAS = ("profile", "cluster", "workload", "price-list")
+_complete = completion.completing(lambda _: SCHEMAS)
+
+
+@takes()
+def schema(
+    app: App,
+    kind: Annotated[str, typer.Argument(help=", ".join(SCHEMAS), autocompletion=_complete)],
+) -> None:
+    """Prints the JSON Schema of a profile, cluster, workload or price list."""
+    if kind not in SCHEMAS:
+        raise UsageError(f"no schema of {kind!r}", advice=f"there are {', '.join(SCHEMAS)}")
+    file = PROJECT / "docs" / "schema" / f"{kind}.json"
+    app.out.out(file.read_text(encoding="utf-8"), end="")
 
 
 @takes(in_json=True)

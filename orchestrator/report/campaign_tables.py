@@ -23,7 +23,7 @@ def campaign_list(entries: Sequence[Entry]) -> Table:
 
 def _listed(entry: Entry) -> Iterator[Row]:
     """The folder and its begin as a heading, for they are long, and then the rest."""
-    begin = wording.moment(entry.began_s) if entry.began_s is not None else "time unknown"
+    begin = units.format_moment(entry.began_s) if entry.began_s is not None else "time unknown"
     saved = f", baseline {', '.join(entry.baselines)}" if entry.baselines else ""
     fault = "; ".join(filter(None, (entry.fault, *entry.left_out)))
     yield f"{entry.folder}  {begin}{saved}{f': {fault}' if fault else ''}"
@@ -41,9 +41,8 @@ def _listed(entry: Entry) -> Iterator[Row]:
 
 
 def comparison(pair: over_time.CampaignComparison) -> Table:
-    rows: list[Row] = []
-    for title in dict.fromkeys(map(_title, pair.deltas)):
-        rows += [title, *(_change_row(c) for c in pair.deltas if _title(c) == title)]
+    of_cells = units.gathered((_title(change), _change_row(change)) for change in pair.deltas)
+    rows = [row for title, changes in of_cells.items() for row in (title, *changes)]
     return table_of(rows, ("Metric", "Verdict"), tuple(_remarks(pair)))
 
 
@@ -109,7 +108,7 @@ def _level(number: int, level: over_time.Level, history: over_time.Trend) -> str
 def _point(point: over_time.Point) -> Row:
     ends = [units.format_number(end) for end in (point.ci_low, point.ci_high) if end is not None]
     return {
-        "Begin": wording.moment(point.began_s),
+        "Begin": units.format_moment(point.began_s),
         "Runs": str(point.n),
         "Mean": units.format_number(point.mean),
         "95 % interval": " to ".join(ends),

@@ -11,7 +11,6 @@ from orchestrator.tier import Price
 
 FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
 METRICS = words("metrics.short")
-moment = units.format_moment
 _TEXTS_SHOWN = 3
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
@@ -142,13 +141,9 @@ def _span(texts: Sequence[str]) -> str:
         return float(number.replace(",", ""))
 
     columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ends = iter([(min(c, key=size), max(c, key=size)) for c in columns])
-
-    def put(_: re.Match[str]) -> str:
-        low, high = next(ends)
-        return low if low == high else f"{low}–{high}"
-
-    return _NUMBER.sub(put, texts[0])
+    ends = ((min(column, key=size), max(column, key=size)) for column in columns)
+    spans = (low if low == high else f"{low}–{high}" for low, high in ends)
+    return _NUMBER.sub(lambda _: next(spans), texts[0])
 
 
 def some(sentences: Sequence[str]) -> str:

@@ -26,24 +26,15 @@ class Entry:
     baselines: tuple[str, ...] = ()  # names under which it was saved
     left_out: tuple[str, ...] = ()  # its files that were cut
 
-
-@dataclass(frozen=True)
-class Filters:
-    """None: any. `since_s`: Unix seconds."""
-
-    profile: str | None = None
-    workload: str | None = None
-    database: str | None = None
-    since_s: float | None = None
-
-    def let_pass(self, entry: Entry) -> bool:
-        """A broken folder passes unless it is too old: what is in it cannot be known."""
-        if self.since_s is not None and (entry.began_s is None or entry.began_s < self.since_s):
+    def is_of(
+        self, profile: str | None, workload: str | None, database: str | None, since_s: float | None
+    ) -> bool:
+        """None: any; `since_s`: Unix seconds. A broken folder is of all unless it is too old: what
+        is in it cannot be known."""
+        if since_s is not None and (self.began_s is None or self.began_s < since_s):
             return False
-        asked = self.profile, self.workload, self.database
-        has = entry.profiles, entry.workloads, entry.databases
-        named = zip(asked, has, strict=True)
-        return bool(entry.fault) or all(name in (None, *every) for name, every in named)
+        asked = (profile, self.profiles), (workload, self.workloads), (database, self.databases)
+        return bool(self.fault) or all(name in (None, *every) for name, every in asked)
 
 
 def entry(

@@ -126,7 +126,7 @@ def _contest(
 def decide(contest: Contest) -> Decision:
     """The cheapest tier that is proven to be enough."""
     if reason := _no_contest(contest):
-        decision = _undecided(contest, reason)
+        decision = Decision(contest.workload, None, reason)
     elif enough := contest.standing("enough"):
         decision = _decided(offers.preferred(enough, contest), contest)
     else:
@@ -135,9 +135,10 @@ def decide(contest: Contest) -> Decision:
         every = offers.offers(contest)
         margins = reasons.least_margins(every)
         reason = f"{reason}. {margins}" if margins else reason
-        decision = replace(_undecided(contest, reason), offers=every)
+        decision = Decision(contest.workload, None, reason, offers=every)
     return replace(
         decision,
+        slo=tuple(map(format_objective, contest.slo)),
         with_vms=any(candidate.with_vms for candidate in contest.candidates),
         is_open=is_open(contest),
         confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
@@ -186,11 +187,6 @@ def _single(contest: Contest) -> list[str]:
 # ------------------------------------------------------------------ the answer
 
 
-def _undecided(contest: Contest, reason: str) -> Decision:
-    slo = tuple(map(format_objective, contest.slo))
-    return Decision(contest.workload, None, reason, slo=slo)
-
-
 def _decided(candidate: Candidate, contest: Contest) -> Decision:
     every = offers.offers(contest)
     cheaper = every[: contest.candidates.index(candidate)]
@@ -205,7 +201,6 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
         candidate.monthly_cost if candidate.price else None,
         candidate.currency,
         criterion=criterion,
-        slo=tuple(map(format_objective, contest.slo)),
         offers=every,
         dearer=offers.step(candidate, +1, contest),
         cheaper=offers.step(candidate, -1, contest),

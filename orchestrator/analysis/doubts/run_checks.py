@@ -235,16 +235,13 @@ def clients_apart(run: RunData, _: Values) -> Doubts:
 
 
 def overloaded(run: RunData, _: Values) -> Doubts:
-    """If work came in faster than it was done, latency is the length of a queue that grows."""
-    if loads.has_pace(run.record.workload):
-        yield from _behind(run.record)
-
-
-def _behind(record: Record) -> Doubts:
-    """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
-    else; else what the queue grew by, although all of it was begun before the end; else that
-    terminals waited for a connection, which users would wait for too and latency does not hold."""
-    thinks = record.workload.thinks
+    """If work came in faster than it was done, latency is the length of a queue that grows. What
+    the built-in generator did not begin, or BenchBase did not serve, which counts nothing else;
+    else what the queue grew by, although all of it was begun before the end; else that terminals
+    waited for a connection, which users would wait for too and latency does not hold."""
+    record, thinks = run.record, run.record.workload.thinks
+    if not loads.has_pace(record.workload):
+        return
     throughput = None if thinks else results.value_of(record, "throughput_per_s")
     told = partial(doubt, "overload", throughput=throughput or 0.0, thinks=thinks)
     unstarted, unserved = overload.not_begun(record), overload.not_served(record)
@@ -300,10 +297,7 @@ def _flushes(run: RunData) -> int | None:
     window = results.measured_window(run.record)
     rows = run.telemetry.by_second.dropna(subset="flushed_bytes_per_s")
     rows = rows[(rows["phase"] == "measure") & (rows["time_s"] >= (window or (0.0,))[0])]
-    if rows.empty:
-        return None
-    stretches = []
-    for _, own in rows.groupby("node", observed=True):
-        flushing = own.sort_values("time_s")["flushed_bytes_per_s"] > 0
-        stretches.append(int((flushing & ~flushing.shift(fill_value=False)).sum()))
-    return max(stretches)
+    rows = rows.assign(flushing=rows["flushed_bytes_per_s"] > 0).sort_values("time_s")
+    before = rows.groupby("node", observed=True)["flushing"].shift(fill_value=False)
+    begins = (rows["flushing"] & ~before).groupby(rows["node"], observed=True).sum()
+    return None if rows.empty else int(begins.max())

@@ -15,7 +15,7 @@ _LOOSE = 2**20  # distinct values that may wait to be put in order with the othe
 
 
 class Counted:
-    """Values with their counts. `total`: how many; `sum`: but for rounding that of the values."""
+    """Values with their counts. `total`: how many."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -32,12 +32,8 @@ class Counted:
             self._ordered()
 
     @property
-    def sum(self) -> float:
-        return math.fsum(self._sums)
-
-    @property
     def mean(self) -> float:
-        return self.sum / self.total
+        return math.fsum(self._sums) / self.total
 
     @property
     def most(self) -> float:

@@ -18,7 +18,7 @@ after the other, and keep only what their figures need. Percentiles are exact al
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -51,8 +51,8 @@ class Window:
     ) -> None:
         self._start_s, self._end_s, self._pooled = start_s, end_s, pooled
         self._at_a_rate = at_a_rate
-        self._counts = Counter[tuple[str, int]]()  # by type and outcome
-        self._retries, self._unstarted = Counter[str](), Counter[str]()
+        self._counts = Counter[Hashable]()  # by type and outcome
+        self._retries, self._unstarted = Counter[Hashable](), Counter[str]()
         self._latency_s: dict[str, Counted] = {}
         self._waits_s = Counted()
         self._due = self._ended = 0
@@ -63,11 +63,8 @@ class Window:
         self._due += len(due(table, self._start_s, self._end_s))
         if self._pooled:
             self._waits_s.add(inside["queue_s"].to_numpy())
-        for name in inside["type"].cat.categories:
-            of_type = inside[inside["type"] == name]
-            for outcome in (COMMITTED, ROLLED_BACK, FAILED):
-                self._counts[name, outcome] += int((of_type["outcome"] == outcome).sum())
-            self._retries[name] += int(of_type["retries"].sum())
+        self._counts.update(inside.groupby(["type", "outcome"], observed=True).size().to_dict())
+        self._retries.update(inside.groupby("type", observed=True)["retries"].sum().to_dict())
         self.add_latencies(table)
 
     def add_latencies(self, table: pd.DataFrame) -> None:

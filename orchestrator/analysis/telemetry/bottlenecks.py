@@ -12,6 +12,7 @@ from orchestrator.analysis.telemetry import cause_words, causes, proof, resource
 from orchestrator.analysis.telemetry.causes import BUSY_PCT, Cause
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.shares import nearest_cap, waiting_pct
+from orchestrator.units import gathered
 
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
@@ -32,9 +33,8 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
     if not runs:
         return None
     run, tier = runs[0].record.run, runs[0].record.profile.tier
-    gathered = [resources.gather(data, cpus) for data in runs]
-    names = dict.fromkeys(name for nodes in gathered for name in nodes)
-    by_node = {name: _medians([n[name] for n in gathered if name in n]) for name in names}
+    of_nodes = gathered(pair for data in runs for pair in resources.gather(data, cpus).items())
+    by_node = {name: _medians(of_runs) for name, of_runs in of_nodes.items()}
     node = max(by_node, key=lambda name: _load(by_node[name]), default="")
     cause = causes.judge(by_node.get(node, {}), tier, node)
     slow, why = slow_node(by_node)
@@ -65,10 +65,10 @@ def held_pct(cause: facts.BottleneckCause, values: Values) -> float | None:
     return max((values[name] for name in names if name in values), default=None)
 
 
-def _medians(gathered: Sequence[Values]) -> dict[str, float]:
+def _medians(of_runs: Sequence[Values]) -> dict[str, float]:
     """Each value's median over the runs that have it."""
-    names = dict.fromkeys(name for values in gathered for name in values)
-    return {name: median(v[name] for v in gathered if name in v) for name in names}
+    every = gathered(pair for values in of_runs for pair in values.items())
+    return {name: median(values) for name, values in every.items()}
 
 
 def _load(values: Values) -> tuple[float, float]:

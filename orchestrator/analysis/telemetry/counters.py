@@ -47,13 +47,13 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     return table[["time_s", "step_s", "node", "metric", "value", "phase"]].reset_index(drop=True)
 
 
-def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame | None:
-    """Of one node: time_s, step_s, a column for each counter, where all are known; else None."""
+def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame:
+    """Of one node: time_s, step_s, a column for each counter, where all are known."""
     own = rates.loc[rates["node"] == node, ["time_s", "step_s", "metric", "value"]]
     series = {name: own[own["metric"] == name].set_index("time_s") for name in metrics}
     values = {name: table["value"] for name, table in series.items()}
-    table = pd.DataFrame({"step_s": series[metrics[0]]["step_s"], **values}).dropna()
-    return None if table.empty else table.reset_index()
+    table = pd.DataFrame({"step_s": series[metrics[0]]["step_s"], **values})
+    return table.dropna().reset_index()
 
 
 def moved(rates: pd.DataFrame, start_s: float, end_s: float) -> dict[tuple[str, str], float]:

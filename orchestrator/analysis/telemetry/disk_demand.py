@@ -29,42 +29,37 @@ QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 # off, and the estimate with it; a cap that holds back less than this may hold back nothing.
 BINDING = 1.25
 
-
-# What an emulated disk's server told at one moment (`time_s`) of the burst credit of each kind, in
-# % of a full bucket; absent where the tier has none.
-_CREDITS = ("iops_credit_pct", "bytes_credit_pct")
+# Each cap: its name, the rate that it holds (of limits and burst too), its column, and the name by
+# which an emulated disk's server tells at one moment (`time_s`) the burst credit that is left, in %
+# of a full bucket; absent where the tier has none.
+_CAPS = (
+    ("iops", "iops", "iops_cap", "iops_credit_pct"),
+    ("bandwidth", "bytes_per_s", "bytes_cap", "bytes_credit_pct"),
+)
 
 
 def demand(
     tier: Tier, rates: pd.DataFrame, node: str, begin: Mapping[str, Any] = {}, which: str = ""
-) -> pd.DataFrame | None:
-    """The node's disk second by second, of all its `rates`; None if it was not sampled.
+) -> pd.DataFrame:
+    """The node's disk second by second, of all its `rates`; empty if it was not sampled.
     time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
     it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
-    sums of a second this is a lower bound. `begin`: `_CREDITS` at one moment; from there on they
+    sums of a second this is a lower bound. `begin`: the credits at one moment; from there on they
     are followed anew. `which`: "wal_" for the disk of its WAL."""
     counted = (counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES)
     metrics = reads, writes, read_bytes, written_bytes = [f"{which}{name}" for name in counted]
     wide = counters.wide(rates, node, metrics)
-    if wide is None:
-        return None
     count, bytes_per_s = wide[reads] + wide[writes], wide[read_bytes] + wide[written_bytes]
     iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)
     columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
     disk = pd.DataFrame(columns, dtype=float)
     since = int(np.searchsorted(disk["time_s"], begin.get("time_s", 0.0), side="right"))
-    burst = tier.limits.burst
-    iops_top, bytes_top = (burst.iops, burst.bytes_per_s) if burst else (None, None)
-    iops_pct, bytes_pct = map(begin.get, _CREDITS)
     step_s, credits = wide["step_s"].to_numpy(dtype=float), []
-    for rate, name, base, top, known_pct in (
-        ("iops", "iops_cap", tier.limits.iops, iops_top, iops_pct),
-        ("bytes_per_s", "bytes_cap", tier.limits.bytes_per_s, bytes_top, bytes_pct),
-    ):
-        cap, credit = _cap(tier, disk[rate].to_numpy(), step_s, base, top, (since, known_pct))
+    for _, rate, column, left in _CAPS:
+        cap, credit = _cap(tier, rate, disk[rate].to_numpy(), step_s, (since, begin.get(left)))
         if cap is not None:
-            disk[name] = cap
+            disk[column] = cap
         if credit is not None:
             credits.append(credit)
     if credits:
@@ -76,7 +71,7 @@ _Known = tuple[int, float | None]  # a second's number, and the credit in % with
 
 
 def _cap(
-    tier: Tier, rate: Array, step_s: Array, base: int | None, top: int | None, known: _Known
+    tier: Tier, of: str, rate: Array, step_s: Array, known: _Known
 ) -> tuple[Array | None, Array | None]:
     """The cap in force each second, and the credit left after it in % of a full bucket. A bucket of
     (top − base) × duration drains by what is used above the base rate and fills by what is left of
@@ -84,9 +79,10 @@ def _cap(
     adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md). `known`:
     by the disk's own server. No provider tells how full a real disk's bucket is: above its base it
     has credit, of some size."""
+    burst = tier.limits.burst
+    base, top = getattr(tier.limits, of), getattr(burst, of, None)
     if base is None:
         return None, None
-    burst = tier.limits.burst
     if burst is not None and top is not None and tier.disk.is_real:
         return np.where(rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)), None
     if burst is None or top is None or top <= base or burst.start_pct <= 0:
@@ -105,12 +101,11 @@ def _cap(
     return caps, left
 
 
-def of_node(record: Record, rates: pd.DataFrame, node: Node) -> pd.DataFrame | None:
-    """`demand` of a node's disk; None also if it has several, each with the tier's limits."""
-    if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
-        return None
+def of_node(record: Record, rates: pd.DataFrame, node: Node) -> pd.DataFrame:
+    """`demand` of a node's disk; empty also if it has several, each with the tier's limits."""
+    several = len(node.sources.get(DISK_DEVICE, "").split()) > 1
     begin = group(record.facts, "disks", f"disk-{node.name}", "begin")
-    return demand(record.profile.tier, rates, node.name, begin)
+    return demand(record.profile.tier, rates[:0] if several else rates, node.name, begin)
 
 
 def against_caps(
@@ -119,7 +114,7 @@ def against_caps(
     """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
     tier = record.profile.tier
     yield from wal_against_caps(tier.wal, rates, node, window)
-    disk = _within(window, of_node(record, rates, node))
+    disk = within(window, of_node(record, rates, node))
     if disk.empty:
         return
     end = group(record.facts, "disks", f"disk-{node.name}", "end")
@@ -127,7 +122,7 @@ def against_caps(
         yield f"{name}_of_cap_pct", 100 * float(np.median(share))
         yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
     if "credit_pct" in disk:
-        said = [pct for pct in map(end.get, _CREDITS) if pct is not None]
+        said = [pct for *_, name in _CAPS if (pct := end.get(name)) is not None]
         yield "burst_credit_left_pct", min(said, default=float(disk["credit_pct"].iloc[-1]))
         yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
     if "credit_pct" in disk or (tier.limits.burst and tier.disk.is_real):
@@ -141,21 +136,20 @@ def wal_against_caps(
     tier: Tier | None, rates: pd.DataFrame, node: Node, window: tuple[float, float]
 ) -> Iterator[tuple[str, float]]:
     """The same of the disk of its WAL, whose tier is `tier`."""
-    whole = demand(tier, rates, node.name, which="wal_") if tier and node.wal_device else None
-    for name, share in of_caps(_within(window, whole)):
-        yield f"wal_{name}_of_cap_pct", 100 * float(np.median(share))
+    if tier and node.wal_device:
+        whole = demand(tier, rates, node.name, which="wal_")
+        for name, share in of_caps(within(window, whole)):
+            yield f"wal_{name}_of_cap_pct", 100 * float(np.median(share))
 
 
-def _within(window: tuple[float, float], disk: pd.DataFrame | None) -> pd.DataFrame:
-    if disk is None:
-        return pd.DataFrame()
-    return disk[(disk["time_s"] > window[0]) & (disk["time_s"] <= window[1])]
+def within(window: tuple[float, float], table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of steps that end in a window."""
+    return table[(table["time_s"] > window[0]) & (table["time_s"] <= window[1])]
 
 
 def of_caps(disk: pd.DataFrame) -> Iterator[tuple[str, Array]]:
     """Each cap in force, and what share of it was used each second."""
-    caps = ("iops", "iops", "iops_cap"), ("bandwidth", "bytes_per_s", "bytes_cap")
-    for name, rate, cap in caps:
+    for name, rate, cap, _ in _CAPS:
         if cap in disk and not disk.empty:
             yield name, disk[rate].to_numpy() / disk[cap].to_numpy()
 
@@ -163,8 +157,8 @@ def of_caps(disk: pd.DataFrame) -> Iterator[tuple[str, Array]]:
 def _above_base(tier: Tier, disk: pd.DataFrame) -> Array:
     """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
     above = np.zeros(len(disk), dtype=bool)
-    for rate, base in (("iops", tier.limits.iops), ("bytes_per_s", tier.limits.bytes_per_s)):
-        if base is not None:
+    for _, rate, *_ in _CAPS:
+        if (base := getattr(tier.limits, rate)) is not None:
             above |= disk[rate].to_numpy() > (1 + WOBBLE) * base
     return above
 
@@ -209,12 +203,14 @@ def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
 class Overhead:
     """What loop device and FUSE cost in a window, of `ios` reads or writes of one disk. `off_pct`:
     by how much it made them take longer (or shorter) than if it had been what is taken off,
-    queueing included; None if nothing is."""
+    queueing included; None if nothing is. `queue_depth`: the mean number of the disk's requests in
+    flight, of both ways; 0 if it was not counted."""
 
     ios: int
     overhead_us: float
     taken_off_us: float | None
     off_pct: float | None
+    queue_depth: float
 
 
 def overheads(record: Record, disk: str) -> dict[str, Overhead]:
@@ -232,11 +228,6 @@ def overheads(record: Record, disk: str) -> dict[str, Overhead]:
         if taken_off_us is not None:
             beyond_us = overhead_us - taken_off_us
             off_pct = 100 * beyond_us / max(1.0, float(window["device_us"]) - beyond_us)
-        of_way[way] = Overhead(int(window["ios"]), overhead_us, taken_off_us, off_pct)
+        depth = float(counted.get("queue_depth", 0.0))
+        of_way[way] = Overhead(int(window["ios"]), overhead_us, taken_off_us, off_pct, depth)
     return of_way
-
-
-def queue_depth(record: Record, disk: str) -> float:
-    """The mean number of its requests in flight; 0 if it was not counted."""
-    counted = group(record.facts, "disks", disk, "overhead")
-    return float(counted.get("queue_depth", 0.0))

@@ -3,7 +3,7 @@ what single seconds of the window show of a node, which its growth hides. Pure."
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -41,8 +41,8 @@ class Telemetry:
     against_caps: OfNodes
     by_second: pd.DataFrame
     of_seconds: OfNodes
+    moved: Mapping[str, Mapping[tuple[str, str], float]]
     empty: bool
-    moved: Mapping[str, Mapping[tuple[str, str], float]] = field(default_factory=dict)
 
 
 def read(record: Record, samples: Samples, window: tuple[float, float] | None) -> Telemetry:
@@ -66,13 +66,13 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
             of_seconds |= _of_seconds(record, table, rates, window)
             for name in present:
                 of_disks[name] = dict(disk_demand.against_caps(record, own, database[name], window))
-    if not tables:
-        return NOTHING
+    if empty := not tables:
+        growth, tables = None, [_by_second(counters.rates(counters.joined([])), {})]
     by_second = counters.joined(tables)
-    return Telemetry(growth, of_disks, by_second, of_seconds, empty=False, moved=moved)
+    return Telemetry(growth, of_disks, by_second, of_seconds, moved, empty)
 
 
-def _by_second(rates: pd.DataFrame, limits: Mapping[str, Mapping[float, str]] = {}) -> pd.DataFrame:
+def _by_second(rates: pd.DataFrame, limits: Mapping[str, Mapping[float, str]]) -> pd.DataFrame:
     counted = [metric for of in _BY_SECOND.values() for metric in of]
     own = rates[rates["metric"].isin(counted) & rates["phase"].isin(["warm-up", "measure"])]
     used = own[own["metric"] == counters.CPU_SECONDS]
@@ -129,16 +129,11 @@ def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, s
     cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
     reached = [(own["time_s"][100 * own["value"] >= CPU_PCT * cpus], "node CPU")]
     disk = disk_demand.of_node(record, rates, node)
-    for name, share in disk_demand.of_caps(pd.DataFrame() if disk is None else disk):
-        assert disk is not None
+    for name, share in disk_demand.of_caps(disk):
         title = "IOPS cap" if name == "iops" else f"{name} cap"
         reached.append((disk["time_s"][share >= disk_demand.AT_CAP], title))
     return {time_s: name for times_s, name in reached for time_s in times_s}
 
 
 def _in(table: pd.DataFrame, metrics: list[str], window: tuple[float, float]) -> pd.DataFrame:
-    inside = (table["time_s"] > window[0]) & (table["time_s"] <= window[1])
-    return table[inside & table["metric"].isin(metrics)]
-
-
-NOTHING = Telemetry(None, {}, _by_second(counters.rates(counters.joined([]))), {}, empty=True)
+    return disk_demand.within(window, table[table["metric"].isin(metrics)])

@@ -16,7 +16,7 @@ import pandas as pd
 
 from orchestrator import facts, units
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
-from orchestrator.analysis.figures.transactions import FAILED
+from orchestrator.analysis.figures.transactions import FAILED, ended
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import cause_words, loads
@@ -105,11 +105,9 @@ def _changes(run: RunData) -> pd.DataFrame:
     edges_s = changes[["start_s", "end_s"]].to_numpy()
     for table in run.transactions():
         good = table[table["outcome"] != FAILED]
-        latency_s = good["latency_s"].to_numpy()
-        ended_s = good["start_s"].to_numpy() + latency_s
-        for number, (start_s, end_s) in enumerate(edges_s):
-            inside = (ended_s >= start_s) & (ended_s < end_s)
-            count[number] += np.count_nonzero(inside)
-            spent_s[number] += latency_s[inside].sum()
+        for number, span_s in enumerate(edges_s):
+            inside = ended(good, *span_s)
+            count[number] += len(inside)
+            spent_s[number] += inside["latency_s"].sum()
     lasted_s = spent_s if loads.has_pace(run.record.workload) else edges_s[:, 1] - edges_s[:, 0]
     return changes.assign(speed=count / np.maximum(lasted_s, 1e-9))[count > 0]

@@ -79,15 +79,13 @@ def _mean_of_caps(tier: Tier, own: Values) -> Iterator[tuple[str, float]]:
 
 # ------------------------------------------------------------------ over the window
 
-_OF_DISK, _OF_CONTAINER, _OF_WAL_DISK = (
-    counters.GROWTH[of] for of in ("disk", "container", "wal_disk")
-)
+_OF_DISK: Mapping[str, list[str]] = counters.GROWTH["disk"]
 OF_SERVER: Mapping[str, list[str]] = counters.GROWTH["server"]
 
 
 def _node(node: Node, growth: counters.Growth, machine_cpus: float | None) -> dict[str, float]:
     """A node's CPU and its disk, the whole disk even if several nodes are on it."""
-    values = with_quotients(growth.of(node.name, _OF_DISK | _OF_CONTAINER))
+    values = with_quotients(growth.of(node.name, {**_OF_DISK, **counters.GROWTH["container"]}))
     busy = growth.per_s(node.name, counters.BUSY_SECONDS)
     if busy is not None:
         values["disk_busy_pct"] = 100 * busy
@@ -141,7 +139,7 @@ def _wal_disks(database: Sequence[Node], growth: counters.Growth) -> Iterator[Me
     They are in no sum of the data disks, because the tier's limits are those of the data disks; one
     that is also the data disk of some node is not in theirs."""
     with_one = [node for node in database if node.wal_device]
-    grown = {node.name: growth.of(node.name, _OF_WAL_DISK) for node in with_one}
+    grown = {node.name: growth.of(node.name, counters.GROWTH["wal_disk"]) for node in with_one}
     for name, values in grown.items():
         yield from _measured(with_quotients(values), name)
     data = {(results.place(node), node.device) for node in database}

@@ -48,9 +48,11 @@ def figure(
     selections for the page alone (`readings`). remark: what a reader must know."""
     short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
     try:
-        svg = with_own_ids(rendered(dict(spec), **short), name)
+        import vl_convert
     except ModuleNotFoundError:  # of the extra `charts`
         return Chart(name, f"{title}. {' '.join(_NOT_DRAWN)}", _IN_ITS_PLACE, remark)
+    full = {**spec, "config": drawing("look"), "datasets": short}
+    svg = with_own_ids(str(vl_convert.vegalite_to_svg(full)), name)
     live = {**_with_layers(spec, hover), "description": title, "datasets": short}
     return Chart(name, title, svg, remark, live)
 
@@ -64,28 +66,13 @@ def _short(row: Mapping[Any, Any]) -> dict[str, Any]:
     return {key: None if value != value else value for key, value in values.items()}
 
 
-# ------------------------------------------------------------------ rendering
-
-
-def rendered(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
-    """SVG of a drawing with its data."""
-    import vl_convert
-
-    full = spec | {"config": drawing("look"), "datasets": {k: list(v) for k, v in tables.items()}}
-    return str(vl_convert.vegalite_to_svg(full))
-
-
 _ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 
 
 def with_own_ids(svg: str, prefix: str) -> str:
     """The SVG with ids unlike those of other charts on a page, and the same at every rendering."""
     ids: dict[str, str] = {}
-
-    def renamed(match: re.Match[str]) -> str:
-        return match[1] + ids.setdefault(match[2], f"{prefix}-{len(ids)}")
-
-    return _ID.sub(renamed, svg)
+    return _ID.sub(lambda id_: id_[1] + ids.setdefault(id_[2], f"{prefix}-{len(ids)}"), svg)
 
 
 # ------------------------------------------------------------------ live on the page

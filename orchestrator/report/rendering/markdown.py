@@ -39,11 +39,11 @@ def table(table: Table) -> str:
 
 
 def _filters() -> dict[str, Callable[..., str]]:
-    return {"plain": _plain, "raised": _raised, "unbroken": wording.unbroken}
-
-
-def _raised(numbers: tuple[int, ...]) -> str:
-    return "·".join(str(number).translate(_RAISED) for number in numbers)
+    return {
+        "plain": _plain,
+        "raised": lambda numbers: "·".join(map(str, numbers)).translate(_RAISED),
+        "unbroken": wording.unbroken,
+    }
 
 
 def _plain(text: str) -> str:

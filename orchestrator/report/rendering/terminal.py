@@ -53,7 +53,9 @@ class TableView:
         heads = [Text(column.title, style="dim") for column in block.columns]
         below = " " if console.soft_wrap else "\n"  # there a row is one line
         drawn = [[_cell(cell, below) for cell in row] for row in block.rows]
-        natural = _widths([heads, *(row for row in drawn if len(row) > 1)])
+        rows = [heads, *(row for row in drawn if len(row) > 1)]
+        lines = [[max(map(cell_len, text.plain.split("\n"))) for text in row] for row in rows]
+        natural = [max(column) for column in zip(*lines, strict=True)]  # the longest line of each
         words = [not column.numeric for column in block.columns]
         widths = fit(natural, words, options.max_width - GAP * (len(natural) - 1))
         grid = _grid(block, widths)
@@ -94,12 +96,6 @@ def _grid(block: Table, widths: list[int]) -> Grid:
     for column, width in zip(block.columns, widths, strict=True):
         grid.add_column(justify="right" if column.numeric else "left", width=width)
     return grid
-
-
-def _widths(rows: list[list[Text]]) -> list[int]:
-    """The longest line of each column."""
-    lines = [[max(map(cell_len, text.plain.split("\n"))) for text in row] for row in rows]
-    return [max(column) for column in zip(*lines, strict=True)]
 
 
 def _cell(cell: Cell, below: str) -> Text:

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.results import RunData, span_s
-from orchestrator.analysis.telemetry.disk_demand import overheads, queue_depth
+from orchestrator.analysis.telemetry.disk_demand import overheads
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
@@ -154,13 +154,12 @@ def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
 
 def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
     windows = units.gathered(
-        (way, (overhead, queue_depth(run.record, disk)))
+        pair
         for run in _runs(index, profile)
         for disk in group(run.record.facts, "disks")
-        for way, overhead in overheads(run.record, disk).items()
+        for pair in overheads(run.record, disk).items()
     )
-    for way, of_way in sorted(windows.items()):  # reads, then writes
-        costs = [overhead for overhead, _ in of_way]
+    for way, costs in sorted(windows.items()):  # reads, then writes
         off = max((c.off_pct for c in costs if c.off_pct is not None), key=abs, default=None)
         yield {
             "Tier": Cell(profile, tier=profile),
@@ -168,7 +167,7 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell 
             "Taken off, µs": _range([c.taken_off_us for c in costs if c.taken_off_us is not None]),
             "In the windows, µs": _range([cost.overhead_us for cost in costs]),
             "Change in a request's time, at most": "" if off is None else units.format_change(off),
-            "In flight": _range([depth for _, depth in of_way]),
+            "In flight": _range([cost.queue_depth for cost in costs]),
         }
 
 

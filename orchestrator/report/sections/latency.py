@@ -73,20 +73,16 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
         ]
     }
     told = f"Latency of {what} by percentile, ms on a log scale"
-    return charts.figure(name, told, spec, tables, _counts(what, curves), [reading])
+    counted = "; ".join(
+        f"{tier} {curve.transactions:,} in {units.counted(curve.runs, 'run')}"
+        for tier, curve in curves.items()
+    )
+    return charts.figure(name, told, spec, tables, sentence(f"{what}: {counted}"), [reading])
 
 
 def _percent(nines: str) -> str:
     """An expression: 2 → `99`, 3 → `99.9`, with as many digits as tell it from its neighbours."""
     return f"format(100 - 100 * pow(10, -{nines}), '.' + max(0, ceil({nines} - 1.001)) + '~f')"
-
-
-def _counts(what: str, curves: Mapping[str, Distribution]) -> str:
-    counted = "; ".join(
-        f"{tier} {curve.transactions:,} in {units.counted(curve.runs, 'run')}"
-        for tier, curve in curves.items()
-    )
-    return sentence(f"{what}: {counted}")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What each run measured: a table per workload, of its transaction types, and of what failed."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+
+import pandas as pd
 
 from orchestrator.analysis import results
 from orchestrator.model import Workload
@@ -202,21 +203,17 @@ _CLASSES = words("failures.classes")  # by the first two characters of an SQLSTA
 
 def by_class(runs: Iterable[results.RunData]) -> Iterator[dict[str, str]]:
     """Cells of a row for each class, most frequent first, of whole runs, as they are counted."""
-    by_state: dict[str, Counter[tuple[str, str]]] = {}
-    for run in runs:
-        errors = results.generator(run.record).more.get("errors")
-        for error in errors if isinstance(errors, list) else ():
-            if isinstance(error, Mapping) and isinstance(count := error.get("count", 0), int):
-                state = str(error.get("sqlstate") or "")
-                by_state.setdefault(state[:2], Counter())[str(error.get("kind")), state] += count
-    for key, counts in sorted(by_state.items(), key=lambda of_class: -of_class[1].total()):
-        kinds, states = Counter[str](), Counter[str]()
-        for (kind, state), count in counts.items():
-            kinds[kind] += count
-            states[state or "none given"] += count
+    of_runs = (results.generator(run.record).more.get("errors") for run in runs)
+    every = [error for errors in of_runs if isinstance(errors, list) for error in errors]
+    table = pd.DataFrame(every, columns=["sqlstate", "kind", "count"]).fillna({"sqlstate": ""})
+    classes = dict(list(table.groupby(table["sqlstate"].str[:2], sort=False)))
+    for key in sorted(classes, key=lambda key: -classes[key]["count"].sum()):
+        kinds, states = (
+            classes[key].groupby(of, sort=False)["count"].sum() for of in ("kind", "sqlstate")
+        )
         yield {
             "Class": f"{key} {_CLASSES[key]}" if key in _CLASSES else key or "no SQLSTATE",
-            "Tried again": f"{kinds['retried']:,}",
-            "Given up": f"{kinds['failed']:,}",
-            "SQLSTATE": ", ".join(f"{state} ({n:,})" for state, n in states.items()),
+            "Tried again": f"{kinds.get('retried', 0):,}",
+            "Given up": f"{kinds.get('failed', 0):,}",
+            "SQLSTATE": ", ".join(f"{of or 'none given'} ({n:,})" for of, n in states.items()),
         }

@@ -32,8 +32,11 @@ def _method(plan: Plan) -> str:
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
     most = max(profile.cluster.clients for profile in plan.profiles)
     clients = f"{said('method.clients', clients=most)} " if most > 1 else ""
-    times, levels = _times(plan), _levels(plan)
-    return said("method.measured", times=times, clients=clients, levels=levels, margins=margins)
+    shares = [share(plan, load.name) for load in plan.workloads]
+    levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
+    levels = said("method.levels", levels=levels) if plan.looks else levels
+    beside = {"times": _times(plan), "clients": clients, "margins": margins}
+    return said("method.measured", levels=levels, **beside)
 
 
 def _times(plan: Plan) -> str:
@@ -43,12 +46,6 @@ def _times(plan: Plan) -> str:
     names = [load.name for load in plan.workloads]
     times = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
     return said("method.times", times=times, first=min(plan.looks), last=max(plan.looks))
-
-
-def _levels(plan: Plan) -> str:
-    shares = [share(plan, load.name) for load in plan.workloads]
-    levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
-    return said("method.levels", levels=levels) if plan.looks else levels
 
 
 def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
@@ -85,7 +82,7 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
         "Tier": Cell(run.profile, tier=run.profile),
         "Workload": run.workload,
         "Repetition": str(run.repetition),
-        "Measured from": wording.moment(window.start_s) if window else unknown,
+        "Measured from": units.format_moment(window.start_s) if window else unknown,
         "Outcome": Cell(loss or "done", missing=bool(loss)),
         "Files": Cell(folder, href=folder) if data is not None else "none",
     }

@@ -23,7 +23,8 @@ def section(index: ReportIndex) -> tuple[blocks.Section, ...]:
         return ()
     about = said("predicted.about", run=every[0].run)
     rows = [_row(prediction, shown) for prediction in every if prediction.measured]
-    colours = _colours(every)
+    kinds = sorted({_kind(prediction) for prediction in every})
+    colours = dict(zip(kinds, _COLOURS, strict=False))
     drawn = tuple(_maps(every, shown, colours))
     parts: list[blocks.Block] = (
         [blocks.table_of(rows, ("Tier",), (about,))] if rows else [blocks.Paragraph(about)]
@@ -56,12 +57,8 @@ def _told(prediction: Prediction, metric: str) -> str:
     return "{} ({} to {})".format(*(format_quantity(v, METRICS[metric].unit) for v in ends))
 
 
-def _colours(every: Sequence[Prediction]) -> dict[str, str]:
-    """Of providers, and of tiers that were measured."""
-    return dict(zip(sorted({_kind(prediction) for prediction in every}), _COLOURS, strict=False))
-
-
 def _kind(prediction: Prediction) -> str:
+    """By which it has its colour: the provider, or that it was measured."""
     return "measured too" if prediction.measured else prediction.tier.partition("/")[0]
 
 

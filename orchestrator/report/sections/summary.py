@@ -47,7 +47,7 @@ def _when(index: ReportIndex) -> str:
     span = span_s(index.campaign.runs)
     if span is None:
         return ""
-    first, last = map(wording.moment, span)
+    first, last = map(units.format_moment, span)
     share_pct = measuring_pct(index.campaign)
     measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
     return f"{first} to {last}{measuring}"
@@ -223,9 +223,8 @@ def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
 def _contender_row(index: ReportIndex, contender: str, workload: str) -> dict[str, Cell]:
     metrics = _metrics(index, workload)
     deltas = [index.delta(contender, workload, metric) for metric in metrics.values()]
-    n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), None)
-    if n is None:
-        n = str(len(index.finished(contender, workload)))
+    finished = str(len(index.finished(contender, workload)))
+    n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), finished)
     floor = "noise floor, " if contender == index.twin else ""
     head = Cell(contender, detail=f"{floor}n = {n}", tier=contender)
     changes = {t: change_cell(index, contender, workload, metric) for t, metric in metrics.items()}

@@ -19,7 +19,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from orchestrator.cli import schemas
+from orchestrator.cli import validate
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
@@ -67,7 +67,7 @@ def errors(kind: str, content: Any) -> list[str]:
     return [error.message for error in validator(kind).iter_errors(as_json(content))]
 
 
-@pytest.mark.parametrize("kind", schemas.KINDS)
+@pytest.mark.parametrize("kind", validate.SCHEMAS)
 def test_the_kept_schema_is_the_readers(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     golden.compare(str(SCHEMAS / f"{kind}.json"), json_schemas.json_schema(kind))
     assert exit_code(["schema", kind], CampaignApp()) == EXIT_DONE
@@ -76,7 +76,7 @@ def test_the_kept_schema_is_the_readers(kind: str, capsys: pytest.CaptureFixture
 
 def test_each_key_has_words_and_no_words_are_left_over() -> None:
     used = set()
-    for kind in schemas.KINDS:
+    for kind in validate.SCHEMAS:
         schema = json.loads((SCHEMAS / f"{kind}.json").read_text())
         for record, of in ((kind, schema), *schema.get("$defs", {}).items()):
             for key, what in of.get("properties", {}).items():
