@@ -18,6 +18,7 @@ StatusWord = Literal[
     "partly conclusive",
     "not conclusive",
     "nothing to compare",
+    "observed",
 ]
 
 
@@ -141,6 +142,7 @@ class Charts:
     tiers: tuple[str, ...]
     caption: str = ""
     folded: str = ""
+    wide: bool = False  # one below the other, as wide as the page
 
 
 Block = Table | Paragraph | Items | Code | Charts

@@ -98,6 +98,11 @@ def _request(url: str, headers: Mapping[str, str], method: str) -> urllib.reques
     return request
 
 
+def encoded(question: Mapping[str, object]) -> str:
+    """As it stands after the `?` of an address."""
+    return urllib.parse.urlencode(question)
+
+
 def get_json(
     url: str, timeout_s: float = TIMEOUT_S, opener: urllib.request.OpenerDirector = _opener
 ) -> Any:

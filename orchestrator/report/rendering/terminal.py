@@ -16,6 +16,7 @@ _STATUS_STYLE: dict[StatusWord, str] = {
     "partly conclusive": "bold yellow",
     "not conclusive": "bold red",
     "nothing to compare": "bold",
+    "observed": "bold",
 }
 GAP = 2
 NARROWEST = 14  # "not declared", "inconclusive"

@@ -1,0 +1,33 @@
+"""A table of counters, for whatever reads them: `time,node,device,reads,writes,read_bytes,
+written_bytes`, a line for each reading.
+
+time: Unix seconds, or ISO 8601 with a zone, of the reading itself. The others are counters, which
+grow from some beginning, as in /proc/diskstats (whose sectors are 512 bytes).
+"""
+
+import io
+from collections.abc import Sequence
+
+import pandas as pd
+
+from orchestrator.analysis.observed.demand import QUANTITIES, Demand, of_counters
+
+FIRST = "time,node,device,"
+
+
+def read(text: str, node: str, device: str) -> Sequence[Demand]:
+    table = pd.read_csv(io.StringIO(text), dtype={"node": str, "device": str})
+    if table["time"].dtype.kind not in "if":
+        since = pd.to_datetime(table["time"], format="ISO8601", utc=True) - pd.Timestamp(
+            0, tz="UTC"
+        )
+        table["time"] = since.dt.total_seconds()
+    return [
+        of_counters(
+            node or str(name),
+            str(disk),
+            rows["time"].to_numpy(float),
+            rows[list(QUANTITIES)].to_numpy(float).T,
+        )
+        for (name, disk), rows in table.groupby(["node", "device"])
+    ]

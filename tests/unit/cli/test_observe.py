@@ -1,0 +1,175 @@
+"""`tierbench observe`: its folder and its page, from files and from itself; what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.run import observation_files
+from orchestrator.system import parquet
+from orchestrator.system.clock import MadeUpClock
+from tests import ROOT
+from tests.apps import an_app, tierbench
+from tests.simulated_demand import pieces, seconds_of, summed
+
+CSV = ROOT / "tests/fixtures/histories/disk.csv"
+BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
+ON = ("--vm", "azure/Standard_D8s_v5", "--size", "250GiB")
+
+
+def stored(folder: Path, *demands: Any) -> Path:
+    """An observation that has read this."""
+    folder.mkdir(exist_ok=True)
+    parquet.write(folder / "demand.parquet", observation_files._tables(demands))
+    return folder
+
+
+def observed(results: Path, *words: str) -> Path:
+    assert tierbench(an_app(results), "observe", *words, "--results", str(results)) == EXIT_DONE
+    return max(results.glob("*observed*"))
+
+
+@pytest.fixture(scope="module")
+def of_seconds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("observed")
+    file = stored(folder / "read", BURSTY, replace(BURSTY, node="db-2"))
+    return observed(folder, "--file", str(file), *ON)
+
+
+def test_a_file_becomes_a_page_with_words(tmp_path: Path) -> None:
+    folder = observed(tmp_path, "--file", str(CSV), *ON)
+    facts = json.loads((folder / "observed.json").read_text())
+    assert facts["read"][0]["device"] == "vda" and facts["refused"] == []
+    text = (folder / "report.md").read_text()
+    assert "Nothing was loaded, and no such disk was touched." in text
+    assert "counters every 1 s" in text
+
+
+def test_the_folder_has_what_the_document_lists(of_seconds: Path) -> None:
+    assert {file.name for file in of_seconds.iterdir()} == {
+        *("observed.json", "demand.parquet", "candidates.csv", "hours.parquet"),
+        *("profiles", "charts", "report.md", "report.html"),
+    }
+    rows = pd.read_csv(of_seconds / "candidates.csv").set_index("candidate")
+    assert rows.loc["azure/P15", "word"] == "would not"
+    assert rows.loc["azure/P80", "word"] == "would have carried"
+    assert (rows["asking_low"] <= rows["at_cap_high"]).all()
+    priced = rows["monthly"].dropna()
+    assert priced.is_monotonic_increasing and set(rows["currency"].dropna()) == {"USD"}
+    hours = pd.concat(parquet.parts(of_seconds / "hours.parquet"))
+    assert set(hours["node"]) == {"db-1", "db-2"}
+    assert (hours[hours.candidate == "azure/P15"].groupby("node").size() == 6).all()
+
+
+def test_its_busiest_hour_is_the_load_for_a_campaign(of_seconds: Path) -> None:
+    facts = json.loads((of_seconds / "observed.json").read_text())
+    busiest = facts["read"][0]["busiest_hour"]
+    of_hours = BURSTY.ios.reshape(6, 3600).sum(axis=1)
+    assert busiest["writes_per_s"] == pytest.approx(of_hours.max() / 3600)
+    assert busiest["reads_per_s"] == 0
+
+
+def test_two_profiles_are_written_that_the_program_takes(of_seconds: Path) -> None:
+    files = sorted((of_seconds / "profiles").glob("*.yaml"))
+    assert len(files) == 2
+    contents = [yaml.safe_load(file.read_text()) for file in files]
+    assert all(content["cluster"] == "azure-d8s-v5" for content in contents)
+    assert tierbench(an_app(of_seconds), "validate", *map(str, files)) == EXIT_DONE
+    command = (of_seconds / "report.md").read_text().partition("tierbench compare")[2]
+    assert all(str(file) in command for file in files)
+
+
+def test_words_of_proof_are_not_in_the_answers(of_seconds: Path) -> None:
+    text = (of_seconds / "report.md").read_text().partition("## Hour by hour")[0]
+    answer = text.partition("Not said:")[0]
+    assert "would have carried it" in answer
+    for word in ("enough", "better", "worse", "p99"):
+        assert word not in answer
+
+
+def test_the_report_follows_from_the_folder_alone(of_seconds: Path, tmp_path: Path) -> None:
+    again = observed(tmp_path, "--file", str(of_seconds), *ON)
+    for name in ("candidates.csv", "demand.parquet", "hours.parquet", "charts/week.svg"):
+        assert (again / name).read_bytes() == (of_seconds / name).read_bytes()
+    for name in ("report.md", "report.html"):
+        told = [f.joinpath(name).read_text().replace(str(f), "") for f in (again, of_seconds)]
+        assert told[0] == told[1]
+
+
+def test_pieces_are_kept_with_what_they_calibrate(tmp_path: Path) -> None:
+    coarse = replace(summed(BURSTY, 15), pieces=pieces(BURSTY, 24, 120))
+    folder = observed(tmp_path, "--file", str(stored(tmp_path / "read", coarse)), *ON)
+    (demand,) = observation_files.demands(folder)
+    assert len(demand.pieces) == 24 and demand.resolution_s == 15
+    text = (folder / "report.md").read_text()
+    assert "shape of seconds is that of 24 pieces" in text and "less than 12 %" in text
+
+
+def test_sums_alone_are_said_to_tell_no_seconds(tmp_path: Path) -> None:
+    read = stored(tmp_path / "read", summed(BURSTY, 600))
+    text = (observed(tmp_path, "--file", str(read), *ON) / "report.md").read_text()
+    assert "seconds unknown" in text and "only bounds that need no seconds" in text
+
+
+def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
+    read = stored(tmp_path / "read", BURSTY)
+    folder = observed(tmp_path, "--file", str(read), "--source", "azure/P20", *ON)
+    text = (folder / "report.md").read_text()
+    assert "was at its own cap (declared limits IOPS 2,300)" in text
+    rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")
+    assert rows.loc["azure/P80", "at_least"] and not rows.loc["azure/S50", "at_least"]
+    assert "at least" in text
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ((), "there is nothing to observe"),
+        (("--file", "nowhere.json"), "nowhere.json cannot be read"),
+        (("--file", str(CSV), "--at-cap", "half"), "no share of the time"),
+        (("--file", str(CSV), "--region", "atlantis"), "no price of atlantis"),
+        (("--file", str(CSV), "--vm", "azure/none"), "unknown VM size"),
+        (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
+        (("--file", str(CSV), "--last", "1d"), "--last has no effect without --prometheus"),
+        (("--exporter", "http://a:1"), "--exporter needs --device"),
+        (("--exporter", "http://a:1", "--device", "sdc", "--calibrate", "5"), "--calibrate '5'"),
+        (("--exporter", "http://a:1", "--device", "sdc", "--every", "7"), "a time such as 30s"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    words: tuple[str, ...], what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = an_app(tmp_path)
+    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_USAGE
+    assert what in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
+    words = ("--prometheus", "http://127.0.0.1:9", "--results", str(tmp_path))
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_UNAVAILABLE
+
+
+def test_an_exporter_that_does_not_answer_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
+    words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--during", "5s")
+    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
+    assert "nothing was read: 127.0.0.1: http://127.0.0.1:9" in capsys.readouterr().err
+
+
+def test_it_can_be_had_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--file", str(CSV), "--json", *ON, "--results", str(tmp_path))
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert {"candidate", "word", "asking_low", "at_cap_high"} <= set(answers[0])

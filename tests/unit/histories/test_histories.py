@@ -1,0 +1,249 @@
+"""Histories of one disk, kept by real programs over the same 100 seconds, say the same.
+
+tests/fixtures/histories: iostat and sadf of sysstat 12.6.1, Prometheus 2.42.0 that read
+node_exporter 1.5.0 every second and every 15 s (its answers to the very queries), and a loop over
+/proc/diskstats, all on one machine with bursts of synchronous writes. Azure Monitor and CloudWatch
+could not be had: their layouts are those of the documents that the modules name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from orchestrator import histories
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.errors import UsageError
+from tests import ROOT
+
+FOLDER = ROOT / "tests" / "fixtures" / "histories"
+BEGIN_S = 1795673940.0  # 06:19 UTC, when all of them had begun
+ANSWERS = json.loads((FOLDER / "prometheus.json").read_text())
+
+
+def answered(url: str, timeout_s: float) -> Any:
+    """What the server answered to this query, at the same time."""
+    asked = parse_qs(urlsplit(url).query)
+    assert float(asked["time"][0]) == BEGIN_S + 100
+    assert urlsplit(url).path == "/api/v1/query"
+    return ANSWERS[asked["query"][0]]
+
+
+def of_prometheus(job: str, get: Callable[[str, float], Any] = answered) -> Demand:
+    at = "http://prom:9090/", f'job="{job}"', "vda", BEGIN_S, BEGIN_S + 100
+    (demand,) = histories.prometheus.read(*at, get=get)
+    return demand
+
+
+def of_file(name: str) -> Demand:
+    text = (FOLDER / name).read_text()
+    (demand,) = histories.read(name, text, None, "", "vda")
+    return demand
+
+
+READERS: dict[str, Callable[[], Demand]] = {
+    "csv": lambda: of_file("disk.csv"),
+    "iostat": lambda: of_file("iostat.json"),
+    "sadf": lambda: of_file("sadf.json"),
+    "Prometheus, 1 s": lambda: of_prometheus("fine"),
+    "Prometheus, 15 s": lambda: of_prometheus("node"),
+}
+
+
+def total(amount: np.ndarray[Any, Any], demand: Demand, begin_s: float, end_s: float) -> float:
+    """Between two moments, evenly within an interval."""
+    times = np.concatenate((demand.begin_s[:1], demand.end_s))
+    sums = np.concatenate(([0.0], np.cumsum(amount)))
+    begin, end = np.interp([begin_s, end_s], times, sums)
+    return float(end - begin)
+
+
+def closest(exact: float, amount: np.ndarray[Any, Any], demand: Demand, begin_s: float) -> float:
+    """Its total over 75 s, shifted by up to a second: stamps of iostat and sadf are whole seconds,
+    and a burst may lie across either end."""
+    shifts = np.arange(-1.0, 1.01, 0.1)
+    totals = [total(amount, demand, begin_s + by, begin_s + by + 75) for by in shifts]
+    return min(totals, key=lambda each: abs(each - exact))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_all_say_the_same(name: str) -> None:
+    """Between two scrapes at 15 s, so that no reader has to divide one."""
+    exact, other = of_prometheus("fine"), READERS[name]()
+    begin_s = float(of_prometheus("node").begin_s[1])
+    ios = total(exact.ios, exact, begin_s, begin_s + 75)
+    moved = total(exact.bytes, exact, begin_s, begin_s + 75)
+    assert ios > 30_000
+    assert closest(moved, other.bytes, other, begin_s) == pytest.approx(moved, rel=0.01)
+    if other.apart:
+        assert closest(ios, other.ios, other, begin_s) == pytest.approx(ios, rel=0.01)
+
+
+def test_sar_counts_discards_too_and_tells_no_reads() -> None:
+    """Its I/Os are an upper figure, and it is said that reads and writes are not known apart."""
+    sar, exact = of_file("sadf.json"), of_prometheus("fine")
+    window = float(sar.begin_s[1]), float(sar.end_s[-2])
+    assert not sar.apart and exact.apart
+    assert total(sar.ios, sar, *window) > 1.05 * total(exact.ios, exact, *window)
+    assert sar.resolution_s == 5
+
+
+def test_names_and_steps() -> None:
+    assert (of_file("disk.csv").node, of_file("disk.csv").device) == ("db-1", "vda")
+    assert of_file("iostat.json").node == "vm" and of_prometheus("fine").node == "db-1"
+    assert of_prometheus("node").resolution_s == pytest.approx(15, abs=0.01)
+    assert of_file("iostat.json").resolution_s == 1
+
+
+def test_the_record_since_the_start_of_the_machine_does_not_count() -> None:
+    records = json.loads((FOLDER / "iostat.json").read_text())["sysstat"]["hosts"][0]["statistics"]
+    assert len(of_file("iostat.json").begin_s) == len(records) - 1
+
+
+# ------------------------------------------------------------------ Prometheus
+
+
+def without(seconds: range) -> Callable[[str, float], Any]:
+    """As if these scrapes had been lost."""
+
+    def get(url: str, timeout_s: float) -> Any:
+        answer = json.loads(json.dumps(answered(url, timeout_s)))
+        for series in answer["data"]["result"]:
+            series["values"] = [v for n, v in enumerate(series["values"]) if n not in seconds]
+        return answer
+
+    return get
+
+
+def test_a_lost_scrape_is_a_gap() -> None:
+    whole, lost = of_prometheus("fine"), of_prometheus("fine", without(range(40, 43)))
+    assert len(lost.stretches()) == 2 and len(whole.stretches()) == 1
+    assert lost.ios.max() <= whole.ios.max()
+    assert lost.step_s.max() < 1.5
+
+
+def test_times_are_those_of_the_reading() -> None:
+    """node_exporter's own clock; without it those of the scrape, which is said."""
+    demand = of_prometheus("fine")
+    clocks = ANSWERS['node_time_seconds{job="fine"}[100s]']["data"]["result"][0]["values"]
+    assert demand.own_clock and demand.begin_s[0] == float(clocks[0][1])
+
+    def unclocked(url: str, timeout_s: float) -> Any:
+        asked = parse_qs(urlsplit(url).query)["query"][0]
+        return {"data": {"result": []}} if "time" in asked.split("{")[0] else answered(url, 0)
+
+    other = of_prometheus("fine", lambda url, s: unclocked(url, s))
+    assert not other.own_clock and other.begin_s[0] == float(clocks[0][0])
+
+
+def test_a_device_that_the_server_does_not_have() -> None:
+    with pytest.raises(UsageError, match="has no device loop0") as refused:
+        histories.prometheus.read(
+            "http://prom:9090", "", "loop0", 0.0, 60.0, lambda *_: {"data": {"result": []}}
+        )
+    assert "leaves out loop devices" in refused.value.advice
+
+
+# ------------------------------------------------------------------ providers
+
+
+def azure(**rates: list[float | None]) -> str:
+    """`az monitor metrics list` of one LUN: minutes from BEGIN_S on, of which None have no data."""
+    value = []
+    for name, averages in rates.items():
+        data = [
+            {"timeStamp": f"2026-11-26T06:{19 + minute}:00Z"}
+            | ({} if average is None else {"average": average})
+            for minute, average in enumerate(averages)
+        ]
+        kind = name.replace("_", " ").title()
+        resource = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines"
+        series = {"metadatavalues": [{"name": {"value": "lun"}, "value": "2"}], "data": data}
+        value.append(
+            {
+                "id": f"{resource}/db-1/providers/Microsoft.Insights/metrics/{kind}/sec",
+                "name": {"value": f"Data Disk {kind}/sec"},
+                "timeseries": [series],
+            }
+        )
+    return json.dumps({"interval": "PT1M", "value": value})
+
+
+def test_azure_monitor_gives_minutes_and_a_missing_one_is_a_gap() -> None:
+    text = azure(
+        read_operations=[10.0, None, 30.0],
+        write_operations=[1.0, 2.0, 3.0],
+        read_bytes=[8e4, 8e4, 8e4],
+        write_bytes=[0.0, 0.0, 0.0],
+    )
+    (demand,) = histories.read("disk.json", text, None, "", "")
+    assert (demand.node, demand.device, demand.resolution_s) == ("db-1", "lun2", 60)
+    assert demand.begin_s.tolist() == [BEGIN_S, BEGIN_S + 120]
+    assert demand.ios.tolist() == [660, 1980] and demand.bytes.tolist() == [4.8e6, 4.8e6]
+
+
+def test_cloudwatch_gives_sums_of_periods_in_any_order() -> None:
+    times = [f"2026-11-26T06:{minute}:00+00:00" for minute in (29, 24, 19)]
+    of_metric = {
+        "VolumeReadOps": [3.0, 2.0, 1.0],
+        "VolumeWriteOps": [30.0, 20.0, 10.0],
+        "VolumeReadBytes": [300.0, 200.0, 100.0],
+        "VolumeWriteBytes": [0.0, 0.0, 0.0],
+        "VolumeQueueLength": [9.0, 9.0, 9.0],
+    }
+    results = [
+        {"Id": "m", "Label": f"vol-0ab {name}", "Timestamps": times, "Values": values}
+        for name, values in of_metric.items()
+    ]
+    text = json.dumps({"MetricDataResults": results})
+    (demand,) = histories.read("volume.json", text, None, "db-1", "")
+    assert (demand.device, demand.resolution_s) == ("vol-0ab", 300)
+    assert demand.begin_s[0] == BEGIN_S and demand.ios.tolist() == [11, 22, 33]
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "what"),
+    [
+        ("{}", None, "its form is not known"),
+        ("{}", "sadf", "cannot be read as sadf: KeyError: 'sysstat'"),
+        ('{"sysstat": {"hosts": []}}', "iostat", "has no readings of a disk"),
+        ("time,node,device,reads\nnow,a,b,1\n", "csv", "cannot be read as csv"),
+    ],
+)
+def test_other_files_are_refused_with_their_name(text: str, form: str | None, what: str) -> None:
+    with pytest.raises(UsageError, match=f"disk.json.*{what}"):
+        histories.read("disk.json", text, form, "", "")
+
+
+def test_another_device_is_named_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="no readings of sdx") as refused:
+        histories.read("disk.csv", (FOLDER / "disk.csv").read_text(), None, "", "sdx")
+    assert refused.value.advice == "it has vda"
+
+
+def test_local_times_are_refused(tmp_path: Path) -> None:
+    local = (FOLDER / "sadf.json").read_text().replace('"utc":1', '"utc":0')
+    with pytest.raises(UsageError, match="times are local"):
+        histories.read("sadf.json", local, None, "", "")
+    american = (FOLDER / "iostat.json").read_text().replace("+0000", "").replace("2026-11-26T", "")
+    with pytest.raises(UsageError, match="cannot be read as iostat"):
+        histories.read("iostat.json", american, None, "", "")
+
+
+def test_times_of_a_table_may_be_iso() -> None:
+    table = (
+        "time,node,device,reads,writes,read_bytes,written_bytes\n"
+        "2026-11-26T06:19:00Z,db-1,sdc,1,1,1,1\n"
+        "2026-11-26T07:19:01+01:00,db-1,sdc,3,5,7,9\n"
+    )
+    (demand,) = histories.read("t.csv", table, None, "", "")
+    assert demand.begin_s.tolist() == [BEGIN_S] and demand.amounts[:, 0].tolist() == [2, 4, 6, 8]
