@@ -27,6 +27,7 @@ from orchestrator.report.charts import charts
 from orchestrator.report.prose import said
 
 _LEAST = 1e-4  # of the time: the lower end of the colours
+_FIRST = ("Disk", "A month", "Answer", "Seconds at the cap", "Cap")
 _FEW = 5  # rows on the first screen, where none is worth measuring
 _PHRASES = {
     "would have carried": "would have carried it",
@@ -57,7 +58,7 @@ def document(told: ObservedPage) -> Document:
         status_text=f"Nothing was loaded, and no such disk was touched. Tolerance: {tolerance}.",
         stamps=tuple(_stamps(told)),
         answers=tuple(_answer(told, provider) for provider in providers),
-        verdicts=_table(told.worth or told.answers[:_FEW]),
+        verdicts=_table(told.worth or told.answers[:_FEW], _FIRST),
         changes=(),
         footnotes=(),
         sections=(_week(told), _all(told), _next(told)),
@@ -107,13 +108,12 @@ def _answer(told: ObservedPage, provider: str) -> Answer:
     carries = next((each for each in own if each.word == "would have carried"), None)
     text = " ".join(f"{_sentence(answer)}." for answer in own)
     text += f" Worth measuring: {units.listed([answer.purchase.name for answer in own])}."
-    price = wording.price(carries.purchase.chosen.tier.price) if carries else ""
+    price = _cost(carries) if carries else ""
     return Answer(provider, carries.purchase.name if carries else None, text, price)
 
 
 def _sentence(answer: CandidateAnswer) -> str:
-    disk, price = answer.worst, answer.purchase.chosen.tier.price
-    cost = f", {wording.money(price.monthly, price.currency)} a disk," if price else ""
+    disk, cost = answer.worst, f", {_cost(answer)} a disk," if _cost(answer) else ""
     busiest = max(disk.hours, key=lambda hour: hour.upper)
     parts = [f"{answer.purchase.name}{cost} would have been at its cap in {_span(answer)}"]
     if busiest.upper > 0:
@@ -132,14 +132,14 @@ def _span(answer: CandidateAnswer) -> str:
     return f"{low if low == high else f'{low[:-2]} to {high}'} of the seconds"
 
 
-def _table(answers: Sequence[CandidateAnswer]) -> Table:
+def _table(answers: Sequence[CandidateAnswer], titles: Sequence[str] = ()) -> Table:
     rows = []
     for answer in answers:
-        disk, price = answer.worst, answer.purchase.chosen.tier.price
+        disk = answer.worst
         rows.append(
             {
                 "Disk": answer.purchase.name,
-                "A month": wording.money(price.monthly, price.currency) if price else "–",
+                "A month": _cost(answer) or "–",
                 "Answer": answer.word,
                 "Seconds at the cap": _span(answer).removesuffix(" of the seconds"),
                 "Cap": disk.binding or "–",
@@ -148,7 +148,7 @@ def _table(answers: Sequence[CandidateAnswer]) -> Table:
             }
         )
     words = ("Disk", "Answer", "Cap", "Why not told")
-    return table_of(rows, words, (said("observed.figures"), said("observed.never")))
+    return table_of(rows, words, (said("observed.figures"), said("observed.never")), titles)
 
 
 def _week(told: ObservedPage) -> Section:
@@ -165,9 +165,13 @@ def _week(told: ObservedPage) -> Section:
 
 
 def _label(answer: CandidateAnswer) -> str:
+    return f"{answer.purchase.name} · {_cost(answer)} · {answer.word}"
+
+
+def _cost(answer: CandidateAnswer) -> str:
+    """Of a month; "" if it is not known."""
     price = answer.purchase.chosen.tier.price
-    cost = wording.money(price.monthly, price.currency) if price else ""
-    return f"{answer.purchase.name} · {cost} · {answer.word}"
+    return wording.money(price.monthly, price.currency) if price else ""
 
 
 def _hours(answer: CandidateAnswer) -> Iterator[dict[str, Any]]:
@@ -180,8 +184,8 @@ def _hours(answer: CandidateAnswer) -> Iterator[dict[str, Any]]:
     for begin_s, (hour, disk) in sorted(worst.items()):
         yield {
             "candidate": _label(answer),
-            "from": begin_s * 1000,
-            "to": (begin_s + HOUR_S) * 1000,
+            "from": round(begin_s * 1000),  # whole: figures of charts have six digits
+            "to": round((begin_s + HOUR_S) * 1000),
             "upper": max(_LEAST, hour.upper),
             "credit": hour.credit,
             "open": "╱" if answer.word == "cannot be told" else "",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -84,6 +85,16 @@ def test_two_profiles_are_written_that_the_program_takes(of_seconds: Path) -> No
     assert tierbench(an_app(of_seconds), "validate", *map(str, files)) == EXIT_DONE
     command = (of_seconds / "report.md").read_text().partition("tierbench compare")[2]
     assert all(str(file) in command for file in files)
+
+
+def test_each_hour_has_its_place_in_the_strip(of_seconds: Path) -> None:
+    """Times keep all their digits in the drawing, and each candidate with a price has its strip."""
+    drawn = (of_seconds / "report.html").read_text().partition('id="drawings">')[2]
+    week = json.loads(drawn.partition("</script>")[0])["charts"]["week"]["datasets"]["hours"]
+    hours = sorted(set(week["from"]))
+    assert (np.diff(hours) == 3_600_000).all() and len(hours) == 6
+    rows = pd.read_csv(of_seconds / "candidates.csv")
+    assert len(week["candidate"]["words"]) == rows["monthly"].notna().sum()
 
 
 def test_words_of_proof_are_not_in_the_answers(of_seconds: Path) -> None:
