@@ -32,6 +32,7 @@ _OF_WAYS = {
 _LENGTH, _EVERY = "7d", "1s"
 _LONG, _LONG_S = re.compile(r"(\d+)([md])"), {"m": 60.0, "d": 86_400.0}
 _PIECES = re.compile(r"(\d+)x(\w+)")
+_NOT_HOST = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
@@ -132,19 +133,20 @@ def _folder(app: App, options: Read, results: Path) -> Path:
 def _demands(app: App, options: Read, folder: Path) -> tuple[list[Demand], list[str]]:
     """All that was read, and what could not be. UsageError, UnavailableError."""
     from orchestrator import histories
-    from orchestrator.run import observation_files
+    from orchestrator.run import observation_files, observing
 
     demands: list[Demand] = []
+    misses: list[str] = []
     for file in options.file or ():
-        if file.is_dir():
-            demands += observation_files.demands(file)
-            continue
         try:
-            text = file.read_text(encoding="utf-8")
+            if file.is_dir():
+                own = observation_files.demands(file) or observing.demands(file / "samples")
+            else:
+                text, names = file.read_text(encoding="utf-8"), (options.node, options.device)
+                own = histories.read(str(file), text, options.format, *names)
         except (OSError, ValueError) as error:
             raise UsageError(f"{file} cannot be read: {error}") from error
-        demands += histories.read(str(file), text, options.format, options.node, options.device)
-    misses = list[str]()
+        demands += own
     if options.prometheus:
         end_s = app.clock.now()
         begin_s, device = end_s - _seconds(options.last or _LENGTH), options.device or ".+"
@@ -168,9 +170,7 @@ def _live(app: App, options: Read, folder: Path) -> tuple[list[Demand], list[str
     from orchestrator.run import observing
 
     exporters = [
-        observing.Exporter(
-            re.sub(r"^https?://(?:[^@/]*@)?|[:/].*$", "", url), url, (options.device,)
-        )
+        observing.Exporter(_NOT_HOST.sub("", url), url, options.device)
         for url in options.exporter or ()
     ]
     if not options.device:

@@ -1,11 +1,8 @@
 """The folder of an observation: what was read, what it says, and two profiles to measure next.
 
-observed.json, demand.parquet (interval sums), candidates.csv, hours.parquet, profiles/*.yaml, the
-report; of a live one also samples/part-*.parquet. The report follows from demand.parquet and the
-options in observed.json alone.
+observed.json, demand.parquet (interval sums), candidates.csv, hours.parquet, profiles/*.yaml; of a
+live one also samples/part-*.parquet. The report follows from demand.parquet and the options alone.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,52 +33,36 @@ def write(
     """Writes all but the report; returns the profiles. options: what was asked for; cluster_of:
     provider → the file of profiles/clusters that a profile of it names."""
     folder.mkdir(parents=True, exist_ok=True)
-    parquet.write(folder / DEMAND, _tables([each.demand for each in observed.histories]))
-    rows = [row(answer) for answer in answers]
-    pd.DataFrame(rows).to_csv(folder / "candidates.csv", index=False)
+    demands = [each.demand for each in observed.histories]
+    parquet.write(folder / DEMAND, _tables(demands))
+    pd.DataFrame(map(row, answers)).to_csv(folder / "candidates.csv", index=False)
     hours = [
-        {
-            "candidate": answer.purchase.name,
-            "node": disk.node,
-            "device": disk.device,
-            **asdict(hour),
-        }
-        for answer in answers
-        for disk in answer.disks
+        {"candidate": each.purchase.name, "node": disk.node, "device": disk.device, **asdict(hour)}
+        for each in answers
+        for disk in each.disks
         for hour in disk.hours
     ]
     parquet.write(folder / "hours.parquet", [pd.DataFrame(hours)])
-    profiles = [_profile(folder / "profiles", answer, cluster_of) for answer in worth]
-    files.write_json(folder / FACTS, _facts(observed, worth, options))
-    return profiles
-
-
-def _facts(
-    observed: Observed, worth: Sequence[CandidateAnswer], options: Mapping[str, Any]
-) -> dict[str, Any]:
-    return {
+    facts = {
         "schema_version": SCHEMA_VERSION,
         "options": dict(options),
-        "read": [_reading(each.demand) for each in observed.histories],
+        "read": list(map(_reading, demands)),
         "refused": observed.refused,
         "unseen_share": observed.unseen,
         "source": asdict(observed.source),
         "worth_measuring": [answer.purchase.name for answer in worth],
     }
+    files.write_json(folder / FACTS, facts)
+    return [_profile(folder / "profiles", answer, cluster_of) for answer in worth]
 
 
 def _reading(demand: Demand) -> dict[str, Any]:
     """With its busiest hour, which is the load that a campaign should have."""
     hour = np.floor(demand.begin_s / HOUR_S).astype(int)
-    of_hours = {
-        int(each): (demand.amounts[:, hour == each].sum(axis=1), demand.step_s[hour == each].sum())
-        for each in np.unique(hour)
-    }
-    busiest = max(of_hours, key=lambda each: float(of_hours[each][0][:2].sum()))
-    amounts, seconds = of_hours[busiest]
-    rates = {
-        f"{name}_per_s": total / seconds for name, total in zip(QUANTITIES, amounts, strict=True)
-    }
+    busiest = hour[0] + int(np.bincount(hour - hour[0], weights=demand.ios).argmax())
+    part = demand.part(hour == busiest)
+    rates = part.amounts.sum(axis=1) / part.step_s.sum()
+    named = {f"{name}_per_s": float(rate) for name, rate in zip(QUANTITIES, rates, strict=True)}
     return {
         "node": demand.node,
         "device": demand.device,
@@ -90,50 +71,34 @@ def _reading(demand: Demand) -> dict[str, Any]:
         "resolution_s": demand.resolution_s,
         "coverage": demand.coverage,
         "pieces": len(demand.pieces),
-        "busiest_hour": {"begin_s": busiest * HOUR_S, **rates},
+        "busiest_hour": {"begin_s": float(busiest * HOUR_S), **named},
     }
 
 
 def row(answer: CandidateAnswer) -> dict[str, Any]:
     """Of a candidate, on the disk that is at the cap most."""
-    disk, price = answer.worst, answer.purchase.chosen.tier.price
-    limits, delay_s, empty_s = answer.purchase.chosen.limits, disk.delay_s, disk.empty_s
+    disk, chosen = answer.worst, answer.purchase.chosen
+    price, names = chosen.tier.price, ("asking", "at_cap", "empty_s", "delay_s")
+    bands = {f"{n}_{e}": getattr(getattr(disk, n), e, None) for n in names for e in ("low", "high")}
     return {
         "candidate": answer.purchase.name,
-        "monthly": price.monthly if price else None,
-        "currency": price.currency if price else None,
-        "region": price.region if price else None,
-        "iops": limits.iops,
-        "bytes_per_s": limits.bytes_per_s,
-        "word": answer.word,
-        "why": answer.why,
-        "at_least": answer.at_least,
-        "node": disk.node,
-        "device": disk.device,
-        "asking_low": disk.asking.low,
-        "asking_high": disk.asking.high,
-        "at_cap_low": disk.at_cap.low,
-        "at_cap_high": disk.at_cap.high,
-        "binding": disk.binding,
-        "empty_credit_low_s": empty_s[0] if empty_s else None,
-        "empty_credit_high_s": empty_s[1] if empty_s else None,
-        "least_credit": disk.least_credit,
-        "delay_low_s": delay_s[0] if delay_s else None,
-        "delay_high_s": delay_s[1] if delay_s else None,
+        **{name: getattr(price, name, None) for name in ("monthly", "currency", "region")},
+        "iops": chosen.limits.iops,
+        "bytes_per_s": chosen.limits.bytes_per_s,
+        **{name: getattr(answer, name) for name in ("word", "why", "at_least")},
+        **{name: getattr(disk, name) for name in ("node", "device", "binding", "least_credit")},
+        **bands,
     }
 
 
 def _profile(folder: Path, answer: CandidateAnswer, cluster_of: Mapping[str, str]) -> Path:
     folder.mkdir(exist_ok=True)
     name = re.sub(r"[^a-z0-9]+", "-", answer.purchase.name.lower()).strip("-")
-    content = {
-        "question": "Does this disk carry the load that was observed?",
-        "cluster": cluster_of[answer.purchase.provider],
-        "tier": dict(answer.purchase.keys),
-    }
-    file = folder / f"{name}.yaml"
-    files.write_text(file, strict_yaml.written(content))
-    return file
+    question = "Does this disk carry the load that was observed?"
+    cluster, tier = cluster_of[answer.purchase.provider], dict(answer.purchase.keys)
+    content = {"question": question, "cluster": cluster, "tier": tier}
+    files.write_text(folder / f"{name}.yaml", strict_yaml.written(content))
+    return folder / f"{name}.yaml"
 
 
 def _tables(demands: Sequence[Demand]) -> Iterator[pd.DataFrame]:
@@ -141,23 +106,23 @@ def _tables(demands: Sequence[Demand]) -> Iterator[pd.DataFrame]:
         for piece, part in enumerate((demand, *demand.pieces)):
             columns: dict[str, Any] = dict(zip(QUANTITIES, part.amounts, strict=True))
             columns |= {"begin_s": part.begin_s, "end_s": part.end_s, "piece": piece}
-            columns |= {"node": demand.node, "device": demand.device}
-            yield pd.DataFrame(columns).assign(apart=demand.apart, own_clock=demand.own_clock)
+            columns |= {name: getattr(demand, name) for name in _SAME}
+            yield pd.DataFrame(columns)
+
+
+_SAME = ("node", "device", "apart", "own_clock")  # of a demand and its pieces
 
 
 def demands(folder: Path) -> list[Demand]:
     """What an observation has read. Empty if the folder is none of one."""
-    tables = list(parquet.parts(folder / DEMAND))
-    known: dict[tuple[str, str], Demand] = {}
-    keys = ["node", "device", "piece"]
-    for (node, device, _), rows in pd.concat(tables).groupby(keys) if tables else ():
-        amounts = rows[list(QUANTITIES)].to_numpy(float).T
-        begin_s, end_s = (rows[name].to_numpy(float) for name in ("begin_s", "end_s"))
-        first = rows.iloc[0]
-        apart, own = bool(first["apart"]), bool(first["own_clock"])
-        part = Demand(str(node), str(device), begin_s, end_s, amounts, apart, own)
-        whole = known.get((part.node, part.device))
-        known[part.node, part.device] = (
-            part if whole is None else replace(whole, pieces=(*whole.pieces, part))
-        )
-    return list(known.values())
+    tables, parts = list(parquet.parts(folder / DEMAND)), list[Demand]()
+    for (*same, piece), rows in pd.concat(tables).groupby([*_SAME, "piece"]) if tables else ():
+        node, device, apart, own_clock = same
+        begin_s, end_s, *amounts = rows[["begin_s", "end_s", *QUANTITIES]].to_numpy(float).T
+        known = str(node), str(device), begin_s, end_s, np.array(amounts)
+        part = Demand(*known, apart=bool(apart), own_clock=bool(own_clock))
+        if piece:
+            parts[-1] = replace(parts[-1], pieces=(*parts[-1].pieces, part))
+        else:
+            parts.append(part)
+    return parts

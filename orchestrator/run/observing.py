@@ -31,26 +31,27 @@ _LINE = re.compile(
 _CLOCK = re.compile(r"^node_time_seconds (\S+)", re.M)
 _PLACES = ("reads_completed", "writes_completed", "read_bytes", "written_bytes")
 
+Row = tuple[float | str, ...]  # time_s, node, device, then QUANTITIES as counted
+
 
 @dataclass(frozen=True)
 class Exporter:
-    """A node's page, and the devices there that count."""
+    """A node's page, and the device there that counts."""
 
     node: str
     url: str
-    devices: tuple[str, ...]
+    device: str
 
-    def rows(self, page: str) -> Iterator[tuple[float, str, str, float, float, float, float]]:
-        """As `samples` has them. ValueError or LookupError if the page lacks clock or device."""
-        clock = _CLOCK.search(page)
-        if clock is None:
+    def row(self, page: str) -> Row:
+        """LookupError if the page lacks the clock or the device."""
+        if (clock := _CLOCK.search(page)) is None:
             raise LookupError("the page has no node_time_seconds: node_exporter's collector `time`")
-        values: dict[str, dict[str, float]] = {}
-        for name, device, value in _LINE.findall(page):
-            values.setdefault(device, {})[name] = float(value)
-        for device in self.devices:
-            reads, writes, read_bytes, written = (values[device][name] for name in _PLACES)
-            yield float(clock[1]), self.node, device, reads, writes, read_bytes, written
+        values = {
+            name: value for name, device, value in _LINE.findall(page) if device == self.device
+        }
+        if missing := set(_PLACES) - values.keys():
+            raise LookupError(f"the page has no {self.device} ({', '.join(sorted(missing))})")
+        return (float(clock[1]), self.node, self.device, *(float(values[n]) for n in _PLACES))
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Observing:
         self.folder.mkdir(parents=True, exist_ok=True)
         begin_s = min((float(f.stem.partition("-")[2]) for f in _parts(self.folder)), default=0.0)
         begin_s = begin_s or float(round(self.clock.now()))
-        rows: list[tuple[object, ...]] = []
+        rows = list[Row]()
         part_s = now_s = self.clock.now()
         try:
             while now_s < begin_s + self.pace.length_s:
@@ -107,14 +108,14 @@ class Observing:
         finally:
             _keep(self.folder, part_s, rows)
 
-    def _once(self) -> Iterator[tuple[object, ...]]:
+    def _once(self) -> Iterator[Row]:
         pages = [
             at_once.begun(partial(self.get, f"{each.url.rstrip('/')}{_PATH}", _TIMEOUT_S))
             for each in self.exporters
         ]
         for exporter, page in zip(self.exporters, pages, strict=True):
             try:
-                yield from list(exporter.rows(page.result()))
+                yield exporter.row(page.result())
             except (OSError, *UNREADABLE) as error:
                 self.misses[f"{exporter.node}: {error}"] += 1
 
@@ -123,7 +124,7 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(folder.glob("part-*.parquet"))
 
 
-def _keep(folder: Path, since_s: float, rows: Sequence[tuple[object, ...]]) -> None:
+def _keep(folder: Path, since_s: float, rows: Sequence[Row]) -> None:
     if rows:
         table = pd.DataFrame(rows, columns=["time_s", "node", "device", *QUANTITIES])
         parquet.write(folder / f"part-{since_s:.0f}.parquet", [table])

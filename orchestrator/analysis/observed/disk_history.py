@@ -43,9 +43,9 @@ class OnDisk:
     at_cap: Band
     binding: str
     hours: tuple[Hour, ...] = ()
-    empty_s: tuple[float, float] | None = None
+    empty_s: Band | None = None
     least_credit: float | None = None
-    delay_s: tuple[float, float] | None = None
+    delay_s: Band | None = None
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,13 @@ class DiskHistory:
                 lower = calibration.band(least, below).low
                 asking = Band(lower, calibration.band(most, below).high)
                 at_cap = Band(min(at_cap.low, calibration.band(reached, at_cap).low), at_cap.high)
-            delay_s = min(low.delay_s for low in lows), max(high.delay_s for high in highs)
+            least_s, most_s = (min(low.delay_s for low in lows), max(h.delay_s for h in highs))
+            delay_s = Band(least_s, most_s)
         left = lows[0].credit if self._shows_credit(caps) else None
         disk = OnDisk(own.node, own.device, asking, at_cap, highs[0].binding)
         if left is not None and (gone := highs[0].credit) is not None:
             least_s, most_s = (float(step_s[each <= _EMPTY].sum()) for each in (left, gone))
-            disk = replace(disk, empty_s=(least_s, most_s), least_credit=float(left.min()))
+            disk = replace(disk, empty_s=Band(least_s, most_s), least_credit=float(left.min()))
         return replace(disk, hours=tuple(_hours(basis[0], upper, left)), delay_s=delay_s)
 
     def _shows_credit(self, caps: Sequence[RateCap]) -> bool:

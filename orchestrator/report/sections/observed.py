@@ -119,8 +119,9 @@ def _sentence(answer: CandidateAnswer) -> str:
     if busiest.upper > 0:
         parts.append(f"most of it in the hour of {units.format_moment(busiest.begin_s)}")
         parts[-1] += f" on {disk.node}"
-    if disk.empty_s and disk.empty_s[1]:
-        seconds = [units.format_seconds(each) for each in disk.empty_s]
+    if disk.empty_s and disk.empty_s.high:
+        ends = disk.empty_s.low, disk.empty_s.high
+        seconds = map(units.format_seconds, ends)
         parts.append(f"its credit empty for {' to '.join(dict.fromkeys(seconds))}")
     return f"{', '.join(parts)}: {_PHRASES[answer.word]}"
 

@@ -176,7 +176,18 @@ def test_an_exporter_that_does_not_answer_is_named(
     app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
     words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--during", "5s")
     assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
-    assert "nothing was read: 127.0.0.1: http://127.0.0.1:9" in capsys.readouterr().err
+    assert "nothing was read: 127.0.0.1:9: http://127.0.0.1:9" in capsys.readouterr().err
+
+
+def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:
+    samples = tmp_path / "live" / "samples"
+    samples.mkdir(parents=True)
+    counters = pd.read_csv(CSV).rename(columns={"time": "time_s"})
+    parquet.write(samples / "part-1.parquet", [counters.iloc[:60]])
+    parquet.write(samples / "part-2.parquet", [counters.iloc[60:]])
+    folder = observed(tmp_path, "--file", str(tmp_path / "live"), *ON)
+    (demand,) = observation_files.demands(folder)
+    assert len(demand.begin_s) == len(counters) - 1
 
 
 def test_it_can_be_had_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

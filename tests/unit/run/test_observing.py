@@ -38,11 +38,11 @@ def page_at(clock: MadeUpClock, late_s: float = 0.004) -> Callable[[str, float],
 def reading(
     folder: Path, pace: ReadingPace, clock: MadeUpClock, get: Callable[[str, float], str]
 ) -> Observing:
-    return Observing(folder, [Exporter("db-1", "http://db-1:9100/", ("vda",))], pace, clock, get)
+    return Observing(folder, [Exporter("db-1", "http://db-1:9100/", "vda")], pace, clock, get)
 
 
 def test_the_page_of_a_real_exporter_is_read() -> None:
-    (row,) = Exporter("db-1", "", ("vda",)).rows(PAGE)
+    row = Exporter("db-1", "", "vda").row(PAGE)
     lines = dict(line.rsplit(" ", 1) for line in PAGE.splitlines())
     assert row[0] == float(lines["node_time_seconds"])
     assert row[1:3] == ("db-1", "vda")
@@ -107,13 +107,14 @@ def test_a_device_that_is_not_there_is_said(tmp_path: Path) -> None:
     clock = MadeUpClock(BEGIN_S)
     observing = Observing(
         tmp_path,
-        [Exporter("db-1", "http://db-1:9100", ("sdx",))],
+        [Exporter("db-1", "http://db-1:9100", "sdx")],
         ReadingPace(3.0),
         clock,
         page_at(clock),
     )
     observing.read()
-    assert observing.misses == {"db-1: 'sdx'": 3}
+    assert [*observing.misses.values()] == [3]
+    assert next(iter(observing.misses)).startswith("db-1: the page has no sdx")
     with pytest.raises(ValueError, match="nothing was read"):
         demands(tmp_path)
 
