@@ -11,7 +11,7 @@ of seconds, there is no D: then the least of S is taken, as for work that is all
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.analysis.observed import calibration, censored, replay
@@ -91,11 +91,10 @@ class Observed:
     def answers(self, purchases: Sequence[Purchase]) -> tuple[CandidateAnswer, ...]:
         limits = [
             (
-                replay.caps(purchase.chosen.limits)
-                + (replay.caps(purchase.vm, " of the VM") if purchase.vm else ()),
-                purchase.unit_bytes,
+                replay.caps(each.chosen.limits) + replay.caps(each.vm or Limits(), " of the VM"),
+                each.unit_bytes,
             )
-            for purchase in purchases
+            for each in purchases
         ]
         disks: dict[object, list[OnDisk]] = {key: [] for key in limits}  # rows often share theirs
         for each in self.histories:
@@ -110,10 +109,10 @@ class Observed:
     def _told(
         self, purchase: Purchase, caps: Sequence[replay.RateCap], disks: tuple[OnDisk, ...]
     ) -> CandidateAnswer:
-        at_least = self.source.hides(caps)
-        answer = CandidateAnswer(purchase, disks, "cannot be told", at_least=at_least)
+        hidden = self.source.hides(caps)
+        answer = CandidateAnswer(purchase, disks, "cannot be told", at_least=hidden)
         word, why = self._word(answer, caps)
-        return CandidateAnswer(purchase, disks, word, why, at_least)
+        return replace(answer, word=word, why=why)
 
     def _word(self, answer: CandidateAnswer, caps: Sequence[replay.RateCap]) -> tuple[Word, str]:
         purchase = answer.purchase
@@ -122,8 +121,8 @@ class Observed:
         apart = {cap.counted for cap in caps} & {"reads", "writes"}
         if apart and not all(each.demand.apart for each in self.histories):
             return "cannot be told", "it limits reads and writes apart, which were read together"
-        if any(each.demand.coverage < calibration.LEAST_COVERAGE for each in self.histories):
-            return "cannot be told", self.refused[0]
+        if any(each.is_blind for each in self.histories):
+            return "cannot be told", ", ".join(self.refused)
         if answer.low > self.tolerance:
             return "would not", ""
         if answer.high > self.tolerance:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from orchestrator.analysis.observed.demand import Array, Demand
-from orchestrator.analysis.observed.replay import RateCap, asked, queue
+from orchestrator.analysis.observed.replay import ENDS, RateCap, asked, queue
 from orchestrator.analysis.telemetry.disk_demand import AT_CAP
 
 
@@ -60,13 +60,11 @@ def together(
     demand: Demand, limits: Sequence[RateCap], unit_bytes: int | None
 ) -> tuple[float, Array]:
     """The same of all caps over all stretches: seconds at any of them."""
-    upper, lower = np.zeros(len(demand.begin_s)), 0.0
+    step_s, lower = demand.step_s, 0.0
+    upper = np.zeros(len(step_s))
     for cap in limits:
-        low = asked(demand, cap, unit_bytes, "low")
-        high = asked(demand, cap, unit_bytes, "high")
-        of_cap = 0.0
-        for cut in demand.stretches():
-            of_cap += hard(low[cut], demand.step_s[cut], cap)[0]
-            upper[cut] += hard(high[cut], demand.step_s[cut], cap)[1]
-        lower = max(lower, of_cap)
-    return lower, np.minimum(upper, demand.step_s)
+        low, high = (asked(demand, cap, unit_bytes, end) for end in ENDS)
+        lower = max(lower, sum(hard(low[c], step_s[c], cap)[0] for c in demand.stretches))
+        for cut in demand.stretches:
+            upper[cut] += hard(high[cut], step_s[cut], cap)[1]
+    return lower, np.minimum(upper, step_s)

@@ -24,6 +24,7 @@ FINE_S = 1.5  # up to so many seconds an interval shows what a second does
 GAP = 1.5  # times T: a reading is missing in between
 HOUR_S = 3600.0
 _ROUNDING_S = 1e-6
+_PIECE = 10  # intervals, at least
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,11 @@ class Demand:
     own_clock: bool = True
     pieces: tuple[Demand, ...] = ()
 
-    @property
+    @cached_property
     def step_s(self) -> Array:
         return self.end_s - self.begin_s
 
-    @property
+    @cached_property
     def resolution_s(self) -> float:
         return prevailing(self.step_s)
 
@@ -72,6 +73,7 @@ class Demand:
     def bytes(self) -> Array:
         return np.asarray(self.amounts[READ_BYTES] + self.amounts[WRITTEN_BYTES])
 
+    @cached_property
     def stretches(self) -> list[slice]:
         """Runs of intervals without a gap between them."""
         breaks = np.flatnonzero(self.begin_s[1:] - self.end_s[:-1] > 0.5 * FINE_S) + 1
@@ -135,8 +137,7 @@ def _steps(node: str, device: str, times_s: Array, counters: Array, longest_s: f
 
 
 def _pieces(fine: Demand) -> list[Demand]:
-    stretches = fine.stretches() if len(fine.begin_s) else []
-    return [fine.part(cut) for cut in stretches if cut.stop - cut.start >= 10]
+    return [fine.part(cut) for cut in fine.stretches if cut.stop - cut.start >= _PIECE]
 
 
 def united(demands: Sequence[Demand]) -> list[Demand]:

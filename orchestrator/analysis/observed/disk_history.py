@@ -55,6 +55,12 @@ class DiskHistory:
     demand: Demand
     refused: tuple[str, ...] = ()
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether not even bounds can be told: too little was read, or seconds at wrong times."""
+        too_little = self.demand.coverage < calibration.LEAST_COVERAGE
+        return too_little or (self.demand.is_fine and bool(self.refused))
+
     @classmethod
     def of(cls, demand: Demand) -> DiskHistory:
         return cls(demand, tuple(calibration.refusals(demand)))

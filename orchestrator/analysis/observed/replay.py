@@ -20,10 +20,11 @@ import numpy as np
 
 from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand, Flags
 from orchestrator.analysis.telemetry.disk_demand import AT_CAP
-from orchestrator.tier import Limits
+from orchestrator.tier import Burst, Limits
 
 Counted = Literal["ios", "reads", "writes", "bytes"]
 End = Literal["low", "high"]
+ENDS: tuple[End, End] = ("low", "high")
 
 
 @dataclass(frozen=True)
@@ -42,20 +43,19 @@ def caps(limits: Limits, of: str = "") -> tuple[RateCap, ...]:
     """Those that a disk declares, or a VM (`of`: what is added to their names). Burst on demand is
     not part of them: it is billed apart."""
     burst = limits.burst if limits.burst and np.isfinite(limits.burst.duration_s) else None
-    apart = limits.write_iops not in (None, limits.iops)
+    peak = burst or Burst(None, None, 0.0)
+    apart = limits.write_iops is not None
     values: list[tuple[str, Counted, int | None, int | None]] = [
-        ("read IOPS" if apart else "IOPS", "reads" if apart else "ios", limits.iops, None),
-        ("write IOPS", "writes", limits.write_iops if apart else None, None),
-        ("bytes/s", "bytes", limits.bytes_per_s, burst.bytes_per_s if burst else None),
+        ("read IOPS" if apart else "IOPS", "reads" if apart else "ios", limits.iops, peak.iops),
+        ("write IOPS", "writes", limits.write_iops, None),
+        ("bytes/s", "bytes", limits.bytes_per_s, peak.bytes_per_s),
     ]
-    if burst:
-        values[0] = (*values[0][:3], burst.iops)
     known = []
-    for name, counted, base, peak in values:
+    for name, counted, base, top in values:
         if base is not None:
-            top = float(max(base, peak or base))
-            bucket = (top - base) * burst.duration_s if burst else 0.0
-            known.append(RateCap(f"{name}{of}", counted, float(base), top, bucket))
+            highest = max(base, top or base)
+            bucket = (highest - base) * peak.duration_s
+            known.append(RateCap(f"{name}{of}", counted, base, highest, bucket))
     return tuple(known)
 
 
@@ -122,9 +122,7 @@ def over_gaps(demand: Demand, cap: RateCap, unit_bytes: int | None, end: End) ->
     """The whole demand. Of what a gap did to credit and backlog nothing is known: after each the
     bucket is taken as full for the low end and as empty for the high one, without backlog."""
     wanted, step_s = asked(demand, cap, unit_bytes, end), demand.step_s
-    parts = [
-        replayed(wanted[cut], step_s[cut], cap, full=end == "low") for cut in demand.stretches()
-    ]
+    parts = [replayed(wanted[cut], step_s[cut], cap, end == "low") for cut in demand.stretches]
     if len(parts) == 1:
         return parts[0]
     credits = [part.credit for part in parts if part.credit is not None]

@@ -202,7 +202,7 @@ def counted(times_s: Sequence[float]) -> Demand:
 
 def test_a_lost_reading_is_a_gap_and_no_burst() -> None:
     demand = counted([0, 15, 30, 60, 75, 90])
-    assert (demand.step_s == 15).all() and len(demand.stretches()) == 2
+    assert (demand.step_s == 15).all() and len(demand.stretches) == 2
     assert demand.coverage == pytest.approx(60 / 90)
 
 
@@ -238,6 +238,18 @@ def test_little_of_the_time_gives_no_word() -> None:
     answers = observed(in_seconds(np.full(7200, 5.0)).part(kept))
     assert words(answers, "azure/P30") == ["cannot be told"]
     assert answers["azure/P30"].why == "only 86 % of the time was read"
+
+
+def test_seconds_at_the_times_of_another_clock_give_no_word() -> None:
+    """A scrape that is 0.3 s late is a burst of 30 % that nobody asked for."""
+    random = np.random.default_rng(1)
+    late = np.arange(7200) + random.uniform(0, 0.1, 7200)
+    counters = np.tile(50.0 * np.arange(7200), (4, 1))
+    for own_clock, word in ((True, "would have carried"), (False, "cannot be told")):
+        demand = of_counters("db-1", "sda", START_S + late, counters, own_clock)
+        answers = observed(demand)
+        assert words(answers, "azure/P30") == [word]
+    assert answers["azure/P30"].why.endswith("% of T late, by another clock")
 
 
 def test_the_two_worth_measuring() -> None:

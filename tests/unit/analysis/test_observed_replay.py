@@ -70,6 +70,8 @@ def test_limits_of_disk_and_machine_become_caps() -> None:
         ("read IOPS of the VM", "reads", 3000),
         ("write IOPS of the VM", "writes", 15_000),
     ]
+    alike = replay.caps(Limits(3000, None, write_iops=3000))
+    assert [cap.counted for cap in alike] == ["reads", "writes"]
     assert replay.caps(Limits(5000, burst=Burst(30_000, None, float("inf")))) == (
         RateCap("IOPS", "ios", 5000, 5000),
     )

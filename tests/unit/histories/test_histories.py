@@ -123,7 +123,7 @@ def without(seconds: range) -> Callable[[str, float], Any]:
 
 def test_a_lost_scrape_is_a_gap() -> None:
     whole, lost = of_prometheus("fine"), of_prometheus("fine", without(range(40, 43)))
-    assert len(lost.stretches()) == 2 and len(whole.stretches()) == 1
+    assert len(lost.stretches) == 2 and len(whole.stretches) == 1
     assert lost.ios.max() <= whole.ios.max()
     assert lost.step_s.max() < 1.5
 

@@ -79,10 +79,8 @@ def test_what_was_read_is_in_files_of_ten_minutes_and_the_same_goes_on(tmp_path:
     reading(tmp_path, pace, clock, pages).read()
     (demand,) = demands(tmp_path)
     assert clock.now() >= BEGIN_S + 3600 > clock.now() - 15
-    assert len(demand.stretches()) == 2
-    gap_s = (
-        demand.begin_s[demand.stretches()[1].start] - demand.end_s[demand.stretches()[0].stop - 1]
-    )
+    assert len(demand.stretches) == 2
+    gap_s = demand.begin_s[demand.stretches[1].start] - demand.end_s[demand.stretches[0].stop - 1]
     assert 780 < gap_s < 830  # from the end of the last part until it went on
     assert demand.step_s.max() < 16
 
@@ -100,7 +98,7 @@ def test_a_page_that_does_not_come_is_a_gap_with_its_reason(tmp_path: Path) -> N
     observing.read()
     (demand,) = demands(tmp_path)
     assert observing.misses == {"db-1: no route": 3}
-    assert len(demand.stretches()) == 2 and demand.ios.max() < 110
+    assert len(demand.stretches) == 2 and demand.ios.max() < 110
 
 
 def test_a_device_that_is_not_there_is_said(tmp_path: Path) -> None:
