@@ -25,6 +25,7 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.prose import said
+from orchestrator.tier_catalog import prices
 
 _LEAST = 1e-4  # of the time: the lower end of the colours
 _FIRST = ("Disk", "A month", "Answer", "Seconds at the cap", "Cap")
@@ -99,6 +100,10 @@ def _stamps(told: ObservedPage) -> Iterator[Stamp]:
         seconds = units.format_seconds(observed.source.seconds)
         text = said("observed.capped", seconds=seconds, how=how, caps=caps)
         yield Stamp("held back", text, "Name its own disk with --source, if that is not known.")
+    known = [answer.purchase.chosen.tier.price for answer in told.answers]
+    if mixed := prices.unlike([price for price in known if price]):
+        text = f"{mixed}: from cheap to dear holds within a provider."
+        yield Stamp("prices of several lists", text, "--region keeps to the prices of one.")
     if told.misses:
         yield Stamp("readings missed", f"{'; '.join(told.misses)}.", "They are gaps.")
 

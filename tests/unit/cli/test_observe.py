@@ -129,6 +129,15 @@ def test_sums_alone_are_said_to_tell_no_seconds(tmp_path: Path) -> None:
     assert "seconds unknown" in text and "only bounds that need no seconds" in text
 
 
+def test_prices_of_several_providers_are_said_to_be_of_several_lists(tmp_path: Path) -> None:
+    read = stored(tmp_path / "read", BURSTY.part(slice(0, 3600)))
+    folder = observed(tmp_path, "--file", str(read), "--size", "250GiB")
+    assert "Prices are not of one list (" in (folder / "report.md").read_text()
+    names = pd.read_csv(folder / "candidates.csv")["candidate"]
+    assert {name.partition("/")[0] for name in names} == {"aws", "azure", "gcp"}
+    assert len(list((folder / "profiles").iterdir())) == 6  # two of each
+
+
 def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
     read = stored(tmp_path / "read", BURSTY)
     folder = observed(tmp_path, "--file", str(read), "--source", "azure/P20", *ON)
