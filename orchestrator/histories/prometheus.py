@@ -7,7 +7,9 @@ like a pause and then like a burst, and it refuses more than 11,000 points
 reading itself; without it, the time of the scrape is taken. Nothing is written.
 """
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ _COUNTERS = (
 )
 _CLOCK = "node_time_seconds"
 GetJson = Callable[[str, float], Any]
-Series = dict[str, dict[float, float]]  # metric → time of the scrape → value
+Parts = list[Array]  # of a series: rows of a scrape's time and the value, in pieces of CHUNK_S
 
 
 def read(
@@ -37,36 +39,37 @@ def read(
 ) -> list[Demand]:
     """match: selectors such as `job="node",instance=~"db.*"`; device: as the exporter names it, or
     several with | between. UsageError if there is no such series, OSError as of `get`."""
-    disks: dict[tuple[str, str], Series] = {}
-    clocks: dict[str, dict[float, float]] = {}
+    series = defaultdict[tuple[str, str, str], Parts](list)
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
         until_s = min(start_s + CHUNK_S, end_s)
-        selected = f"[{round(until_s - start_s)}s]"
         for metric in (*_COUNTERS, _CLOCK):
             of_disk = [f'device=~"{device}"'] if metric != _CLOCK else []
             labels = ",".join(filter(None, [match, *of_disk]))
-            query = http_client.encoded(
-                {"query": f"{metric}{{{labels}}}{selected}", "time": until_s}
-            )
+            selector = f"{metric}{{{labels}}}[{round(until_s - start_s)}s]"
+            query = http_client.encoded({"query": selector, "time": until_s})
             answer = get(f"{url.rstrip('/')}/api/v1/query?{query}", _TIMEOUT_S)
             with http_client.understood(url):
-                for series in answer["data"]["result"]:
-                    node = series["metric"].get("instance", "node")
-                    values = {float(time): float(value) for time, value in series["values"]}
-                    if metric == _CLOCK:
-                        clocks.setdefault(node, {}).update(values)
-                    else:
-                        disk = disks.setdefault((node, series["metric"]["device"]), {})
-                        disk.setdefault(metric, {}).update(values)
+                for result in answer["data"]["result"]:
+                    of = result["metric"]
+                    name = of.get("instance", "node"), of.get("device", ""), metric
+                    series[name].append(np.array(result["values"], dtype=float))
+    disks = dict.fromkeys((node, disk) for node, disk, _ in series if disk)
     if not disks:
         advice = "node_exporter leaves out loop devices and partitions unless it is told otherwise"
         raise UsageError(f"{url} has no device {device} of {{{match}}}", advice=advice)
-    return [_demand(*place, series, clocks.get(place[0], {})) for place, series in disks.items()]
+    with http_client.understood(url):
+        return [
+            _demand(*disk, [series[*disk, name] for name in _COUNTERS], series[disk[0], "", _CLOCK])
+            for disk in disks
+        ]
 
 
-def _demand(node: str, device: str, series: Series, clock: dict[float, float]) -> Demand:
-    scraped = sorted(set.intersection(*(set(series.get(name, {})) for name in _COUNTERS)))
-    own = bool(clock) and all(time in clock for time in scraped)
-    times: Array = np.array([clock[time] if own else time for time in scraped])
-    values = np.array([[series[name][time] for time in scraped] for name in _COUNTERS])
-    return of_counters(node, device, times, values, own_clock=own)
+def _demand(node: str, device: str, counters: Sequence[Parts], clock: Parts) -> Demand:
+    """Of the scrapes that have all counters."""
+    tables = [np.unique(np.concatenate(parts), axis=0).T for parts in counters]
+    scraped = reduce(np.intersect1d, [table[0] for table in tables])
+    values = np.array([table[1][np.searchsorted(table[0], scraped)] for table in tables])
+    own = np.unique(np.concatenate(clock), axis=0).T if clock else np.empty((2, 0))
+    has_clock = bool(np.isin(scraped, own[0]).all())
+    times = own[1][np.searchsorted(own[0], scraped)] if has_clock else scraped
+    return of_counters(node, device, times, values, own_clock=has_clock)

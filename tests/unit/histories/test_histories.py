@@ -142,6 +142,32 @@ def test_times_are_those_of_the_reading() -> None:
     assert not other.own_clock and other.begin_s[0] == float(clocks[0][0])
 
 
+def long_answer(url: str, timeout_s: float) -> Any:
+    """A counter that grows by one a second, scraped every minute, with both ends of the range."""
+    asked = parse_qs(urlsplit(url).query)
+    query, end_s = asked["query"][0], float(asked["time"][0])
+    length_s = int(query.rpartition("[")[2].removesuffix("s]"))
+    times = [t for t in range(0, 10**5, 60) if end_s - length_s <= t <= end_s]
+    labels = {"instance": "db-1"} | ({} if "time" in query.split("{")[0] else {"device": "sdc"})
+    return {"data": {"result": [{"metric": labels, "values": [[t, str(t)] for t in times]}]}}
+
+
+def test_a_long_time_is_asked_for_in_pieces_and_is_one() -> None:
+    at = "http://prom:9090", "", "sdc", 0.0, 15 * 3600.0
+    (demand,) = histories.prometheus.read(*at, get=long_answer)
+    assert len(demand.stretches) == 1 and len(demand.begin_s) == 15 * 60
+    assert demand.own_clock and (demand.amounts == 60).all()
+
+
+def test_a_server_that_lacks_a_counter_is_named() -> None:
+    def partial(url: str, timeout_s: float) -> Any:
+        empty: Any = {"data": {"result": []}}
+        return empty if "written" in url else long_answer(url, timeout_s)
+
+    with pytest.raises(OSError, match="prom:9090 has another form"):
+        histories.prometheus.read("http://prom:9090", "", "sdc", 0.0, 600.0, partial)
+
+
 def test_a_device_that_the_server_does_not_have() -> None:
     with pytest.raises(UsageError, match="has no device loop0") as refused:
         histories.prometheus.read(
