@@ -111,6 +111,19 @@ def test_pieces_in_seconds_narrow_the_band() -> None:
     assert words(answers, "azure/P15", "azure/P80") == ["would not", "would have carried"]
 
 
+def test_averages_show_credit_where_a_bucket_lasts_much_longer() -> None:
+    mean = float(BURSTY.ios.mean())
+    caps = (RateCap("IOPS", "ios", 0.9 * mean, 3 * mean, 2.1 * mean * 1800),)
+    truth, minutes, long = (
+        DiskHistory.of(each).of_caps(caps, None)
+        for each in (BURSTY, summed(BURSTY, 60), summed(BURSTY, 600))
+    )
+    assert truth.empty_s and minutes.empty_s and truth.empty_s.low > 0.05 * 86_400
+    assert minutes.empty_s.low == pytest.approx(truth.empty_s.low, abs=0.01 * 86_400)
+    assert minutes.empty_s.high == pytest.approx(truth.empty_s.high, abs=0.01 * 86_400)
+    assert long.empty_s is None and long.least_credit is None
+
+
 def test_draws_keep_the_sums_of_each_interval() -> None:
     coarse = replace(summed(BURSTY, 60), pieces=pieces(BURSTY, 24, 300))
     for fine in calibration.drawn(coarse, draws=2):
