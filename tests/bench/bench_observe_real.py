@@ -35,7 +35,8 @@ FAST, SHARES = 20_000, (0.005, 0.05, 0.3)
 SCALE, MEMORY = 50, "320m"  # of pgbench: 750 MB, more than the memory
 UNIT_BYTES = 2**18
 NAME = "observe-trial"
-PROFILE = """question: What does an observation predict?
+PROFILE = """title: {iops} IOPS
+question: What does an observation predict?
 cluster: azure-d8s-v5
 tier: {{iops: {iops}, throughput: 500MB/s, read_latency: 0.3ms, write_latency: 0.3ms}}
 """
