@@ -10,24 +10,15 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import QUANTITIES, Demand, of_counters
+from orchestrator.analysis.observed.demand import Demand, of_readings
 
 FIRST = "time,node,device,"
 
 
 def read(text: str, node: str, device: str) -> Sequence[Demand]:
     table = pd.read_csv(io.StringIO(text), dtype={"node": str, "device": str})
-    if table["time"].dtype.kind not in "if":
-        since = pd.to_datetime(table["time"], format="ISO8601", utc=True) - pd.Timestamp(
-            0, tz="UTC"
-        )
-        table["time"] = since.dt.total_seconds()
-    return [
-        of_counters(
-            node or str(name),
-            str(disk),
-            rows["time"].to_numpy(float),
-            rows[list(QUANTITIES)].to_numpy(float).T,
-        )
-        for (name, disk), rows in table.groupby(["node", "device"])
-    ]
+    times = table.pop("time")
+    if times.dtype.kind not in "if":
+        since = pd.to_datetime(times, format="ISO8601", utc=True) - pd.Timestamp(0, tz="UTC")
+        times = since.dt.total_seconds()
+    return of_readings(table.assign(time_s=times), node)

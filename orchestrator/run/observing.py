@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import QUANTITIES, Demand, of_counters
+from orchestrator.analysis.observed.demand import COLUMNS, Demand, of_readings
 from orchestrator.errors import UNREADABLE
 from orchestrator.powers import Clock
 from orchestrator.system import at_once, http_client, parquet
@@ -31,7 +31,7 @@ _LINE = re.compile(
 _CLOCK = re.compile(r"^node_time_seconds (\S+)", re.M)
 _PLACES = ("reads_completed", "writes_completed", "read_bytes", "written_bytes")
 
-Row = tuple[float | str, ...]  # time_s, node, device, then QUANTITIES as counted
+Row = tuple[float | str, ...]  # of COLUMNS
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _parts(folder: Path) -> list[Path]:
 
 def _keep(folder: Path, since_s: float, rows: Sequence[Row]) -> None:
     if rows:
-        table = pd.DataFrame(rows, columns=["time_s", "node", "device", *QUANTITIES])
+        table = pd.DataFrame(rows, columns=COLUMNS)
         parquet.write(folder / f"part-{since_s:.0f}.parquet", [table])
 
 
@@ -135,12 +135,4 @@ def demands(folder: Path) -> list[Demand]:
     parts = [table for file in _parts(folder) for table in parquet.parts(file)]
     if not parts:
         raise ValueError("nothing was read")
-    return [
-        of_counters(
-            str(node),
-            str(device),
-            rows["time_s"].to_numpy(float),
-            rows[list(QUANTITIES)].to_numpy(float).T,
-        )
-        for (node, device), rows in pd.concat(parts).groupby(["node", "device"])
-    ]
+    return of_readings(pd.concat(parts))

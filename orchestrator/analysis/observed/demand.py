@@ -14,11 +14,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 QUANTITIES = ("reads", "writes", "read_bytes", "written_bytes")
+COLUMNS = ("time_s", "node", "device", *QUANTITIES)  # of a table of counters as read
 READS, WRITES, READ_BYTES, WRITTEN_BYTES = range(4)
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
 GAP = 1.5  # times T: a reading is missing in between
@@ -128,6 +130,19 @@ def of_counters(
     if not len(steps.begin_s):
         raise ValueError("no counter grew between two readings")
     return replace(steps, pieces=pieces, own_clock=own_clock)
+
+
+def of_readings(table: pd.DataFrame, node: str = "") -> list[Demand]:
+    """Of each disk in a table with COLUMNS. node: how it is called, whatever the table says."""
+    return [
+        of_counters(
+            node or str(name),
+            str(device),
+            rows["time_s"].to_numpy(float),
+            rows[list(QUANTITIES)].to_numpy(float).T,
+        )
+        for (name, device), rows in table.groupby(["node", "device"])
+    ]
 
 
 def _steps(node: str, device: str, times_s: Array, counters: Array, longest_s: float) -> Demand:
