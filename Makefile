@@ -24,7 +24,7 @@ ARGS     ?=
 # Each variable with its option of `tierbench`; any other option goes into ARGS="--option value".
 options = DB/db PLATFORM/platform ENFORCEMENT/enforcement SCALE/scale SEED/seed NODES/nodes \
   CLIENTS/clients REPEATS/repeats GENERATOR/generator RESULTS/results SLO/slo PRICES/prices \
-  MAX_COST/max-cost LATENCY_AT/latency-at SWEEP/sweep GATE_EVERY/gate-every WARMUP/warmup \
+  MAX_COST/max-cost LATENCY_AT/latency-at SWEEP/sweep VARY/vary GATE_EVERY/gate-every WARMUP/warmup \
   WINDOWS/windows UNTIL/until MAX_REPEATS/max-repeats
 flags = DRAIN/drain AA/aa FAIL_IF_WORSE/fail-if-worse YES/yes
 variable = $(firstword $(subst /, ,$(1)))
@@ -33,7 +33,7 @@ said = $(if $($(variable)),--$(word 2,$(subst /, ,$(1))) "$($(variable))")
 given_of = $(foreach one,$(options),$(if $(filter $(call variable,$(one)),$(1)),$(call said,$(one)))) \
   $(foreach one,$(flags),$(if $(filter $(call variable,$(one)),$(1)),$(if $($(call variable,$(one))),--$(word 2,$(subst /, ,$(one)))))) \
   $(if $(filter SET,$(1)),$(foreach one,$(SET),--set "$(one)")) $(ARGS)
-with_common = DB PLATFORM ENFORCEMENT SCALE NODES CLIENTS REPEATS SEED RESULTS GENERATOR SLO PRICES MAX_COST LATENCY_AT SWEEP GATE_EVERY DRAIN WARMUP WINDOWS SET
+with_common = DB PLATFORM ENFORCEMENT SCALE NODES CLIENTS REPEATS SEED RESULTS GENERATOR SLO PRICES MAX_COST LATENCY_AT SWEEP VARY GATE_EVERY DRAIN WARMUP WINDOWS SET
 takes-run = PROFILE $(with_common) ARGS
 takes-point-select = $(takes-run)
 takes-insert = $(takes-run)
@@ -158,7 +158,7 @@ test: setup ## the tests, those with real containers included; some 14 minutes; 
 	@$(if $(PART),,$(FAST_TESTS))
 	@$(VENV)/bin/pytest -q -m "$(or $(PART),docker) and not slow and not kubernetes"
 
-test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a seventh
+test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a eighth
 	@$(VENV)/bin/pytest -q -m "slow$(if $(PART), and $(PART) and not kubernetes)"$(if $(TURN), --turn $(TURN))
 
 soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100 REPEATS=2; and INPUTS=10000 damaged texts
@@ -168,7 +168,7 @@ soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=
 cluster-programs: $(VENV)/.ready ## build the Kubernetes for tests where it is missing, 10 minutes
 	@$(VENV)/bin/python -m tests.cluster setup
 
-test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first; TURN=: a seventh of its slow ones too
+test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first; TURN=: a eighth of its slow ones too
 	@$(VENV)/bin/pytest -q -m "kubernetes$(if $(TURN),, and not slow)"$(if $(TURN), --turn $(TURN))
 
 test-fast: $(VENV)/.ready ## tests without Docker, on all cores

@@ -17,6 +17,9 @@ NoteKind = Literal[
     "unfinished", "data as asked", "planned in time",
     "interrupted", "gone on despite", "other",
 ]
+PhaseName = Literal[
+    "load", "prepare", "warm-up", "measure", "confirm", "settle", "check", "read", "teardown",
+]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
     "bandwidth_read", "bandwidth_write", "bandwidth_at_size",
@@ -52,6 +55,7 @@ DoubtKind = Literal[
     "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
+    "replica missing", "data in memory",
     "clients apart", "totals differ", "commits not durable", "another build",
     "consistency not checked", "facts not read", "leaders moved", "whole tables read",
     "connection pooler", "disks not counted", "others at work",
@@ -68,6 +72,17 @@ class LoadPoint:
     protocol: Literal["sweep", "same rate"]
     axis: Literal["threads", "rate"]
     value: float
+
+
+@dataclass(frozen=True)
+class Varied:
+    """The value of a factor (`--vary`) at which a workload is another one, `of`; as it was given.
+    `number`: what orders it among the others, and laws are made of; None for a word."""
+
+    of: str
+    factor: str
+    value: str
+    number: float | None = None
 
 
 # Names in `DatabaseFacts.since_reset`: each database writes them, `resources` reads them.
@@ -179,7 +194,9 @@ class GeneratorFacts(_Group):
     a fixed time, how long it was and whether throughput had become steady. `began_s`: when the last
     of its threads began, by the client's clock. `clients`: where there are several, those, by name,
     with what `load_generators/common/several.py` notes of each, and `start_skew_s`: how long after
-    the first the last of them began.
+    the first the last of them began. `bytes_per_transaction`: of the rows that one carries, which
+    are its `payload`: "written", "read" or "sorted"; `ends_with_work`: whether the window ended
+    with the last of them.
     """
 
     version: str | None = None
@@ -194,6 +211,9 @@ class GeneratorFacts(_Group):
     warmup_steady: bool | None = None
     began_s: float | None = None
     start_skew_s: float | None = None
+    bytes_per_transaction: float | None = None
+    payload: str | None = None
+    ends_with_work: bool | None = None
     clients: Mapping[str, Any] = field(default_factory=dict)
 
 

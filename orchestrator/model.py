@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtKind, LoadPoint, NoteKind
+from orchestrator.facts import DoubtKind, LoadPoint, NoteKind, PhaseName, Varied
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
+ClientPlace = Literal["outside", "beside"]
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
-PhaseName = Literal["load", "prepare", "warm-up", "measure", "confirm", "check", "read", "teardown"]
 
 # ------------------------------------------------------------------ what a person declares
 
@@ -45,6 +45,8 @@ class ClusterSpec:
     settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     existing: Mapping[str, str] = field(default_factory=dict)  # declared of others' cluster
     clients: int = 1  # containers that carry its load together
+    client: ClientPlace = "outside"  # beside: with the first node
+    network_bytes_per_s: int | None = None  # of the link of each node and client; None: its own
 
     @property
     def size(self) -> NodeSize:
@@ -82,6 +84,7 @@ class Profile:
     cluster: ClusterSpec
     platform: str | None = None
     placing: Placing | None = None
+    tier_of: Mapping[str, Tier] = field(default_factory=dict)  # by the value of a factor
 
 
 @dataclass(frozen=True)
@@ -105,10 +108,11 @@ class Objective:
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
-    `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: if the warm-up goes on
-    until throughput is steady, how long at most; `warmup_s` is then the least. `writes`: whether
-    it changes data. `point`: its load, where one was set. `confirm_s`: for how long limits are
-    changed behind the window, to see what that does."""
+    `slo`: what a tier must be proven to reach. `warmup_most_s`: how long a warm-up until throughput
+    is steady lasts at most, `warmup_s` at least. `writes`: whether it changes data. `point`: its
+    load, where one was set, and `varied`: the value of a factor. `confirm_s`: for how long limits
+    are changed behind the window. `warm`: whether caches are filled before; `settle`: whether it
+    goes on, behind the window, until the disks are quiet."""
 
     name: str
     title: str
@@ -125,9 +129,12 @@ class Workload:
     database: str | None = None
     slo: tuple[Objective, ...] = ()
     point: LoadPoint | None = None
+    varied: Varied | None = None
     warmup_most_s: float | None = None
     writes: bool = True
     confirm_s: float = 0.0
+    warm: bool = True
+    settle: bool = False
 
     @property
     def thinks(self) -> bool:
@@ -315,7 +322,7 @@ class Endpoint:
 @dataclass(frozen=True)
 class Cluster:
     """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL).
-    `handle` is its database's own. `analyze`: whether its planner gains from statistics."""
+    `handle` is its database's own. `analyze`: whether its planner gains if loads analyze."""
 
     database: str
     version: str

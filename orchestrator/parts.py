@@ -1,9 +1,9 @@
 """Protocols of the four families: tier mechanism, database, load generator, collector.
 
-Members need not inherit from them; one that does need not have the methods in which it has nothing
-to do. They touch the outside only through `World`. A tier mechanism and a database keep nothing
-between calls: what `attached` or `running` learns is in the `Disks` or the `Cluster` that it
-yields. What only some members can do is a protocol of its own, tested with `isinstance`.
+One that inherits from its protocol need not have the methods in which it has nothing to do. Members
+touch the outside only through `World`. A tier mechanism and a database keep nothing between calls:
+what they learn is in the `Disks` or `Cluster` that they yield. What only some members can do is a
+protocol of its own, tested with `isinstance`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,8 +35,7 @@ Levers = Mapping[str, Callable[[float], None]]  # each sets a limit to so many t
 
 @dataclass(frozen=True)
 class Disks:
-    """The disks of one run: one volume per node, and facts for the reader (mechanism, versions,
-    blind spots)."""
+    """The disks of one run: one volume per node; facts: mechanism, versions, blind spots."""
 
     volumes: tuple[Volume, ...]
     facts: Mapping[str, Any]
@@ -44,9 +43,8 @@ class Disks:
 
 @dataclass(frozen=True)
 class NodesData:
-    """What the disks of the nodes are to hold, in the order of the nodes: how many bytes at most,
-    and the snapshots of loaded data; none: they are empty. `resumed`: of a load, that it goes on
-    from the snapshots, which an earlier one has left."""
+    """What the nodes' disks are to hold: how many bytes at most, and the snapshots of loaded data;
+    none: they are empty. `resumed`: a load goes on from the snapshots that an earlier one left."""
 
     sizes_bytes: Sequence[int]
     snapshots: Sequence[Path] = ()
@@ -80,16 +78,14 @@ class Restorable(Protocol):
     def snapshots(
         self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
     ) -> tuple[Path, ...]:
-        """Returns where the snapshots of the data set `name` lie, one per node, in a folder of
-        their own, whose name differs wherever the snapshots do; none if every run loads. One that
-        exists is whole."""
+        """Returns where the snapshots of the data set `name` lie, one per node, in a folder whose
+        name differs wherever they do; none if every run loads. One that exists is whole."""
 
     def loading(
         self, tier: Tier, data: NodesData, world: World
     ) -> AbstractContextManager[tuple[Volume, ...]]:
-        """Attaches volumes without limits for loading. What is on them at the end, when no server
-        uses them any more, are the snapshots, unless the block raised. Of a cluster that others run
-        the database makes the snapshot, when it has settled."""
+        """Attaches volumes without limits for loading. What is on them when the block has ended
+        well are the snapshots; of a cluster that others run the database makes them."""
 
 
 @runtime_checkable
@@ -181,7 +177,7 @@ class Database(Protocol):
         return
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
-        """Resets counters and forces a checkpoint, just before a run's warm-up."""
+        """Resets counters and quiets the disks: before a warm-up, and behind a window to settle."""
         return
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
@@ -342,9 +338,13 @@ class Collector(Protocol):
 
 @dataclass(frozen=True)
 class Parts:
-    """The members of each family, by the names that profiles and workloads use."""
+    """The members of each family, by the names that profiles and workloads use. `connected`: the
+    collectors that need a session with a cluster, as long as the block lasts."""
 
     databases: Mapping[str, Database]
     load_generators: Mapping[str, LoadGenerator]
     tiers: Mapping[str, TierMechanism]
     collectors: Sequence[Collector]
+    connected: Callable[[Cluster], AbstractContextManager[Sequence[Collector]]] = lambda _: (
+        nullcontext(())
+    )

@@ -64,6 +64,7 @@ class Mount:
 
 
 HOST_NETWORK = "host"  # the network of the machine itself
+NETWORK_OF = "container:"  # begins the network of another container, before its name
 UNLIMITED = "unlimited"  # a limit of a container's processes, as the kernel writes it
 
 

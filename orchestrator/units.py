@@ -26,6 +26,7 @@ _SIZE = {
     "gib": 2**30,
     "tib": 2**40,
 }
+_BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 _TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
@@ -40,6 +41,7 @@ def _any_case(units: Iterable[str]) -> str:
 SIZE = f"^{_DIGITS}({_any_case(_SIZE)})\\s*$"
 _WITH_UNIT = f"^{_DIGITS}({_any_case(unit for unit in _SIZE if unit)})"
 SIZE_WITH_UNIT, RATE = f"{_WITH_UNIT}\\s*$", f"{_WITH_UNIT}/[sS]\\s*$"
+LINK_RATE = f"^{_DIGITS}({_any_case(_BITS)})(/[sS])?\\s*$"
 TIME = f"^{_DIGITS}({'|'.join(_TIME)})\\s*$"
 
 
@@ -99,6 +101,15 @@ def parse_bytes_per_s(text: object) -> int:
     return round(_possible(number * _SIZE[size], text))
 
 
+def parse_link_rate(text: object) -> int:
+    """`"100Mbit"`, `"1Gbit/s"` → bytes per second, as networks are sold: in decimal bits."""
+    number, unit = _split(text, "100Mbit")
+    name = unit.lower().removesuffix("/s")
+    if name not in _BITS:
+        raise ValueError(f"expected a rate of a network such as 100Mbit, got {short(text)}")
+    return round(_possible(number * _BITS[name] / 8, text))
+
+
 def parse_seconds(text: object) -> float:
     """`"30s"`, `"2ms"`, `"5min"` → seconds. A bare number is refused: its unit is a guess."""
     number, unit = _split(text, "30s")
@@ -118,6 +129,11 @@ def format_bytes(value: float) -> str:
 def format_bytes_per_s(value: float) -> str:
     """Decimal megabytes, as disk vendors count: `125 MB/s`."""
     return f"{format_number(value / 1e6)} MB/s"
+
+
+def format_link_rate(bytes_per_s: float) -> str:
+    """Decimal megabits, as networks are sold: `100 Mbit/s`."""
+    return f"{format_number(bytes_per_s * 8 / 1e6)} Mbit/s"
 
 
 def format_seconds(value: float) -> str:

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from typing import IO
 
@@ -76,7 +77,13 @@ def _send(request: BaseHTTPRequestHandler, data: bytes, code: int = _BINARY) -> 
 
 
 def _feed(request: BaseHTTPRequestHandler, target: IO[bytes]) -> None:
-    """Frames of the client (masked) to the command's standard input."""
+    """Frames of the client (masked) to the command's standard input, until either has ended."""
+    with suppress(BrokenPipeError, ValueError):
+        _feed_frames(request, target)
+    target.close()
+
+
+def _feed_frames(request: BaseHTTPRequestHandler, target: IO[bytes]) -> None:
     while (head := request.rfile.read(2)) and len(head) == 2:
         size = head[1] & 0x7F
         if size >= 126:
@@ -86,10 +93,6 @@ def _feed(request: BaseHTTPRequestHandler, target: IO[bytes]) -> None:
         data = bytes(byte ^ mask[n % 4] for n, byte in enumerate(request.rfile.read(size)))
         if head[0] & 0x0F == _CLOSE or data[:1] == b"\xff":
             break
-        try:
-            if data[:1] == b"\x00":
-                target.write(data[1:])
-                target.flush()
-        except (BrokenPipeError, ValueError):
-            break
-    target.close()
+        if data[:1] == b"\x00":
+            target.write(data[1:])
+            target.flush()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Plan, Run, Workload
-from orchestrator.planning import load_points, plan
+from orchestrator.planning import factors, load_points, plan
 from tests.campaigns import SHAPES, START_S, build_profile, build_run, build_workload
 
 STEADY = (0.996, 1.0, 1.004)  # of the repetitions
@@ -58,7 +58,7 @@ def _run(run: Run, made: Plan, figures: Figures, failed: Sequence[str]) -> RunDa
     start_s = START_S + 200.0 * run.number
     data = build_run(
         run,
-        made.profile(run.profile),
+        plan.as_used(made.profile(run.profile), workload),
         workload,
         shape,
         start_s=start_s,
@@ -98,5 +98,28 @@ def at_loads(table: Mapping[str, Sequence[tuple[float, float]]]) -> Figures:
         values = sorted({1.0, 4.0, 16.0, 64.0})
         rate, latency_s = table[run.profile][values.index(workload.point.value)]
         return closed(run, rate, latency_s)
+
+    return figures
+
+
+def varied(text: str, slo: tuple[Objective, ...] = ()) -> tuple[Workload, ...]:
+    """A workload at each value of a factor, with as many tables if these are the factor."""
+    workloads = []
+    for value in factors.parse(text):
+        load = factors.at(a_load(slo=slo), value)
+        if value.factor == "tables":
+            parameters = {**load.dataset.parameters, "tables": int(value.value)}
+            load = replace(load, dataset=replace(load.dataset, parameters=parameters))
+        workloads.append(load)
+    return tuple(workloads)
+
+
+def at_values(table: Mapping[str, Sequence[tuple[float, float]]], text: str) -> Figures:
+    """Tier → throughput/s and average latency (s) at each value of a factor, in its order."""
+    values = [value.value for value in factors.parse(text)]
+
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        assert workload.varied is not None
+        return closed(run, *table[run.profile][values.index(workload.varied.value)])
 
     return figures

@@ -12,28 +12,39 @@ from typing import Any
 from orchestrator.analysis import results
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import group
-from orchestrator.model import Record, Workload
-from orchestrator.planning import rehearsal
+from orchestrator.model import Record
+from orchestrator.planning import factors, rehearsal
 from orchestrator.tier import Tier, in_layout
 from orchestrator.units import format_bytes, gathered, listed
 
 MAX_DATA_DIFFERENCE_PCT = 5.0
 MEMORY_TOLERANCE_PCT = 1.0  # a kernel keeps some for itself, and not always as much
 # Of DatabaseFacts.
-_COMPARED = ("version", "image", "stand_in", "durable", "durability", "execution")
+_COMPARED: tuple[str, ...] = ("version", "image", "stand_in", "durable", "durability", "execution")
 # Words about a tier, not the tier; how its data are put back does not change them.
 _NOT_THE_DISK = frozenset(
     {"name", "title", "catalog_type", "snapshots", "price", "source", "as_of", "notes", "vm_caps"}
 )
+_DATA = "data before the run "
+_OF_CLUSTER = (  # which follow from its keys
+    "data before the run",
+    "running database's durability.synchronous_standby_names",
+    *("CPUs of the machines, as seen,", "memory of the machines, as seen,"),
+)
+_SHOWN = {of.title: of.show for of in factors.OF_CLUSTER.values()}
+_SHOWN["memory per node"] = format_bytes
 _HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
 
 
 def differences(left: Record, right: Record) -> tuple[str, ...]:
     """Differences besides the tier, a phrase each: `database version 17.2 against 16.4`."""
+    told, other = _told(left), _told(right)
+    shared = [title for title in told if title in other]
     return (
-        *_cluster(left, right),
-        *_workload(left.workload, right.workload),
-        *_facts(left, right),
+        *_leaves("", _asked(left), _asked(right)),
+        *_machines(left, right),
+        *_leaves("", *({title: of[title] for title in shared} for of in (told, other))),
+        *_sessions(left, right),
         *_data(left, right),
         *_credit(left, right),
     )
@@ -55,33 +66,73 @@ def among(runs: Sequence[RunData]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phrases))
 
 
-def obstacle(runs: Sequence[RunData]) -> str:
-    """Why runs of several tiers must not be compared, or an empty text."""
-    if unlike := among(runs):
-        return f"the runs differ in more than the tier: {'; '.join(unlike)}"
+def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
+    """Why runs of several tiers must not be compared, or those at two values of a `factor`; or an
+    empty text."""
+    allowed = _allowed(factor) if factor else ()
+    if factor and len({str(run.record.workload.dataset) for run in runs}) > 1:
+        allowed = (*allowed, _DATA)
+    if unlike := [phrase for phrase in among(runs) if not phrase.startswith(allowed)]:
+        return f"the runs differ in more than the {factor or 'tier'}: {'; '.join(unlike)}"
     records = [run.record for run in runs]
     if any(rehearsal.is_rehearsed(record.profile, record.workload) for record in records):
         return rehearsal.WARNING
     return ""
 
 
-def _cluster(left: Record, right: Record) -> Iterator[str]:
-    first, second = left.profile.cluster, right.profile.cluster
-    yield from _unlike("database", first.database, second.database)
-    yield from _unlike("asked-for version", first.version, second.version)
-    yield from _unlike("number of nodes", first.nodes, second.nodes)
-    yield from _unlike("replication factor", first.replication_factor, second.replication_factor)
-    yield from _unlike("number of load clients", first.clients, second.clients)
-    if first.node and second.node:
-        yield from _unlike("CPUs per node", first.node.cpus, second.node.cpus)
-        memory_bytes = [node.memory_bytes for node in (first.node, second.node)]
-        yield from _unlike("memory per node", *memory_bytes, show=format_bytes)
-    else:
-        declared = ["declared" if spec.node else "not declared" for spec in (first, second)]
-        yield from _unlike("size of a node", *declared)
-    yield from _machines(left, right)
-    if not results.of_others(left):  # of those, `facts` have what matters
-        yield from _leaves("setting ", first.settings, second.settings)
+def _allowed(factor: str) -> tuple[str, ...]:
+    """How differences begin that are the factor itself, or follow from it."""
+    names = ["workload's name", "workload's varied"]
+    if factor in factors.OF_CLUSTER:
+        names += [factors.OF_CLUSTER[factor].title, *_OF_CLUSTER]
+    elif factor == factors.CACHE:
+        names += [f"workload's {key}" for key in ("warm", "warmup_s", "warmup_most_s")]
+    for key in ("table_size", "warehouses") if factor == factors.DATA else (factor,):
+        names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
+    return tuple(f"{name} " for name in names)
+
+
+def _asked(record: Record) -> dict[str, Any]:
+    """What was asked for, by title; of clusters that others run, `_told` has the settings. An SLO
+    judges figures and a title names them: neither changes one. What is tried out comes when the
+    window is over."""
+    cluster, load = record.profile.cluster, record.workload
+    keys = {field.name: getattr(load, field.name) for field in fields(load)}
+    for name in ("slo", "title", "confirm_s", "dataset", "options"):
+        del keys[name]
+    return {
+        "database": cluster.database,
+        "asked-for version": cluster.version,
+        **{title: getattr(cluster, field) for field, title, *_ in factors.OF_CLUSTER.values()},
+        "size of a node": "declared" if cluster.node else "not declared",
+        **_titled("setting ", {} if results.of_others(record) else cluster.settings),
+        "data set": load.dataset.family,
+        **_titled("data set's ", load.dataset.parameters),
+        **_titled("workload option ", load.options),
+        **_titled("workload's ", keys),
+    }
+
+
+def _told(record: Record) -> dict[str, Any]:
+    """What is known of nodes, servers and load generator, by title: compared where both know it."""
+    facts, generator = results.database(record), results.generator(record)
+    node, names, pooler = record.profile.cluster.node, _COMPARED, None
+    if results.of_others(record):  # own settings follow from the profile
+        names, pooler = (*_COMPARED, "settings"), "seen" if facts.pooler else "not seen"
+    every = {
+        "CPUs per node": node and node.cpus,
+        "memory per node": node and node.memory_bytes,
+        "connection pooler": pooler,
+        **_titled("running database's ", {name: getattr(facts, name) for name in names}),
+        "load generator's version": generator.version,
+        "load generator's batching of statements": generator.statements_batched,
+        "workload's scripts (hash)": results.identity(record).scripts,
+    }
+    return {title: value for title, value in every.items() if value not in (None, {})}
+
+
+def _titled(title: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{title}{key}": value for key, value in values.items()}
 
 
 def _machines(left: Record, right: Record) -> Iterator[str]:
@@ -115,45 +166,11 @@ def _seen(record: Record, role: str, name: str) -> list[float]:
     return [min(values), max(values)] if role == "host" else sorted(values)
 
 
-def _workload(left: Workload, right: Workload) -> Iterator[str]:
-    """An SLO judges figures and a title names them: neither changes one. What is tried out comes
-    when the window is over."""
-    for field in fields(left):
-        if field.name in ("slo", "title", "confirm_s"):
-            continue
-        values = getattr(left, field.name), getattr(right, field.name)
-        if field.name == "dataset":
-            yield from _unlike("data set", *(dataset.family for dataset in values))
-            yield from _leaves("data set's ", *(dataset.parameters for dataset in values))
-        elif field.name == "options":
-            yield from _leaves("workload option ", *values)
-        else:
-            yield from _unlike(f"workload's {field.name}", *values)
-
-
-def _facts(left: Record, right: Record) -> Iterator[str]:
-    """Differences in what servers and load generator said of themselves."""
-    databases = [results.database(record) for record in (left, right)]
-    modes = [facts.more.get("tls") for facts in databases]  # of others' clusters; own: a setting
+def _sessions(left: Record, right: Record) -> Iterator[str]:
+    """Whether they were encrypted, of clusters that others run; of own ones it is a setting."""
+    modes = [results.database(record).more.get("tls") for record in (left, right)]
     if all(isinstance(mode, str) for mode in modes) and modes.count("off") == 1:
         yield from _unlike("`tls` of sessions", *modes)
-    names: tuple[str, ...] = _COMPARED
-    if all(results.of_others(record) for record in (left, right)):
-        names = (*_COMPARED, "settings")  # own ones follow from the profile
-        pooled = ("seen" if facts.pooler else "not seen" for facts in databases)
-        yield from _unlike("connection pooler", *pooled)
-    for name in names:
-        values = [getattr(facts, name) for facts in databases]
-        if all(value not in (None, {}) for value in values):
-            yield from _leaves("running database's ", *({name: value} for value in values))
-    generators = [results.generator(record) for record in (left, right)]
-    for name, title in (("version", "version"), ("statements_batched", "batching of statements")):
-        values = [getattr(facts, name) for facts in generators]
-        if None not in values:
-            yield from _unlike(f"load generator's {title}", *values)
-    scripts = [results.identity(record).scripts for record in (left, right)]
-    if all(scripts):
-        yield from _unlike("workload's scripts (hash)", *scripts)
 
 
 def _data(left: Record, right: Record) -> Iterator[str]:
@@ -193,7 +210,8 @@ def _leaves(title: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> It
         if isinstance(first, Mapping) and isinstance(second, Mapping):
             yield from _leaves(f"{title}{key}.", first, second)
         else:
-            yield from _unlike(f"{title}{key}", first, second)
+            shown = _SHOWN.get(f"{title}{key}", str)
+            yield from _unlike(f"{title}{key}", first, second, show=shown)
 
 
 def _unlike(
@@ -277,10 +295,8 @@ def _names(before: Results, after: Results) -> Iterator[str]:
     """Compared all the same only if that was asked for."""
     names = [_host(campaign).get("hostname") for campaign in (before, after)]
     if all(names) and names[0] != names[1]:
-        yield (
-            f"they were measured on machines of other names ({names[0]} and {names[1]}): what "
-            "differs between two machines of a kind is in every difference"
-        )
+        doubt = "what differs between two machines of a kind is in every difference"
+        yield f"they were measured on machines of other names ({names[0]} and {names[1]}): {doubt}"
 
 
 def _code(before: Results, after: Results) -> Iterator[str]:

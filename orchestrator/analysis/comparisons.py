@@ -7,11 +7,12 @@ Method, references and simulated error rates: docs/METHOD.md, ERROR-RATES.md.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.overload import LatencyOutcome
-from orchestrator.analysis.results import Key, Measured
+from orchestrator.analysis.results import Key, Measured, RunData, sound
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
@@ -20,14 +21,9 @@ from orchestrator.units import counted, format_change, format_quantity
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
 # reports first: each further comparison is one more chance of a false alarm.
 COMPARED = (
-    ("throughput_per_s", "all"),
-    ("nopm", "all"),
-    ("latency_avg_s", "all"),
-    ("latency_p99_s", "all"),
-    ("latency_avg_s", "new_order"),
-    ("latency_p99_s", "new_order"),
+    *((rate, "all") for rate in ("throughput_per_s", "nopm", "payload_bytes_per_s")),
+    *((of, scope) for scope in ("all", "new_order") for of in ("latency_avg_s", "latency_p99_s")),
 )
-
 
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values
 # may agree by chance: where half of the runs are slow, two blocks are wrong in 6 %, three in 5 %.
@@ -92,6 +88,27 @@ def pairs(
             why = why or "a run's figure is zero, and a ratio to it has no meaning"
         ratio = stats.ratio_of_all(left, right)
         yield Pair(contender, workload, METRICS[key[0]], key[1], left, right, ratio, why)
+
+
+def of_runs(
+    contender: str,
+    workload: str,
+    runs: tuple[Sequence[RunData], Sequence[RunData]],
+    obstacle: str,
+    share: float = 1.0,
+) -> Iterator[Pair]:
+    """The comparisons of finished runs, of the repetitions that both sides finished: with an
+    interval if there are several."""
+    left, right = (
+        {run.record.run.repetition: sound(run.record.measurements) for run in side} for side in runs
+    )
+    for pair in pairs(contender, workload, (list(left.values()), list(right.values())), obstacle):
+        common = [n for n, run in left.items() if pair.key in run and pair.key in right.get(n, ())]
+        first, second = (tuple(side[n][pair.key].value for n in common) for side in (left, right))
+        pair = replace(pair, left=first, right=second, share=share)
+        with suppress(ValueError):  # a figure of zero, or no repetition that both finished
+            pair = replace(pair, ratio=stats.ratio_of_means(first, second, pair.confidence))
+        yield pair
 
 
 def deltas(

@@ -3,12 +3,15 @@
 Units stand in a field's name, as in `orchestrator.model`; `_pct` is percent of 100.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Literal
 
 from orchestrator.facts import BottleneckCause
-from orchestrator.model import Direction, Doubt
+from orchestrator.metrics import METRICS
+from orchestrator.model import Direction, Doubt, Objective
 from orchestrator.units import format_change
 
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
@@ -234,6 +237,47 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Law:
+    """How a figure follows a factor: as its value to the power of `exponent`, with its interval of
+    90 %. `values`: how many it rests on. `knee`: place of the value behind which figures follow
+    another line, where they follow no such law; None where they do, or two values cannot tell."""
+
+    metric: str
+    scope: str
+    per_node: bool
+    exponent: float
+    low: float
+    high: float
+    values: int
+    knee: int | None = None
+
+
+@dataclass(frozen=True)
+class FactorOnTier:
+    """A factor on one tier. Mappings: workload at a value → what it had there."""
+
+    tier: str
+    steps: tuple[Delta, ...]  # each value, as `contender`, against the first
+    per_node: Mapping[str, float]  # mean throughput
+    laws: tuple[Law, ...]
+    causes: Mapping[str, BottleneckCause]
+
+
+@dataclass(frozen=True)
+class VariedFactor:
+    """One workload at the values of a factor. `values`: in words; `numbers`: empty if they are
+    none; `workloads`: those that stand for them. `horizons`: how far each tier is enough."""
+
+    workload: str
+    factor: str
+    values: tuple[str, ...]
+    numbers: tuple[float, ...]
+    workloads: tuple[str, ...]
+    tiers: tuple[FactorOnTier, ...]
+    horizons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ExcludedRun:
     """A finished run that enters nothing, by the validity rule; `reasons`: its doubts in words."""
 
@@ -259,3 +303,42 @@ class Verdict:
     noise_floor: tuple[Delta, ...] = ()  # the baseline's twin against it
     excluded: tuple[ExcludedRun, ...] = ()
     cluster: ClusterDecision | None = None  # None with one workload or one tier
+    varied: tuple[VariedFactor, ...] = ()
+
+
+# ------------------------------------------------------------------ predictions, beside a verdict
+
+T90 = NormalDist().inv_cdf(0.95)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`low`, `high`: of the interval that holds it in 90 %."""
+
+    value: float
+    low: float
+    high: float
+
+    def chance(self, objective: Objective) -> float:
+        """That the clause is met, by the normal distribution of the logarithm."""
+        sd = math.log(self.high / self.low) / 2 / T90
+        below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
+        return below if METRICS[objective.metric].direction == "lower" else 1 - below
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
+    `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes.
+    `chance`: that an SLO is met, of which the least likely clause counts. `run`: by which one.
+    `measured`: what it did, where it was measured too."""
+
+    tier: str
+    upwards: bool
+    limit: BottleneckCause
+    figures: Mapping[str, Estimate]
+    monthly_cost: float | None
+    currency: str
+    chance: float | None = None
+    run: str = ""
+    measured: Mapping[str, float] = field(default_factory=dict)

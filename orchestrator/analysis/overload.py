@@ -99,25 +99,11 @@ class Overload:
         if not self.tiers or len(left) > 1 or (left and not self.unproven):
             return ""
         if self.unproven:
-            text = (
-                f"{listed(self.unproven)} did not serve the rate asked for in every run; whether "
-            )
-            return f"{text}a disk's limit is the reason is not proven: ask for a lower rate"
-        return (
-            f"every tier is overloaded at the rate asked for ({listed(self.always)}), so there is "
-            "no latency to compare: ask for a lower one"
-        )
-
-    def remarks(self) -> list[str]:
-        depends = "latency there depends on how long was measured and is not compared"
-        said = []
-        if self.always:
-            verb = "is" if len(self.always) == 1 else "are"
-            said.append(f"Overloaded at this rate {verb} {listed(self.always)}: {depends}")
-        if self.unproven:
-            names = listed(self.unproven)
-            said.append(f"{names} did not serve the rate in every run, without proof: {depends}")
-        return said
+            text = f"{listed(self.unproven)} did not serve the rate asked for in every run"
+            why = "whether a disk's limit is the reason is not proven"
+            return f"{text}; {why}: ask for a lower rate"
+        text = f"every tier is overloaded at the rate asked for ({listed(self.always)})"
+        return f"{text}, so there is no latency to compare: ask for a lower one"
 
 
 NO_RATE = Overload()

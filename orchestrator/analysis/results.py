@@ -1,5 +1,6 @@
 """A loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from orchestrator import model
+from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
@@ -16,19 +19,7 @@ from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.telemetry.kept import Telemetry
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
-from orchestrator.model import (
-    DISK_DEVICE,
-    NODE_EXPORTER,
-    Doubt,
-    Measurement,
-    Node,
-    Objective,
-    Plan,
-    Profile,
-    Record,
-    Run,
-    Workload,
-)
+from orchestrator.model import Measurement, Node, Plan, Profile, Record, Run, Workload
 from orchestrator.planning.plan import EXISTING, FULL_SCALES
 from orchestrator.tier import Gate
 from orchestrator.units import gathered
@@ -66,7 +57,7 @@ class RunData:
 class Results:
     """One results folder, loaded. `gates`: all truth gates, in the order of time. `so_far`: number
     of a run that has not finished → the figures of the points that it has measured. `checksum`: of
-    its files (`store.checksum`), or empty."""
+    its files (`store.checksum`), or empty. `predictions`: of other tiers, if that was asked."""
 
     name: str
     plan: Plan
@@ -75,6 +66,7 @@ class Results:
     gates: tuple[Gate, ...] = ()
     so_far: Mapping[int, tuple[Measurement, ...]] = field(default_factory=dict)
     checksum: str = ""
+    predictions: tuple[Prediction, ...] = ()
 
     @property
     def published(self) -> bool:
@@ -92,13 +84,18 @@ class Results:
         return "" if self.plan.scale in FULL_SCALES else self.plan.scale
 
     @cached_property
+    def by_number(self) -> Mapping[int, RunData]:
+        """Those that left a record."""
+        return {run.record.run.number: run for run in self.runs}
+
+    @cached_property
     def done(self) -> tuple[RunData, ...]:
         """The runs that finished, whether they count or not, in the order of their numbers."""
         done = (run for run in self.runs if run.record.outcome == "done")
         return tuple(sorted(done, key=lambda run: run.record.run.number))
 
     @cached_property
-    def excluded(self) -> Mapping[int, tuple[Doubt, ...]]:
+    def excluded(self) -> Mapping[int, tuple[model.Doubt, ...]]:
         """Finished runs that do not count → the doubts for which they do not."""
         every = {run.record.run.number: validity.excluding(run.record) for run in self.done}
         return {number: doubts for number, doubts in every.items() if doubts}
@@ -181,6 +178,12 @@ def measured_window(record: Record) -> tuple[float, float] | None:
     return (phase.start_s, phase.end_s) if phase and phase.duration_s > 0 else None
 
 
+def measured_s(record: Record) -> float:
+    """How long was measured of one load: as planned, or until its work was done."""
+    start_s, end_s = measured_window(record) or (0.0, math.inf)
+    return min(end_s - start_s, record.workload.measure_s)
+
+
 def measuring_pct(campaign: Results) -> float | None:
     """The share of a campaign's time, in %, in which its load generators ran: warm-ups and windows
     against all from the first run's begin to the last one's end. None if no run came that far."""
@@ -260,7 +263,7 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     return values if len(values) == len(runs) else ()
 
 
-def objective_values(runs: Sequence[RunData], objective: Objective) -> tuple[float, ...]:
+def objective_values(runs: Sequence[RunData], objective: model.Objective) -> tuple[float, ...]:
     """As `whole`, of a clause of an SLO: its average of all types together is of the transactions
     that percentiles are of, without TPC-C's Delivery."""
     key = objective.metric, objective.scope
@@ -284,7 +287,7 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     """The database nodes by disk; a node whose device is not known has one of its own."""
 
     def disk(node: Node) -> tuple[str, ...]:
-        device = node.device or node.sources.get(DISK_DEVICE)
+        device = node.device or node.sources.get(model.DISK_DEVICE)
         return (place(node), device) if device else ("", "node", node.name)
 
     return gathered((disk(node), node) for node in nodes if node.role == "database")
@@ -292,4 +295,4 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
 
 def place(node: Node) -> str:
     """Its machine, or what counts for it: devices of one name in one place are one disk."""
-    return node.sources.get(NODE_EXPORTER) or node.machine
+    return node.sources.get(model.NODE_EXPORTER) or node.machine

@@ -1,27 +1,19 @@
 """Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, comparisons, overload, results
+from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
 from orchestrator.analysis.comparisons import Pair
-from orchestrator.analysis.conclusions import (
-    Bottleneck,
-    CellSummary,
-    Decision,
-    Delta,
-    ExcludedRun,
-    Verdict,
-)
-from orchestrator.analysis.decisions import decision, load_sweeps
+from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, Verdict
+from orchestrator.analysis.decisions import decision, factors, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
 from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
-from orchestrator.model import Run
+from orchestrator.model import Measurement, Run
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
@@ -45,6 +37,7 @@ def judge(campaign: Results) -> Verdict:
         noise_floor=floor,
         excluded=excluded(campaign),
         cluster=cluster,
+        varied=factors.varied(campaign, of_cells, decisions),
     )
 
 
@@ -66,13 +59,16 @@ def cells(campaign: Results) -> tuple[CellSummary, ...]:
     order = {name: index for index, name in enumerate(METRICS)}
     summaries: list[CellSummary] = []
     for cell in results.cells(campaign):
-        runs = [  # telemetry is computed anew from the samples
-            results.sound((*run.record.measurements, *resources.telemetry_of(run, cpus)))
-            for run in cell.finished
-        ]
+        runs = [results.sound(_figures(run, cpus)) for run in cell.finished]
         metrics = _cell(runs, cell.profile.name, cell.workload.name)
         summaries += sorted(metrics, key=lambda summary: order.get(summary.metric, len(order)))
     return tuple(summaries)
+
+
+def _figures(run: RunData, cpus: float | None) -> tuple[Measurement, ...]:
+    """Those of its record, and telemetry, computed anew from the samples."""
+    sampled = resources.telemetry_of(run, cpus)
+    return (*run.record.measurements, *sampled, *conservation.figures(run))
 
 
 def _cell(runs: Sequence[Measured], profile: str, workload: str) -> Iterator[CellSummary]:
@@ -101,26 +97,24 @@ def missing(campaign: Results) -> tuple[str, ...]:
     )
 
 
-def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
+def excluded(campaign: Results) -> tuple[conclusions.ExcludedRun, ...]:
     """The finished runs that enter nothing, by the validity rule."""
+    runs = (run for run in campaign.plan.runs if run.number in campaign.excluded)
+    reasons = {
+        number: tuple(f"{doubt.kind}: {doubt.text}" for doubt in doubts)
+        for number, doubts in campaign.excluded.items()
+    }
     return tuple(
-        ExcludedRun(
-            run.number,
-            run.profile,
-            run.workload,
-            tuple(f"{doubt.kind}: {doubt.text}" for doubt in campaign.excluded[run.number]),
-        )
-        for run in campaign.plan.runs
-        if run.number in campaign.excluded
+        conclusions.ExcludedRun(r.number, r.profile, r.workload, reasons[r.number]) for r in runs
     )
 
 
 def _fate(campaign: Results, run: Run) -> str:
     if doubts := campaign.excluded.get(run.number):
         return f"run {run.number} excluded: {doubts[0].kind}: {doubts[0].text}"
-    record = next((r.record for r in campaign.runs if r.record.run.number == run.number), None)
-    if record is None:
+    if run.number not in campaign.by_number:
         return f"run {run.number} was {campaign.absent}"
+    record = campaign.by_number[run.number].record
     why = f": {record.failure}" if record.failure else ""
     return f"run {run.number} {record.outcome}{why}"
 
@@ -137,13 +131,8 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
-    pairs, plan = list(_pairs(campaign, names)), campaign.plan
-    return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)
-
-
-def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
-    """Those of the profiles `names` that are not the baseline."""
-    plan = campaign.plan
+    """Those of the profiles `names` that are not the baseline, against it."""
+    plan, pairs = campaign.plan, list[Pair]()
     for workload in plan.workloads:
         baseline = results.finished(campaign, plan.baseline, workload.name)
         share = looks.share(plan, workload.name)
@@ -151,26 +140,9 @@ def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
             contender = results.finished(campaign, name, workload.name)
             if name == plan.baseline or not baseline or not contender:
                 continue
-            sides = _by_repetition(baseline), _by_repetition(contender)
-            figures = list(sides[0].values()), list(sides[1].values())
-            obstacle = comparability.obstacle([*baseline, *contender])
+            sides, obstacle = (baseline, contender), comparability.obstacle([*baseline, *contender])
             load = overload.between(plan.baseline, baseline, name, contender)
-            for pair in comparisons.pairs(name, workload.name, figures, obstacle):
+            for pair in comparisons.of_runs(name, workload.name, sides, obstacle, share):
                 decides = load if pair.metric.direction == "lower" else None
-                yield replace(_in_blocks(pair, *sides, share), overload=decides)
-
-
-def _by_repetition(runs: Sequence[RunData]) -> dict[int, Measured]:
-    return {run.record.run.repetition: results.sound(run.record.measurements) for run in runs}
-
-
-def _in_blocks(
-    pair: Pair, left: Mapping[int, Measured], right: Mapping[int, Measured], share: float
-) -> Pair:
-    """Of the repetitions that both sides finished, with an interval if there are several."""
-    common = [n for n, run in left.items() if pair.key in run and pair.key in right.get(n, ())]
-    first, second = (tuple(side[n][pair.key].value for n in common) for side in (left, right))
-    pair = replace(pair, left=first, right=second, share=share)
-    with suppress(ValueError):  # a figure of zero, or no repetition that both finished
-        return replace(pair, ratio=stats.ratio_of_means(first, second, pair.confidence))
-    return pair
+                pairs.append(replace(pair, overload=decides))
+    return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)

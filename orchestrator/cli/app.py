@@ -47,12 +47,13 @@ def _all_platforms() -> Platforms:
 
 def _all_parts(platform: Platform | None = None) -> Parts:
     from orchestrator.collectors import collectors
+    from orchestrator.collectors.sessions import session_waits
     from orchestrator.databases import databases
     from orchestrator.load_generators import load_generators
     from orchestrator.tiers import tier_mechanisms
 
     sampled = collectors(platform) if platform is not None else ()
-    return Parts(databases(), load_generators(), tier_mechanisms(), sampled)
+    return Parts(databases(), load_generators(), tier_mechanisms(), sampled, session_waits)
 
 
 def _lock() -> Path:
@@ -181,10 +182,9 @@ def require_writable(cache: Path) -> None:
     leaves folders of root."""
     for folder in (cache, *cache.glob("*/")):
         if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
-            raise UnavailableError(
-                f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)",
-                advice=f"sudo chown -R {os.geteuid()} -- {shlex.quote(str(folder))}",
-            )
+            what = f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)"
+            advice = f"sudo chown -R {os.geteuid()} -- {shlex.quote(str(folder))}"
+            raise UnavailableError(what, advice)
 
 
 class TimeIsUp(KeyboardInterrupt):

@@ -276,17 +276,15 @@ def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
     """The checklist's cluster, of the release that was asked for, else of the profile's."""
     cluster = plans.on_database(profile.cluster, PREFERRED)
     if profile.cluster.database == EXISTING:
-        raise UsageError(
-            f"{profile.name} is a cluster that others run: the checklist starts nodes of its own",
-            advice="leave out --profile; what a running cluster lacks, a campaign says at once",
-        )
+        what = f"{profile.name} is a cluster that others run: the checklist starts nodes of its own"
+        advice = "leave out --profile; what a running cluster lacks, a campaign says at once"
+        raise UsageError(what, advice)
     if profile.cluster.database not in (AUTO, PREFERRED) or version:
         cluster = replace(cluster, version=version, settings={})
     own = {key: value for key, value in cluster.settings.items() if key == "image"}
     spec = checklist.spec(cluster.version, own)
     if 0 < len(engines := machines.named(profile)) < spec.nodes:
-        raise UsageError(
-            f"the checklist starts {spec.nodes} nodes; {profile.name} names {listed(engines)}",
-            advice="name a machine for each; or leave out --profile, which goes through it here",
-        )
+        what = f"the checklist starts {spec.nodes} nodes; {profile.name} names {listed(engines)}"
+        advice = "name a machine for each; or leave out --profile, which goes through it here"
+        raise UsageError(what, advice)
     return spec

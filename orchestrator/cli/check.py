@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import typer
 from rich.markup import escape
-from typer import Option
 
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 @takes(in_json=True)
 def check(
     app: App,
-    host: Annotated[str, Option(help="Where the database listens.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="5432 for PostgreSQL, 5433 for YugabyteDB.")] = 5432,
-    user: Annotated[str, Option(help="Its password comes from PGPASSWORD.")] = "bench",
-    database: Annotated[str, Option(help="The database that holds the nine tables.")] = "bench",
-    fresh: Annotated[bool, Option("--fresh", help="Also what holds only at first.")] = False,
+    host: str = "127.0.0.1",
+    port: int = 5432,
+    user: str = "bench",
+    database: str = "bench",
+    fresh: bool = False,
 ) -> None:
     """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
     from orchestrator.load_generators.common import consistency

@@ -24,10 +24,8 @@ def clean(
     from orchestrator.tiers.common.emulated import standing
 
     if not (yes or dry_run or app.stdin.isatty()):
-        raise UsageError(
-            "`clean` removes kept data sets and what campaigns left, and nobody can be asked",
-            advice="see them with --dry-run, then say --yes",
-        )
+        what = "`clean` removes kept data sets and what campaigns left, and nobody can be asked"
+        raise UsageError(what, advice="see them with --dry-run, then say --yes")
     world = app.world(*plans.place(app, profile, platform))
     with app.alone(world.platform):
         is_there, failed = True, list[TierbenchError]()

@@ -42,6 +42,8 @@ COMMANDS = {
     "export": (_READ, "export.export", "export latest --format csv --output runs.csv"),
     "history": (_READ, "over_time.history", "history --profile ultra --workload tpcc --trend"),
     "compare-results": (_READ, "over_time.compare_results", "compare-results january latest"),
+    "advise": (_READ, "predictions.advise", 'advise latest/03-ultra-tpcc-r1 --slo "p99 < 20 ms"'),
+    "predict": (_READ, "predictions.predict", "predict latest/03-ultra-tpcc-r1 --tier azure/P30"),
     "baseline": (_READ, "over_time.baseline", "baseline set january latest"),
     "disk": (_DISKS, "disks.disk", "disk up azure/P30 --at /mnt/p30"),
     "helm-values": (_DISKS, "helm_values.values", "helm-values profiles/cluster.yaml"),

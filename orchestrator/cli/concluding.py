@@ -10,7 +10,7 @@ from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import plans
+from orchestrator.cli import reading
 from orchestrator.cli.app import App
 from orchestrator.errors import TierbenchError
 from orchestrator.load_generators import load_generators
@@ -45,7 +45,7 @@ def conclude(
 def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
     """Results and verdict, of which nothing is written."""
     campaign = store.load(folder)
-    workloads = slo.applied(campaign.plan.workloads, objectives, plans.SLO)
+    workloads = slo.applied(campaign.plan.workloads, objectives, reading.SLO)
     plan, so_far = replace(campaign.plan, workloads=workloads), dict(_so_far(campaign, folder))
     campaign = replace(campaign, plan=plan, so_far=so_far, checksum=store.checksum(folder))
     return campaign, judge(campaign)

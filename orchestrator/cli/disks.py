@@ -8,17 +8,16 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from orchestrator import errors, units
+from orchestrator import errors
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
-from orchestrator.cli.options import LimitsArgument, OnlyShowOption, YesOption, takes
+from orchestrator.cli.options import OnlyShowOption, YesOption, read_by, takes
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files, host
 from orchestrator.tier import Emulated
+from orchestrator.units import format_bytes, parse_bytes
 
-DiskArgument = Annotated[
-    str, Argument(help="Its name, as in `disk list`, or path.", autocompletion=completion.disks)
-]
+DiskArgument = Annotated[str, Argument(autocompletion=completion.disks)]
 _SIZE_BYTES = 20 * 2**30
 
 disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
@@ -28,23 +27,13 @@ disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
 @takes()
 def up(
     app: App,
-    tier: Annotated[
-        str,
-        Argument(
-            help="A row of the catalog (azure/P15), a profile's name or file.",
-            autocompletion=completion.rows,
-        ),
-    ],
-    at: Annotated[Path, Option(help="Where it is mounted: an empty or a new directory.")],
-    changes: Annotated[
-        list[str] | None, Argument(help="Keys of a profile's tier, such as burst=full.")
-    ] = None,
-    size: Annotated[str | None, Option(help="Bytes that it holds; 20GiB unless given.")] = None,
-    name: Annotated[str, Option(help="Its name; the last part of --at unless given.")] = "",
-    data: Annotated[
-        Path | None, Option(help="The file of its data, made if it is missing; `down` keeps it.")
-    ] = None,
-    gate: Annotated[bool, Option("--gate", help="Measures it with fio when it is up.")] = False,
+    tier: Annotated[str, Argument(autocompletion=completion.rows)],
+    at: Annotated[Path, Option()],
+    changes: Annotated[list[str] | None, Argument()] = None,
+    size: Annotated[str | None, Option(callback=read_by(parse_bytes))] = None,
+    name: str = "",
+    data: Path | None = None,
+    gate: bool = False,
 ) -> None:
     """Puts up a disk of a tier, mounted at a path, until `disk down`. Needs root."""
     from orchestrator.cli import standing_disks
@@ -78,7 +67,7 @@ def up(
         app.progress.step(f"putting up {wanted.name}: {limits.title}", 5)
         measured = standing_disks.put_up(wanted, limits, gate, world)
     app.progress.done()
-    app.out.print(f"{limits.title}, {units.format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
+    app.out.print(f"{limits.title}, {format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
     app.out.print(f"`tierbench disk down {wanted.name}` takes it down")
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
@@ -91,8 +80,8 @@ def up(
 def down(
     app: App,
     name: DiskArgument = "",
-    every: Annotated[bool, Option("--all", help="All disks that are up.")] = False,
-    keep_data: Annotated[bool, Option("--keep-data", help="Leaves the file of its data.")] = False,
+    every: Annotated[bool, Option("--all")] = False,
+    keep_data: bool = False,
     yes: YesOption = False,
     dry_run: OnlyShowOption = False,
 ) -> None:
@@ -133,13 +122,11 @@ def down(
 @takes()
 def record(
     app: App,
-    path: Annotated[Path, Argument(help="Where the disk is mounted.")],
-    out_file: Annotated[Path | None, Option("--out", help="The file to write.")] = None,
-    burst_minutes: Annotated[
-        float, Option(min=0, help="Hold a full load so long first, to see a burst end.")
-    ] = 0.0,
-    quick: Annotated[bool, Option("--quick", help="Twenty seconds: too few for a tail.")] = False,
-    allow_root_disk: Annotated[bool, Option("--allow-root-disk", help="Any directory.")] = False,
+    path: Path,
+    out_file: Annotated[Path | None, Option("--out")] = None,
+    burst_minutes: Annotated[float, Option(min=0)] = 0.0,
+    quick: bool = False,
+    allow_root_disk: bool = False,
 ) -> None:
     """Measures a mounted disk into a small file for a profile: about three minutes."""
     from orchestrator.cli import standing_disks
@@ -176,7 +163,7 @@ def show(app: App) -> None:
 
 @disk.command(name="set")
 @takes()
-def change(app: App, name: DiskArgument, limits: LimitsArgument) -> None:
+def change(app: App, name: DiskArgument, limits: list[str]) -> None:
     """Changes limits of a disk that is up."""
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing
@@ -209,17 +196,10 @@ def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], ap
 
 
 def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
-    if size is None:
-        return None
-    try:
-        size_bytes = units.parse_bytes(size)
-    except ValueError as error:
-        raise UsageError(f"--size: {error}") from error
-    if bought_bytes is not None and size_bytes > bought_bytes:
-        raise UsageError(
-            f"--size: {title} has {units.format_bytes(bought_bytes)}",
-            advice="give less, or take a larger disk: its limits may be others",
-        )
+    size_bytes = parse_bytes(size) if size else None
+    if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
+        what = f"--size: {title} has {format_bytes(bought_bytes)}"
+        raise UsageError(what, advice="give less, or take a larger disk: its limits may be others")
     return size_bytes
 
 
@@ -235,6 +215,5 @@ def _confirm(app: App, lost: list[str]) -> None:
 
 def _require_root(verb: str, app: App) -> None:
     if app.user != 0:
-        raise UnavailableError(
-            f"only root can {verb} a disk on this machine", advice="run the same with `sudo`"
-        )
+        what = f"only root can {verb} a disk on this machine"
+        raise UnavailableError(what, advice="run the same with `sudo`")

@@ -132,7 +132,11 @@ def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
         if price is not None and cost.monthly is not None:
             text = f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
         on_vm = f" on {profile.cluster.vm}" if cost.with_vms else ""
-        what, database = f"{profile.tier.title}{on_vm}", profile.cluster.database
+        what, cluster = f"{profile.tier.title}{on_vm}", profile.cluster
+        own = [cluster.database, *(["client beside"] if cluster.client == "beside" else [])]
+        if rate := cluster.network_bytes_per_s:
+            own.append(f"network {units.format_link_rate(rate)}")
+        database = ", ".join(own)
         yield cost.profile, what, database, str(cost.disks), text
 
 

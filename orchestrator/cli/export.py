@@ -21,8 +21,8 @@ from orchestrator.units import counted
 def report(
     app: CampaignApp,
     campaign: asked.CampaignArgument = "latest",
-    brief: Annotated[bool, Option("--brief", help="Print what goes into a ticket.")] = False,
-    as_markdown: Annotated[bool, Option("--markdown", help="The same, as Markdown.")] = False,
+    brief: bool = False,
+    as_markdown: Annotated[bool, Option("--markdown")] = False,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Shows the newest campaign again (or the one named)."""
@@ -43,7 +43,7 @@ def export(
     app: App,
     folder: asked.CampaignArgument,
     form: Annotated[str, among("csv, junit, openmetrics", "what other programs take.", "--format")],
-    output: Annotated[Path | None, Option(help="A file; default: standard output.")] = None,
+    output: Path | None = None,
     slo: asked.SloOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from rich.console import Console
-from typer import Argument, Option
+from typer import Argument
 
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
@@ -14,9 +14,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.tier import ClassWanted
 
-ProfileArgument = Annotated[
-    str, Argument(help="A profile's name, or a YAML file.", autocompletion=completion.profiles)
-]
+ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
 
 
 @takes()
@@ -25,10 +23,7 @@ def values(
     profile: ProfileArgument,
     scale: ScaleOption = "laptop",
     nodes: NodesOption = None,
-    storage_class: Annotated[
-        str | None,
-        Option("--storage-class", help="A class that exists, instead of one made from the row."),
-    ] = None,
+    storage_class: str | None = None,
 ) -> None:
     """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
     from orchestrator.cli import plans
@@ -53,10 +48,8 @@ def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "lapt
 
     read, wanted = _read(app, profile, scale, None)
     if not wanted.provisioner:
-        raise UsageError(
-            f"{read.name} names the StorageClass {wanted.name!r}, which exists already",
-            advice="name a row of the catalog as `type` and no `storage_class`",
-        )
+        what = f"{read.name} names the StorageClass {wanted.name!r}, which exists already"
+        raise UsageError(what, advice="name a row of the catalog as `type` and no `storage_class`")
     size = (wanted.size_bytes or 0) // 2**30
     _print(app.out, f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}")
 
@@ -74,10 +67,8 @@ def _read(
     kinds = app.disk_kinds()
     (read,), _ = project_files.read(app.root, [name], [], scale, kinds, tier_changes=changes)
     if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
-        raise UsageError(
-            f"{name} is a cluster that others run: there is nothing to make",
-            advice="name a profile whose nodes tierbench starts",
-        )
+        what = f"{name} is a cluster that others run: there is nothing to make"
+        raise UsageError(what, advice="name a profile whose nodes tierbench starts")
     return read, read.tier.disk.storage_class
 
 

@@ -30,30 +30,14 @@ CLUSTERS = {"azure": "azure-d8s-v5", "aws": "aws-r5b-2xlarge", "gcp": "gcp-n2-st
 class Wanted:
     """Which disk, on which machines."""
 
-    tier: Annotated[
-        str | None, Option(help="A row, such as azure/P15.", autocompletion=completion.rows)
-    ] = None
-    path: Annotated[
-        str | None, Option(help="Where a real disk is mounted; {node}: one for each node.")
-    ] = None
-    storage_class: Annotated[
-        str | None, Option("--storage-class", help="A class of a Kubernetes cluster.")
-    ] = None
-    existing: Annotated[
-        str | None, Option(metavar="HOST,...", help="Hosts of a cluster that others run.")
-    ] = None
-    machines: Annotated[
-        str, Option(metavar="ENGINE,...", help="Docker engines, such as ssh://me@vm1, for nodes.")
-    ] = ""
-    client_machine: Annotated[
-        str | None, Option("--client-machine", metavar="ENGINE", help="That of the load.")
-    ] = None
-    cluster: Annotated[
-        str | None, Option(help="A file of profiles/clusters; default: by the provider.")
-    ] = None
-    vm: Annotated[str | None, Option(help="Virtual machines, such as azure/Standard_D16s_v5.")] = (
-        None
-    )
+    tier: Annotated[str | None, Option(autocompletion=completion.rows)] = None
+    path: str | None = None
+    storage_class: str | None = None
+    existing: Annotated[str | None, Option(metavar="HOST,...")] = None
+    machines: Annotated[str, Option(metavar="ENGINE,...")] = ""
+    client_machine: Annotated[str | None, Option("--client-machine", metavar="ENGINE")] = None
+    cluster: str | None = None
+    vm: str | None = None
 
     @property
     def hosts(self) -> str:
@@ -66,20 +50,16 @@ class Wanted:
 def init(
     app: App,
     options: Wanted,
-    name: Annotated[str | None, Argument(help="Name of the new profile.")] = None,
-    changes: Annotated[
-        list[str] | None, Argument(metavar="[KEY=VALUE]...", help="More keys of its tier.")
-    ] = None,
-    workload: Annotated[str | None, Option(help="Name of a new workload.")] = None,
+    name: Annotated[str | None, Argument()] = None,
+    changes: Annotated[list[str] | None, Argument(metavar="[KEY=VALUE]...")] = None,
+    workload: str | None = None,
 ) -> None:
     """Writes a first profile, or workload, with comments that explain its keys."""
     own, compared, texts = app.own or app.root, True, dict[Path, str]()
     for given in (name, workload):
         if given is not None and not _NAME.fullmatch(given):
-            raise UsageError(
-                f"{given!r} cannot be the name of a file here",
-                advice="take letters, digits, `-`, `_` and `.`, such as my-disk",
-            )
+            what = f"{given!r} cannot be the name of a file here"
+            raise UsageError(what, advice="take letters, digits, `-`, `_` and `.`, such as my-disk")
     if name is not None:
         text, compared = _profile(name, changes or (), options, app)
         texts[own / "profiles" / f"{name}.yaml"] = text
@@ -111,10 +91,9 @@ def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tup
 
     places = (wanted.path, wanted.storage_class, wanted.hosts)
     if sum(map(bool, places)) > 1 or not (wanted.tier or any(places)):
-        raise UsageError(
-            "say which disk: --tier ROW, --path PATH, --storage-class NAME or --existing HOST,…",
-            advice="--tier may stand beside one of the others; `tierbench tiers list` shows rows",
-        )
+        what = "say which disk: --tier ROW, --path PATH, --storage-class NAME or --existing HOST,…"
+        advice = "--tier may stand beside one of the others; `tierbench tiers list` shows rows"
+        raise UsageError(what, advice)
     if wanted.hosts and (wanted.cluster or wanted.vm):
         raise UsageError(
             "--cluster and --vm are of nodes that are started, and --existing has its own"
@@ -186,10 +165,8 @@ def _section(name: str, /, **words: object) -> str:
 def _write(texts: Mapping[Path, str], root: Path) -> None:
     for file in texts:
         if file.exists():
-            raise UsageError(
-                f"{file.relative_to(root)} is there already, and nothing is overwritten",
-                advice="take another name",
-            )
+            what = f"{file.relative_to(root)} is there already, and nothing is overwritten"
+            raise UsageError(what, advice="take another name")
     for file, text in texts.items():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,10 @@ program = typer.Typer(
 
 
 @program.callback()
-def whole(context: typer.Context, version: asked.VersionOption = False) -> None:
+def whole(
+    context: typer.Context,
+    version: Annotated[bool, Option("--version", help="Says which tierbench this is.")] = False,
+) -> None:
     if version:
         context.obj.out.print(f"tierbench {__version__}")
         raise typer.Exit
@@ -74,7 +77,7 @@ def rehearse(
     workloads: asked.WorkloadsOption = "point-select insert tpcc",
     scale: asked.ScaleOption = "smoke",
     repeats: asked.RepeatsOption = 3,
-    seed: asked.SeedOption = 1,
+    seed: int = 1,
     results: asked.ResultsOption = REHEARSALS,
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
@@ -93,8 +96,8 @@ def resume(
     campaign: asked.CampaignArgument,
     options: Measuring,
     despite: asked.DespiteOption = None,
-    fail_if_worse: asked.FailOption = False,
-    accept_inconclusive: asked.AcceptOption = False,
+    fail_if_worse: bool = False,
+    accept_inconclusive: bool = False,
 ) -> None:
     """Goes on with a campaign that was ended: makes its runs that have no finished record."""
     from orchestrator.cli.campaign import ending_with, resume
@@ -124,8 +127,8 @@ def calibrate(
     app: App,
     profile: asked.ProfileOption,
     scale: asked.ScaleOption = "laptop",
-    quick: Annotated[bool, Option("--quick", help="Ten seconds, as before each campaign.")] = False,
-    drain: asked.DrainOption = False,
+    quick: bool = False,
+    drain: bool = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
     from orchestrator.cli import campaign
@@ -161,11 +164,8 @@ def setup(
 @takes(in_json=True)
 def show_doctor(
     app: App,
-    db: Annotated[
-        Literal["yugabytedb"] | None,
-        Option("--db", help="yugabytedb: its first-run checklist, on three nodes."),
-    ] = None,
-    version: Annotated[str | None, Option(help="Its release; default: the study's.")] = None,
+    db: Literal["yugabytedb"] | None = None,
+    version: str | None = None,
     platform: asked.PlatformOption = None,
     profile: asked.PlacingOption = None,
 ) -> None:

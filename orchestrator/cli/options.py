@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -42,7 +42,7 @@ def _margin(value: float | None) -> float | None:
     return value
 
 
-def _read_by(reader: Callable[[str], Any], *words: str) -> Callable[[str | None], str | None]:
+def read_by(reader: Callable[[str], Any], *words: str) -> Callable[[str | None], str | None]:
     """A callback of typer: refuses what `reader` refuses and is none of `words`."""
 
     def read(value: str | None) -> str | None:
@@ -62,57 +62,40 @@ def _of_sizes(name: str) -> Callable[[str], object]:
 
 
 profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
-ProfileOption = Annotated[str, profile_named(help="A profile's name, or a YAML file.")]
+ProfileOption = Annotated[str, profile_named()]
 PlacingOption = Annotated[
     str | None, profile_named(help="A profile: its platform and its machines.")
 ]
-_SEVERAL = "Names, separated by spaces or commas"
-ProfilesOption = Annotated[
-    str, Option(help=f"{_SEVERAL}; the first: baseline.", autocompletion=completion.profiles)
-]
+ProfilesOption = Annotated[str, Option(autocompletion=completion.profiles)]
 workload_named = partial(Option, "--workload", "-w", autocompletion=completion.workloads)
-WorkloadOption = Annotated[str, workload_named(help="A workload's name.")]
-WorkloadsOption = Annotated[str, Option(help=f"{_SEVERAL}.", autocompletion=completion.workloads)]
+WorkloadOption = Annotated[str, workload_named()]
+WorkloadsOption = Annotated[str, Option(autocompletion=completion.workloads)]
 PlatformOption = Annotated[str | None, among("docker, kubernetes", "where containers run.")]
 ScaleOption = Annotated[str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")]
-NodesOption = Annotated[int | None, Option(min=1, help="Database nodes, not the profile's number.")]
-RepeatsOption = Annotated[int, Option("--repeats", min=1, help="Repetitions of every cell.")]
-SeedOption = Annotated[int, Option(help="Seed of data, keys and run order.")]
-MarginOverTimeOption = Annotated[
-    float | None, Option("--margin", callback=_margin, help="In percent; default: that of B.")
-]
-P99MarginOverTimeOption = Annotated[
-    float | None, Option("--p99-margin", callback=_margin, help="Of p99; default: that of B.")
-]
+NodesOption = Annotated[int | None, Option(min=1)]
+RepeatsOption = Annotated[int, Option("--repeats", min=1)]
+MarginOverTimeOption = Annotated[float | None, Option("--margin", callback=_margin)]
+P99MarginOverTimeOption = Annotated[float | None, Option("--p99-margin", callback=_margin)]
 _slo = partial(Option, help='To be reached, such as "new_order p99 < 50 ms".')
 SloOption = Annotated[str | None, _slo("--slo")]
-DrainOption = Annotated[bool, Option("--drain", help="Use up a disk's burst before its check.")]
-OnlyShowOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
+OnlyShowOption = Annotated[bool, Option(help="Shows what would go; removes nothing.")]
 _DIFFERENT = among(
     "code, image, machine, kernel, profile, workload", "go on although it differs.", metavar="NAME"
 )
 DespiteOption = Annotated[list[str] | None, _DIFFERENT]
-VersionOption = Annotated[bool, Option("--version", help="Says which tierbench this is.")]
-YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
-ResultsOption = Annotated[Path, Option(file_okay=False, help="Where results are kept.")]
-FailOption = Annotated[bool, Option("--fail-if-worse", help="Exit 1 if a contender is worse.")]
-AcceptOption = Annotated[bool, Option("--accept-inconclusive", help="Exit 0 if undecided.")]
-LimitsArgument = Annotated[list[str], Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
-CampaignArgument = Annotated[
-    str, Argument(help="A folder, latest, or a baseline.", autocompletion=completion.campaigns)
-]
+YesOption = Annotated[bool, Option("--yes", "-y")]
+ResultsOption = Annotated[Path, Option(file_okay=False)]
+CampaignArgument = Annotated[str, Argument(autocompletion=completion.campaigns)]
 
 
 @dataclass(frozen=True)
 class Told:
     """What every command can be asked about how it tells what it does."""
 
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Only results and warnings.")] = False
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Each step, and the defaults.")] = False
-    color: Annotated[
-        Literal["auto", "always", "never"], Option(help="auto: on a terminal, without NO_COLOR.")
-    ] = "auto"
-    json: Annotated[bool, Option("--json", help="Print JSON instead of tables.")] = False
+    quiet: Annotated[bool, Option("--quiet", "-q")] = False
+    verbose: Annotated[bool, Option("--verbose", "-v")] = False
+    color: Literal["auto", "always", "never"] = "auto"
+    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,14 +103,9 @@ class Measuring:
     """What all commands that carry out a campaign can be asked: each field is an option of each."""
 
     results: ResultsOption = RESULTS
-    max_cost: Annotated[str | None, Option(help='Refuse what costs more, such as "5 USD".')] = None
-    cache_max: Annotated[
-        str | None,
-        Option(
-            callback=_read_by(parse_bytes), help="Most bytes of kept data sets, such as 200GiB."
-        ),
-    ] = None
-    on_end: Annotated[str | None, Option(metavar="COMMAND", help="Run at the end.")] = None
+    max_cost: str | None = None
+    cache_max: Annotated[str | None, Option(callback=read_by(parse_bytes))] = None
+    on_end: Annotated[str | None, Option(metavar="COMMAND")] = None
 
 
 @dataclass(frozen=True)
@@ -138,88 +116,57 @@ class Options(Measuring):
         str, among("auto, postgresql, yugabytedb, existing", "what the nodes run.", "--db")
     ] = AUTO
     platform: PlatformOption = None
-    enforcement: Annotated[
-        Literal["emulated", "storage-class"] | None, Option(help="How all disks are made.")
-    ] = None
+    enforcement: Literal["emulated", "storage-class"] | None = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
     node_size: Annotated[
         str | None,
-        Option(
-            metavar="auto|CPUS,MEMORY,DISK",
-            callback=_read_by(_of_sizes("node_size"), "auto"),
-            help="Of each node, such as 4,16GiB,200GiB; auto: what the machines have.",
-        ),
+        Option(metavar="auto|CPUS,MEMORY,DISK", callback=read_by(_of_sizes("node_size"), "auto")),
     ] = None
     data: Annotated[
-        str | None,
-        Option(
-            metavar="Nx|BYTES",
-            callback=_read_by(_of_sizes("data_size")),
-            help="Size of the data sets: 4x of the nodes' memory, or 100GiB.",
-        ),
+        str | None, Option(metavar="Nx|BYTES", callback=read_by(_of_sizes("data_size")))
     ] = None
-    time: Annotated[
-        str | None, Option(callback=_read_by(parse_seconds), help="Plans what ends in it, as 4h.")
-    ] = None
-    clients: Annotated[int | None, Option(min=1, help="Load clients, not the profile's.")] = None
+    time: Annotated[str | None, Option(callback=read_by(parse_seconds))] = None
+    clients: Annotated[int | None, Option(min=1)] = None
     repetitions: RepeatsOption = 1
-    seed: SeedOption = 1
+    seed: int = 1
     generator: Annotated[str | None, among("benchbase", "runs tpcc, not the built-in.")] = None
     slo: Annotated[str | None, _slo("--slo", "--need")] = None
-    price_list: Annotated[Path | None, Option("--prices", help="Prices, not the catalog's.")] = None
-    latency_at: Annotated[
-        str | None, Option(help="All at one arrival rate: 70% of the slowest's capacity, or 120/s.")
-    ] = None
+    price_list: Annotated[Path | None, Option("--prices")] = None
+    latency_at: str | None = None
     sweep: Annotated[
         str | None, Option(help="Each workload at several loads: threads=1,4,16 or rate=50,100.")
     ] = None
-    gate_every: Annotated[int | None, Option(min=1, help="Check real disks every N runs.")] = None
-    drain: DrainOption = False
-    warmup: Annotated[
-        Literal["fixed", "steady"],
-        Option(help="fixed: as long as the scale says; steady: until throughput is steady."),
-    ] = "fixed"
-    windows: Annotated[
-        Literal["scale", "checkpoints", "many"],
-        Option(help="The scale's, of checkpoints, or many."),
-    ] = "scale"
-    confirm: Annotated[
-        bool, Option("--confirm", help="Then change limits by 25 %, to prove what the limit was.")
-    ] = False
-    overrides: Annotated[
-        list[str] | None, Option("--set", metavar="KEY=VALUE", help="A workload's key; repeatable.")
+    vary: Annotated[
+        str | None,
+        Option(
+            metavar="FACTOR=A,B,…",
+            help="Each workload at several values of one thing: nodes=3,6 or data=20,30 tables.",
+        ),
     ] = None
-    retry_failed: Annotated[int, Option(min=0, help="How often a failed run is repeated.")] = 1
-    dry_run: Annotated[bool, Option("--dry-run", help="Show plan and cost; start nothing.")] = False
+    gate_every: Annotated[int | None, Option(min=1, help="Check real disks every N runs.")] = None
+    drain: bool = False
+    warmup: Literal["fixed", "steady"] = "fixed"
+    windows: Literal["scale", "checkpoints", "many"] = "scale"
+    confirm: bool = False
+    overrides: Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE")] = None
+    retry_failed: Annotated[int, Option(min=0)] = 1
+    dry_run: bool = False
 
 
 @dataclass(frozen=True)
 class Compared(Options):
     """And what only `compare` can be asked, where there is more than one tier."""
 
-    fail_if_worse: FailOption = False
-    accept_inconclusive: AcceptOption = False
-    margin_pct: Annotated[
-        float, Option("--margin", callback=_margin, help="Smaller changes (%) do not matter.")
-    ] = 5.0
-    p99_margin_pct: Annotated[
-        float, Option("--p99-margin", callback=_margin, help="The same of p99 latency.")
-    ] = 20.0
-    baseline: Annotated[str | None, Option(help="The tier compared against.")] = None
-    weights: Annotated[
-        str | None,
-        Option(
-            metavar="NAME=N,…",
-            callback=_read_by(weights_in),
-            help="Of workloads in the answer for all together, such as tpcc=3,insert=1.",
-        ),
-    ] = None
-    until: Annotated[Literal["decided"] | None, Option(help="More repetitions if open.")] = None
-    most_repetitions: Annotated[
-        int | None, Option("--max-repeats", min=2, help="With --until, at most; default: 10.")
-    ] = None
-    aa: Annotated[bool, Option("--aa", help="Measure the baseline twice: the noise floor.")] = False
+    fail_if_worse: bool = False
+    accept_inconclusive: bool = False
+    margin_pct: Annotated[float, Option("--margin", callback=_margin)] = 5.0
+    p99_margin_pct: Annotated[float, Option("--p99-margin", callback=_margin)] = 20.0
+    baseline: str | None = None
+    weights: Annotated[str | None, Option(metavar="NAME=N,…", callback=read_by(weights_in))] = None
+    until: Literal["decided"] | None = None
+    most_repetitions: Annotated[int | None, Option("--max-repeats", min=2)] = None
+    aa: bool = False
 
 
 @dataclass(frozen=True)
@@ -232,7 +179,7 @@ class Request(Compared):
 
 _PANELS = {  # of options, in `--help`
     "Size": "scale node_size data time nodes clients repetitions seed warmup windows overrides",
-    "Load": "generator latency_at sweep confirm",
+    "Load": "generator latency_at sweep vary confirm",
     "Disks": "enforcement gate_every drain",
     "Decision": "slo price_list margin_pct p99_margin_pct baseline weights",
     "Repetitions": "until most_repetitions aa",
@@ -246,28 +193,47 @@ def _panel(name: str) -> str | None:
     return next((panel for panel, names in _PANELS.items() if name in names.split()), None)
 
 
-def _of_typer(parameter: inspect.Parameter, panel: str | None = None) -> inspect.Parameter:
+@cache
+def _help() -> dict[str, str]:
+    """What help.txt says of options and arguments."""
+    text = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
+    return dict(line.split(": ", 1) for line in text.splitlines() if line and line[0] != "#")
+
+
+def _of_typer(
+    parameter: inspect.Parameter, command: str, panel: str | None = None
+) -> inspect.Parameter:
     """An option by the name that it has on the command line, so that the environment and
-    `tierbench.yaml` say it by the same."""
+    `tierbench.yaml` say it by the same; an argument if it has no default. A bool is a flag."""
     hint, name = parameter.annotation, parameter.name
-    if isinstance(told := next(iter(getattr(hint, "__metadata__", ())), None), OptionInfo):
-        option = copy(told)
-        option.rich_help_panel, option.show_envvar = panel, False
-        declared = map(str, (option.default, *(option.param_decls or ())))  # as Annotated has it
-        name = next((w[2:].replace("-", "_") for w in declared if w.startswith("--")), name)
-        hint = Annotated[hint.__origin__, option]
+    told = copy(next(iter(getattr(hint, "__metadata__", ())), None))
+    kind = hint.__origin__ if told else hint
+    if told is None:
+        told = Argument() if parameter.default is parameter.empty else Option()
+    if isinstance(told, OptionInfo):
+        told.rich_help_panel, told.show_envvar = panel, False
+        declared = [str(word) for word in (told.default, *(told.param_decls or ()))]
+        long = [word for word in declared if word.startswith("--")]  # as Annotated has them
+        if kind is bool and not long:
+            told.default = f"--{name.replace('_', '-')}"
+        name = long[0][2:].replace("-", "_") if long else name
+    spelt = name.replace("_", "-")
+    told.help = told.help or _help().get(f"{command}.{spelt}") or _help().get(spelt)
+    hint = Annotated[kind, told]
     return parameter.replace(name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def _options(kind: type[Any], given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
-    """Field → option, in the order of the panels."""
+def _options(
+    kind: type[Any], given: Mapping[str, Any], command: str = ""
+) -> dict[str, inspect.Parameter]:
+    """Field → option of the command, in the order of the panels."""
     own = inspect.signature(kind).parameters
     hints, order = get_type_hints(kind, include_extras=True), [None, *_PANELS].index
     options = {}
     for name in sorted(own, key=lambda name: order(_panel(name))):
         default = given.get(name, own[name].default)
         option = own[name].replace(annotation=hints[name], default=default)
-        options[name] = _of_typer(option, _panel(name))
+        options[name] = _of_typer(option, command, _panel(name))
     return options
 
 
@@ -278,14 +244,15 @@ def takes(
     holds. Each field of the dataclass `kind` is an option, and the function's parameter `options`
     is then one of that kind. `in_json`: what it shows can be had as JSON. `own_defaults`: where
     this command's own differ."""
-    options, telling = _options(kind, own_defaults) if kind else {}, _options(Told, {})
-    if not in_json:
-        del telling["json"]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True)
+        own, name = inspect.signature(command, eval_str=True), command.__name__
         _app, *others = own.parameters.values()
-        given = {other.name: _of_typer(other) for other in others if other.name != "options"}
+        given = {other.name: _of_typer(other, name) for other in others if other.name != "options"}
+        options = _options(kind, own_defaults, name) if kind else {}
+        telling = _options(Told, {}, name)
+        if not in_json:
+            del telling["json"]
 
         def called(context: typer.Context, **said: Any) -> None:
             def of(asked: Mapping[str, inspect.Parameter]) -> dict[str, Any]:

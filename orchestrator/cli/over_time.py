@@ -23,20 +23,19 @@ if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.over_time import Trend
     from orchestrator.analysis.results import Results
 
-AcrossOption = Annotated[bool, Option("--across-machines", help="Also machines that are alike.")]
-NameArgument = Annotated[str, Argument(help="Its name.", autocompletion=completion.baselines)]
+NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
 
 
 @asked.takes(in_json=True)
 def history(
     app: App,
-    profile: Annotated[str | None, asked.profile_named(help="Campaigns with it.")] = None,
-    workload: Annotated[str | None, asked.workload_named(help="Campaigns with it.")] = None,
+    profile: Annotated[str | None, asked.profile_named()] = None,
+    workload: Annotated[str | None, asked.workload_named()] = None,
     database: Annotated[str | None, among("postgresql, yugabytedb, existing", "on it.")] = None,
-    since: Annotated[str | None, Option(help="A day, 2026-11-21, or days ago, 30d.")] = None,
-    show_trend: Annotated[bool, Option("--trend", help="One tier's rate over time.")] = False,
-    fail_if_worse: asked.FailOption = False,
-    across_machines: AcrossOption = False,
+    since: str | None = None,
+    show_trend: Annotated[bool, Option("--trend")] = False,
+    fail_if_worse: bool = False,
+    across_machines: bool = False,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
@@ -97,9 +96,8 @@ def _since(text: str | None, now_s: float) -> float | None:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
     except ValueError as error:
-        raise UsageError(
-            f"--since {text!r} is no day", advice="write 2026-11-21, or 30d for days ago"
-        ) from error
+        what = f"--since {text!r} is no day"
+        raise UsageError(what, advice="write 2026-11-21, or 30d for days ago") from error
 
 
 @asked.takes(in_json=True)
@@ -109,14 +107,12 @@ def compare_results(
     b: asked.CampaignArgument = "latest",
     margin: asked.MarginOverTimeOption = None,
     p99_margin: asked.P99MarginOverTimeOption = None,
-    fail_if_worse: asked.FailOption = False,
-    accept_inconclusive: asked.AcceptOption = False,
-    across_machines: AcrossOption = False,
-    across_tiers: Annotated[
-        bool, Option("--across-tiers", help="Also if the disk changed.")
-    ] = False,
+    fail_if_worse: bool = False,
+    accept_inconclusive: bool = False,
+    across_machines: bool = False,
+    across_tiers: bool = False,
     results: asked.ResultsOption = RESULTS,
-    as_markdown: Annotated[bool, Option("--markdown", help="Print the table as Markdown.")] = False,
+    as_markdown: Annotated[bool, Option("--markdown")] = False,
 ) -> None:
     """What changed from one stored campaign to another: each tier and workload in both."""
     from orchestrator.analysis.campaigns import over_time

@@ -5,18 +5,18 @@ read and bind → choose databases → window → order → price: each step tak
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 
 from orchestrator.analysis.statistics import looks
-from orchestrator.cli import sizing
+from orchestrator.cli import reading, sizing
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Compared, Request, weights_in
+from orchestrator.cli.reading import PlanDraft
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import AUTO, KeepsIntervals
 from orchestrator.planning import (
@@ -27,7 +27,6 @@ from orchestrator.planning import (
     plan,
     profiles,
     sizes,
-    slo,
     windows,
 )
 from orchestrator.planning import notes as plan_notes
@@ -38,7 +37,6 @@ from orchestrator.run import forecast
 from orchestrator.tier import ClassVolumes
 from orchestrator.units import listed, shortened
 
-SLO = "--slo"
 MOST_REPETITIONS = 10  # where --until may add some, and --max-repeats does not say how many
 # Options that are fields of the plan as they are.
 _AS_ASKED = (
@@ -48,26 +46,10 @@ _AS_ASKED = (
 Connected = Callable[[], Platform]  # UnavailableError if it does not answer
 
 
-@dataclass(frozen=True)
-class PlanDraft:
-    """A plan in the making: what the steps so far have decided."""
-
-    request: Request
-    profiles: tuple[Profile, ...]
-    workloads: tuple[Workload, ...]
-    platform: str
-    unpriced: tuple[Profile, ...]  # as their files have them, without --prices
-    of_files: tuple[Workload, ...]  # as their files have them, without --set
-    notes: tuple[Note, ...] = ()
-    # Of workloads that are repeated another number of times than all others.
-    repetitions: Mapping[str, int] = field(default_factory=dict)
-    latency_at_pct: float | None = None  # as in `Plan`
-
-
 def make_plan(app: App, request: Request, failure: str = "") -> Plan:
     """Files and options → a plan. UsageError with every mistake; nothing is started. `failure`: why
     the database that `auto` preferred did not start; then it takes the other."""
-    draft = _read(app, request)
+    draft = _read(app, request := reading.checked(request))
     draft = _window(_choose_databases(app, draft, failure))
 
     def planned(workloads: Sequence[Workload], asked: Request) -> Plan:
@@ -83,34 +65,9 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
 
 def _read(app: App, request: Request) -> PlanDraft:
     """Profiles and workloads from their files, with what the options say in their place."""
-    if not request.profiles or not request.workloads:
-        raise UsageError(
-            "no profile or no workload is named",
-            advice="name at least one of each; `tierbench list` shows them",
-        )
-    named = [Path(name).stem for name in request.workloads]
-    given = overrides.read(request.overrides or (), named, request.scale, keys)
-    read = partial(
-        read_files,
-        app.root,
-        request.profiles,
-        request.workloads,
-        request.scale,
-        app.disk_kinds(),
-        tier_changes={"enforcement": request.enforcement} if request.enforcement else {},
-        texts={},
-    )
-    with given.blamed():
-        priced, workloads = read(price_list=request.price_list, given=given)
-        workloads = tuple(bind(workload, request.generator) for workload in workloads)
-    unpriced, of_files = read()
-    if (clients := request.clients) is not None:
-        priced = tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced)
-    workloads = slo.applied(workloads, request.slo, SLO)
-    workloads = tuple(confirmed(warmed(w, request.warmup), request.confirm) for w in workloads)
-    plan.check_owners(priced, workloads, request.database)
-    platform = _platform(app, priced, request)
-    return PlanDraft(request, priced, workloads, platform, unpriced, of_files)
+    draft = reading.read(app, request)
+    plan.check_owners(draft.profiles, draft.workloads, request.database)
+    return replace(draft, platform=_platform(app, draft.profiles, request))
 
 
 def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
@@ -137,14 +94,12 @@ def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
 def _window(draft: PlanDraft) -> PlanDraft:
     """How long, how often and at which load each workload is measured."""
     request = draft.request
-    larger = overrides.notes(draft.workloads, draft.of_files)
+    larger = () if request.vary else overrides.notes(draft.workloads, draft.of_files)
     workloads, repetitions, longer = _windows(draft.workloads, draft.profiles, request)
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
     of_scale = plan_notes.of_scale(workloads, request.scale)
-    bound, sized = draft.profiles, tuple[Note, ...]()
-    if request.data:
-        bound, workloads, sized = sizes.with_data(bound, workloads, request.data)
+    bound, workloads, sized = reading.fitted(draft, workloads)
     return replace(
         draft,
         profiles=bound,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Option
 
 from orchestrator import units
 from orchestrator.cli.app import App
@@ -32,9 +31,9 @@ prices.callback()(lambda: None)  # without one its only command would be the gro
 def update(
     app: App,
     provider: Annotated[str, among("azure, aws", "whose prices.")] = "azure",
-    region: Annotated[str, Option(help="Its own name; default: the catalog's region.")] = "",
-    currency: Annotated[str, Option(help="Three letters, such as USD.")] = "USD",
-    file: Annotated[Path | None, Option(help="The file; default: in profiles/prices.")] = None,
+    region: str = "",
+    currency: str = "USD",
+    file: Path | None = None,
 ) -> None:
     """Asks a provider for its list prices and writes a list that profiles then use.
 
@@ -55,15 +54,13 @@ def update(
     try:
         components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
     except (OSError, *UNREADABLE) as error:
-        raise UnavailableError(
-            f"the price service of {provider} did not answer as expected: {error}",
-            advice="try again; or give `price` in the profile, or a file with --prices",
-        ) from error
+        what = f"the price service of {provider} did not answer as expected: {error}"
+        advice = "try again; or give `price` in the profile, or a file with --prices"
+        raise UnavailableError(what, advice) from error
     if not components:
-        raise UnavailableError(
-            f"the price service knows no disk or machine of {region} in {currency}",
-            advice=f"name the region as {provider} does, such as {service.REGION}",
-        )
+        what = f"the price service knows no disk or machine of {region} in {currency}"
+        advice = f"name the region as {provider} does, such as {service.REGION}"
+        raise UnavailableError(what, advice)
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     text = prices_of.format_list(components, currency, region, today, service.SOURCE)
     folder = (app.own or app.root) / project_files.PRICES

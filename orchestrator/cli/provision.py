@@ -49,10 +49,8 @@ def bring_images(
             progress.step(f"pushing {tag} to {prefix}", 20)
             engine.images.push(tag, prefix)
         if not platform.images.present(tag):
-            raise UnavailableError(
-                f"the image {tag} is not on all machines of {platform.name}",
-                advice=platform.images.ways_to_get(tag),
-            )
+            what = f"the image {tag} is not on all machines of {platform.name}"
+            raise UnavailableError(what, advice=platform.images.ways_to_get(tag))
 
 
 def provide_engine(app: App) -> DockerPlatform:
@@ -63,10 +61,9 @@ def provide_engine(app: App) -> DockerPlatform:
         if os.environ.get("DOCKER_HOST"):
             raise
         if platform.system() != "Linux" or app.user != 0:
-            raise UnavailableError(
-                f"no Docker engine answers, and only root on Linux can start one ({error.what})",
-                advice="start Docker (or add your user to the group docker), then run it again",
-            ) from error
+            what = f"no Docker engine answers, and only root on Linux can start one ({error.what})"
+            advice = "start Docker (or add your user to the group docker), then run it again"
+            raise UnavailableError(what, advice) from error
     if shutil.which("dockerd") is None:
         _apt_install("docker.io", "no Docker engine is installed", app)
     _start_engine(app)

@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from orchestrator import __version__
 from orchestrator.cli import RESULTS
@@ -25,13 +25,9 @@ REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 @takes(in_json=True)
 def import_study(
     app: CampaignApp,
-    file: Annotated[
-        Path | None, Argument(help="Its tables in YAML; default: the study on Azure disks.")
-    ] = None,
-    results: Annotated[Path, Option(help="Where results are kept.")] = RESULTS,
-    beside: Annotated[
-        Path | None, Option(help="A campaign with its tiers and workloads, to be shown beside it.")
-    ] = None,
+    file: Annotated[Path | None, Argument()] = None,
+    results: Path = RESULTS,
+    beside: Path | None = None,
 ) -> None:
     """Makes a campaign of a study's published tables, to be judged by this program's rules."""
     from orchestrator.analysis.verdicts import judge

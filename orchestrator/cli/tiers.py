@@ -16,7 +16,7 @@ from orchestrator import units
 from orchestrator.cli import completion, console
 from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
-from orchestrator.cli.options import LimitsArgument, takes
+from orchestrator.cli.options import read_by, takes
 from orchestrator.errors import UsageError
 from orchestrator.units import format_bytes, format_bytes_per_s, format_number, gathered
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog import TierRow, VmRow
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
-ResultsOption = Annotated[Path | None, Option(help="Where results are kept.")]
+RateOption = Annotated[str | None, Option(callback=read_by(units.parse_bytes_per_s))]
+TimeOption = Annotated[str | None, Option(callback=read_by(units.parse_seconds))]
 
 
 class _ListingByDefault(TyperGroup):
@@ -43,13 +44,13 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 @takes(in_json=True)
 def show(
     app: App,
-    text: Annotated[str, Argument(help="Words that must stand in the name or title.")] = "",
+    text: Annotated[str, Argument()] = "",
     provider: Annotated[str | None, completion.among("azure, aws, gcp", "whose rows.")] = None,
-    min_iops: Annotated[int | None, Option(help="Can be had with at least this many IOPS.")] = None,
-    min_throughput: Annotated[str | None, Option(help="At least, such as 200MB/s.")] = None,
-    max_latency: Annotated[str | None, Option(help="Documented, at most, such as 1ms.")] = None,
-    burst: Annotated[bool | None, Option(help="Only tiers with (or without) burst.")] = None,
-    machines: Annotated[bool, Option("--vms", help="Virtual machines, not disks.")] = False,
+    min_iops: int | None = None,
+    min_throughput: RateOption = None,
+    max_latency: TimeOption = None,
+    burst: bool | None = None,
+    machines: Annotated[bool, Option("--vms")] = False,
 ) -> None:
     """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
     from orchestrator import tier_catalog
@@ -62,8 +63,8 @@ def show(
         sizes = tier_catalog.vms(rows, provider, min_iops, text)
         app.out.show(sizes, vm_table(sizes))
         return
-    least = _quantity(units.parse_bytes_per_s, min_throughput)
-    most = _quantity(units.parse_seconds, max_latency)
+    least = units.parse_bytes_per_s(min_throughput) if min_throughput else None
+    most = units.parse_seconds(max_latency) if max_latency else None
     chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
     app.out.show(list(map(_facts, chosen)), tier_table(chosen))
 
@@ -72,11 +73,9 @@ def show(
 @takes()
 def change(
     app: App,
-    run: Annotated[
-        str, Argument(help="A run's folder, or latest.", autocompletion=completion.runs)
-    ],
-    limits: LimitsArgument,
-    results: ResultsOption = None,
+    run: Annotated[str, Argument(autocompletion=completion.runs)],
+    limits: list[str],
+    results: Path | None = None,
 ) -> None:
     """Changes limits of the emulated disks of the run that is going on, and records it."""
     changes = limits_in(limits)
@@ -110,24 +109,14 @@ def set_limits(
             advice="try again when it measures; other tiers' limits cannot be changed",
         )
     if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
-        raise UsageError(
-            f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
-            advice="try again in its warm-up or window",
-        )
+        what = f"the limits of {folder.name} are lifted at this moment, as nothing is measured"
+        raise UsageError(what, advice="try again in its warm-up or window")
 
     def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
         change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
         store.keep_limit_change(folder, change)
 
     return emulated.change_all(disks, limits, keep, world)
-
-
-def _quantity(parse: Callable[[object], float], text: str | None) -> Any:
-    """Parses an option; None if it was not given. UsageError with the parser's own text."""
-    try:
-        return None if text is None else parse(text)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 _UNKNOWN, _ANY = "–", "any"

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
-from typer import Argument
 
 from orchestrator.cli import defaults, main
 from orchestrator.cli.app import App
@@ -23,10 +22,7 @@ _KEYS = {  # a file is of the kind of which it has most keys
 
 
 @takes(in_json=True)
-def validate(
-    app: App,
-    files: Annotated[list[Path], Argument(help="Profiles, clusters, workloads, price lists, …")],
-) -> None:
+def validate(app: App, files: list[Path]) -> None:
     """Says what is wrong in files, each mistake with its line; exit 64 if something is."""
     answers, lines = [], []
     for file in files:

@@ -1,7 +1,9 @@
 """CPU and pressure of whole machines, from /proc/stat and /proc/pressure.
 
 On a laptop everything shares these cores, so this shows whether the machine itself was the limit.
-/proc/stat counts in ticks of 1/100 s (USER_HZ). Of its cores only the busiest since the last
+/proc/stat counts in ticks of 1/100 s (USER_HZ). What works at low priority ("nice") gives way
+to others of its control group, but not always to those of other groups: it is counted apart. Of its
+cores only the busiest since the last
 reading is kept, as a gauge: counters of each would be a hundred samples a second of a large
 machine, and a thread moves between cores, so the growth over a window would not show it.
 Pressure "some": time in which at least one task waited (Documentation/accounting/psi.rst); a kernel
@@ -32,12 +34,14 @@ class MachineCollector(local.OnItsMachine):
     def readings(self, machine: Machine, node: Node) -> Iterable[local.Reading]:
         first, *rest = machine.read("/proc/stat").splitlines()
         user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first.split()[1:9])
-        yield "cpu_busy_seconds_total", "s", (user + nice + system + irq + softirq) * _TICK_S
+        yield "cpu_busy_seconds_total", "s", (user + system + irq + softirq) * _TICK_S
+        yield "cpu_low_priority_seconds_total", "s", nice * _TICK_S
         yield "cpu_steal_seconds_total", "s", steal * _TICK_S
         cores: _Cores = {}
         for name, *ticks in (line.split() for line in rest if line.startswith("cpu")):
             counts = [int(tick) for tick in ticks[:8]]
-            cores[name] = sum(counts[:3] + counts[5:]), sum(counts)  # idle, or waits for I/O
+            user, _nice, system, _idle, _iowait, *interrupts_and_steal = counts
+            cores[name] = user + system + sum(interrupts_and_steal), sum(counts)
         before, self._cores[node.name] = self._cores.get(node.name, {}), cores
         shared = {name: cores[name] for name in cores if name in before}
         if (busiest_pct := _grown_most_pct(before, shared)) is not None:

@@ -5,7 +5,6 @@ the local collectors use, so that no reader needs to know the difference. The wh
 as the node. `sources` of a node: "node-exporter" is the base URL, "disk-device" the devices (as in
 /proc/diskstats, with spaces between) that hold its data, of which the sum is taken,
 "node-exporter-pressure" the URL again if it counts pressure.
-Names: https://github.com/prometheus/node_exporter (cpu, diskstats, meminfo, netdev, pressure).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,37 +13,15 @@ from functools import partial
 from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.collectors.common import local
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Node, Sample
 from orchestrator.system import http_client
 
 # Only these parts of the page: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
 _PRESSURE_PATH = f"{_PATH}&collect[]=pressure"
-_IDLE = {"idle", "iowait"}
+_IDLE = {"idle", "iowait", "nice"}  # low priority is counted apart
 
-# Metric of one device → our name, unit.
-_DISK = {
-    "node_disk_reads_completed_total": ("disk_reads_total", ""),
-    "node_disk_read_bytes_total": ("disk_read_bytes_total", "bytes"),
-    "node_disk_read_time_seconds_total": ("disk_read_seconds_total", "s"),
-    "node_disk_writes_completed_total": ("disk_writes_total", ""),
-    "node_disk_written_bytes_total": ("disk_written_bytes_total", "bytes"),
-    "node_disk_write_time_seconds_total": ("disk_write_seconds_total", "s"),
-    "node_disk_io_now": ("disk_in_flight", ""),
-    "node_disk_io_time_seconds_total": ("disk_busy_seconds_total", "s"),
-    "node_disk_io_time_weighted_seconds_total": ("disk_queue_seconds_total", "s"),
-    "node_disk_flush_requests_total": ("disk_flushes_total", ""),
-}
-# Sums over the whole machine, without its loopback. "waiting" is the kernel's "some": time in which
-# at least one task waited.
-_TOTALS = {
-    "node_network_receive_bytes_total": ("network_received_bytes_total", "bytes"),
-    "node_network_transmit_bytes_total": ("network_sent_bytes_total", "bytes"),
-    **{
-        f"node_pressure_{name}_waiting_seconds_total": (f"pressure_{name}_some_seconds_total", "s")
-        for name in ("cpu", "io", "memory")
-    },
-}
 _BUSY, _STEAL = ("cpu_seconds_total", "s"), ("cpu_steal_seconds_total", "s")
 
 
@@ -71,6 +48,7 @@ def readings(
 ) -> Iterator[local.Reading]:
     """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it does
     not have one of the devices (none leave the disk out)."""
+    names = shipped(__package__, "node_exporter.yaml")
     totals: dict[tuple[str, str], float] = {}
     memory: dict[str, float] = {}
     disk: dict[str, list[local.Reading]] = {device: [] for device in (*devices, wal_device or "")}
@@ -79,10 +57,10 @@ def readings(
             name, device, ours = sample.name, sample.labels.get("device"), None
             if name == "node_cpu_seconds_total" and sample.labels["mode"] not in _IDLE:
                 ours = _STEAL if sample.labels["mode"] == "steal" else _BUSY
-            elif name in _DISK and device in disk:
-                disk[device].append((*_DISK[name], sample.value))
-            elif name in _TOTALS and device != "lo":
-                ours = _TOTALS[name]
+            elif name in names["disk"] and device in disk:
+                disk[device].append((*names["disk"][name], sample.value))
+            elif name in names["totals"] and device != "lo":
+                ours = tuple(names["totals"][name])
             elif name.startswith("node_memory_"):
                 memory[name.removeprefix("node_memory_").removesuffix("_bytes")] = sample.value
             if ours:

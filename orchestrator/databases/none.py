@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
@@ -28,10 +29,7 @@ class NoDatabase(Database):
     def check(self, spec: ClusterSpec, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         if spec.nodes != 1:
-            raise UsageError(
-                f"without a database there is one disk to measure, not {spec.nodes}",
-                advice="leave --nodes out, or choose a database",
-            )
+            raise failure(UsageError, "one disk alone", nodes=spec.nodes)
 
     @contextmanager
     def running(

@@ -12,6 +12,7 @@ from typing import Any
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.kernel import block_devices
 from orchestrator.kernel.block_devices import BLOCK
+from orchestrator.keys.messages import failure
 from orchestrator.powers import Machine
 
 
@@ -50,22 +51,13 @@ def find(path: Path, machine: Machine) -> RealDisk:
     try:
         is_folder, mounts = machine.is_folder(str(path)), mount_points(machine)
     except OSError as error:
-        raise UnavailableError(
-            f"which disk is behind {path} cannot be seen: {error}",
-            advice="start this program on the machine that has the disk",
-        ) from error
+        raise failure(UnavailableError, "disk not seen", path=path, error=error) from error
     if not is_folder:
-        raise UsageError(
-            f"{path} is not a directory",
-            advice="mount the disk there first, or correct the path in the profile",
-        )
+        raise failure(UsageError, "no directory", path=path)
     mount = holding(path, mounts, machine)
     device = device_name(mount, machine)
     if device is None:
-        raise UsageError(
-            f"{path} is on {mount.kind}, which no disk of this machine stands behind",
-            advice="give a directory where a block device is mounted",
-        )
+        raise failure(UsageError, "no disk behind it", path=path, kind=mount.kind)
     whole = block_devices.whole(device, machine)
     facts = {
         "mount_point": mount.path,

@@ -33,16 +33,19 @@ from orchestrator.tier import (
 
 Size = Annotated[str, Field(pattern=units.SIZE)] | Annotated[float, Field(gt=0)]
 Rate = Annotated[str, Field(pattern=units.RATE)]
+Link = Annotated[str, Field(pattern=units.LINK_RATE)]
 Time = Annotated[str, Field(pattern=units.TIME)]
 Words = str | int | float | bool  # what YAML makes of a bare word
 
 AsBytes = BeforeValidator(units.parse_bytes, json_schema_input_type=Size)
 AsBytesPerS = BeforeValidator(units.parse_bytes_per_s, json_schema_input_type=Rate)
+AsLinkRate = BeforeValidator(units.parse_link_rate, json_schema_input_type=Link)
 AsSeconds = BeforeValidator(units.parse_seconds, json_schema_input_type=Time)
 AsText = BeforeValidator(units.as_text, json_schema_input_type=Words)
 
 Bytes = Annotated[int, AsBytes, Field(gt=0)]
 BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
+LinkRate = Annotated[int, AsLinkRate, Field(gt=0)]
 Seconds = Annotated[float, AsSeconds, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
 Parameter = Annotated[
@@ -155,9 +158,8 @@ class AnyTierYaml(RealDiskYaml):
         given = {**dict(self), "storage_class": storage_class, "snapshots": snapshots}
         given["enforcement"] = self.enforcement.name
         kind = DISKS[self.enforcement.kind]
-        return kind(
-            **{field.name: given[field.name] for field in fields(kind) if field.name in given}
-        )
+        own = {field.name for field in fields(kind)}
+        return kind(**{name: value for name, value in given.items() if name in own})
 
 
 class TierYaml(AnyTierYaml):
@@ -222,6 +224,8 @@ class ClusterYaml(Strict):
     nodes: Positive | None = None  # others' cluster: as many as it has hosts
     replication_factor: Positive
     clients: Positive = 1
+    client: Literal["outside", "beside"] = "outside"
+    network_bytes_per_s: LinkRate | None = Field(None, alias="network")
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     vm: str | None = None
     vm_price: PriceKey | None = None
@@ -235,9 +239,10 @@ class ClusterYaml(Strict):
     def _whole(self) -> ClusterYaml:
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
-        for key in ("port", "node_of", "settings_of") if self.existing else ():
-            if getattr(self, key):
-                raise ValueError(f"`{key}` is of nodes that are started: leave it out here")
+        own = {**dict(self), "network": self.network_bytes_per_s, "client": self.client == "beside"}
+        started = ("port", "node_of", "settings_of", "network", "client")
+        for key in filter(own.get, started if self.existing else ()):
+            raise ValueError(f"`{key}` is of nodes that are started: leave it out here")
         if self.existing and self.nodes and self.nodes < self.hosts:
             raise ValueError(f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out")
         if self.replication_factor > (self.nodes or self.hosts or self.replication_factor):
@@ -249,7 +254,10 @@ class ClusterYaml(Strict):
         return len(addresses.read(self.existing.get("hosts", "")).servers)
 
     def build(self, scale: str) -> ClusterSpec:
-        alike = ("database", "version", "replication_factor", "clients", "port", "vm", "vm_price")
+        alike = (
+            *("database", "version", "replication_factor", "clients", "client"),
+            *("network_bytes_per_s", "port", "vm", "vm_price"),
+        )
         return ClusterSpec(
             **{key: getattr(self, key) for key in alike},
             nodes=self.nodes or max(1, self.hosts),
@@ -308,4 +316,6 @@ class WorkloadYaml(Strict):
     options: Mapping[str, Parameter] = {}
     slo: Text | None = None
     writes: bool = True
+    warm: bool = True
+    settle: bool = False
     scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]

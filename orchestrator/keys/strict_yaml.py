@@ -93,6 +93,19 @@ def shipped(package: str, name: str) -> Mapping[str, Any]:
     return parse(name, file.read_text(encoding="utf-8"))
 
 
+def filled(content: Any, values: Mapping[str, Any]) -> Any:
+    """Content of a shipped file with the values that its texts `$name` stand for. Where that is
+    None, or none is given, its key is left out, and so is what has nothing else in it."""
+    if isinstance(content, str) and content.startswith("$"):
+        return deepcopy(values.get(content[1:]))  # a value may stand twice
+    if isinstance(content, Mapping):
+        pairs = ((key, filled(part, values)) for key, part in content.items())
+        return {key: part for key, part in pairs if part is not None} or None
+    if isinstance(content, list):
+        return [part for each in content if (part := filled(each, values)) is not None] or None
+    return content
+
+
 @lru_cache(maxsize=64)
 def _parsed(where: str, text: str) -> dict[str, Any]:
     """Once for each text: all profiles of a campaign read the same clusters."""
@@ -204,17 +217,6 @@ def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -
     return f"unknown {kind} {name!r}; {hint}{listed}"
 
 
-_PLAIN = {
-    "int_parsing": "expected a whole number",
-    "int_type": "expected a whole number",
-    "float_parsing": "expected a number",
-    "float_type": "expected a number",
-    "bool_parsing": "expected true or false",
-    "string_type": "expected a text",
-    "invalid_key": "a key must be a text; a comma in a number, as in 5,000, begins a new key",
-}
-
-
 def _place(where: str, location: tuple[int | str, ...]) -> str:
     path = ".".join(str(part) for part in location)
     if where.endswith(": "):  # a file, not a key in it
@@ -227,6 +229,7 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
         return f"unknown key: did you mean {meant[-1]}?" if meant else "unknown key"
     if error["type"] == "missing":
         return "this key is missing"
-    text = _PLAIN.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ")
+    plain = shipped(__package__, "plain.yaml").get(error["type"])
+    text = plain or str(error["msg"]).removeprefix("Value error, ")
     given = "" if isinstance(error["input"], Mapping) else f" (given: {short(error['input'])})"
     return text if "got" in text else f"{text}{given}"

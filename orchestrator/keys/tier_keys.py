@@ -10,38 +10,21 @@ was measured, and without `enforcement: mounted` it would have been an emulated 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from orchestrator.keys.strict_yaml import ReadBy, Strict
+from orchestrator.keys.strict_yaml import ReadBy, Strict, shipped
 from orchestrator.tier import Cgroup, DiskKind, Latencies, NodeDisks, Snapshots, Tier
 
 NUMBER = "{node}"
 PATTERN = f"node-{NUMBER}"
 
-_JUDGED: tuple[DiskKind, ...] = ("emulated", "mounted", "storage-class", "existing")
-_DECLARED: tuple[DiskKind, ...] = ("emulated", "cgroup", "mounted", "storage-class", "existing")
-
-# Key → the kinds that use it; all others are used by every kind. Control groups hold rates alone.
-_USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
-    **dict.fromkeys(("type", "iops", "throughput"), _DECLARED),
-    **dict.fromkeys(("read_latency", "write_latency", "burst", "io_unit"), _JUDGED),
-    **dict.fromkeys(("burst_time_scale", "recorded"), ("emulated",)),
-    **dict.fromkeys(("storage_class", "size", "allow_retained_volumes"), ("storage-class",)),
-    **dict.fromkeys(("path", "disks", "file_system", "mount_options"), ("mounted",)),
-    **dict.fromkeys(("allow_root_disk", "cloud", "wal"), ("mounted",)),
-    "snapshots": ("mounted", "storage-class"),
-    "count": ("emulated", "cgroup", "mounted"),
-}
-# Of the tier of a log's disks: where they are is in `disks`, and the rest holds for both.
-_NOT_OF_LOGS = (
-    "enforcement", "path", "disks", "wal", "cloud", "recorded", "storage_class", "snapshots",
-    "file_system", "mount_options", "allow_root_disk", "allow_retained_volumes", "burst_time_scale",
-    "count",
-)  # fmt: skip
+# Key → the kinds that use it; all others are used by every kind.
+_USED_BY: Mapping[str, Sequence[DiskKind]] = shipped(__package__, "tier_keys.yaml")["used_by"]
+_NOT_OF_LOGS: Sequence[str] = shipped(__package__, "tier_keys.yaml")["not_of_logs"]
 
 
 def _absolute(path: str) -> str:

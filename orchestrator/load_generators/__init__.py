@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
@@ -55,12 +56,9 @@ def warmed(workload: Workload, how: str) -> Workload:
     steady, at least as long and at most ten times. UsageError if its generator cannot do that."""
     if how == "fixed":
         return workload
-    if workload.generator != Sysbench.name or workload.script not in command_lines.KNOWN:
-        raise UsageError(
-            f"{workload.name} is run by {workload.generator} ({workload.script}), whose warm-up "
-            "has a fixed time: --warmup steady needs a built-in script on sysbench",
-            advice="name other workloads, or leave out --warmup",
-        )
+    known = workload.script in command_lines.KNOWN.keys() - set(command_lines.ENDS_WITH_WORK)
+    if workload.generator != Sysbench.name or not known:
+        raise failure(UsageError, "no steady warm-up", workload=workload)
     return replace(workload, warmup_most_s=max(10.0 * workload.warmup_s, STEADY_MOST_S))
 
 
@@ -70,11 +68,9 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     if not asked:
         return workload
     if workload.generator in (Fio.name, SysbenchStock.name):
-        raise UsageError(
-            f"{workload.name} is run by {workload.generator}, which keeps no record of each "
-            "transaction: --confirm could not tell what a change did",
-            advice="name other workloads, or leave out --confirm",
-        )
+        raise failure(UsageError, "no record to confirm by", workload=workload)
+    if workload.script in command_lines.ENDS_WITH_WORK:
+        raise failure(UsageError, "nothing left to confirm", workload=workload.name)
     return replace(workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S))
 
 
@@ -82,10 +78,7 @@ def bind(workload: Workload, generator: str | None) -> Workload:
     """Converts `workload` to another generator; unchanged for None or its own generator. UsageError
     if that generator cannot run it, or not as its file says."""
     if generator not in (None, workload.generator, config.NAME):
-        raise UsageError(
-            f"{workload.name} is run by {workload.generator}; --generator may also be "
-            f"{config.NAME}, not {generator!r}"
-        )
+        raise failure(UsageError, "another generator", workload=workload, given=generator)
     if generator == config.NAME:
         workload = config.bind(workload)
     if workload.generator in _CHECKS:

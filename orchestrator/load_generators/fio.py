@@ -17,6 +17,7 @@ from typing import Any
 
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import refuse
 from orchestrator.metrics import measured
@@ -111,13 +112,15 @@ class Fio(LoadGenerator):
         """Returns the figures of every point, and with scope `all` those of the whole matrix:
         throughput is the highest plateau of IOPS, latency that of one small I/O alone."""
         points = disk_matrix.planned(workload.options)
-        figures: list[Measurement] = []
-        versions: set[str] = set()
-        for point in points:
-            content = _json(out / FOLDER / f"{point.name}.json")
-            versions.add(str(content.get("fio version", "")))
-            figures += point_figures(point, content)
-        facts = GeneratorFacts(version=", ".join(sorted(versions)), more={"cells": len(points)})
+        contents = [_json(out / FOLDER / f"{point.name}.json") for point in points]
+        every = zip(points, contents, strict=True)
+        figures = [figure for point, content in every for figure in point_figures(point, content)]
+        facts = GeneratorFacts(
+            version=", ".join(
+                sorted({str(content.get("fio version", "")) for content in contents})
+            ),
+            more={"cells": len(points)},
+        )
         return Result((*figures, *_together(points, figures)), None, None, facts)
 
 
@@ -166,11 +169,7 @@ def _measure(workload: Workload, point: MatrixCell, container: Container, folder
     timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
     done = container.exec(argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:
-        raise LoadError(
-            f"fio ended with exit code {done.exit_code} at point {point.name}",
-            advice="the output of the points before it is among the raw files of the run",
-            evidence=done.tail(),
-        )
+        raise failure(LoadError, "fio failed", done=done, point=point, evidence=done.tail())
     return container.exec(("cat", _OUTPUT), timeout_s=30).out
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from orchestrator import units
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Note, Plan, Profile
 from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING
@@ -199,31 +200,18 @@ def check(plan: Plan, limit: str | None) -> None:
         return
     (most, currency), things = _read(limit), rented(plan)
     if unknown := units.listed([item.title for item in things if item.price is None]):
-        raise UsageError(
-            f"what the campaign costs cannot be held under {limit}: no price of {unknown}",
-            advice="give `price` in the profile's tier or a region, and `vm_price` in its cluster "
-            "for its machines (docs/OPTIONS.md)",
-        )
+        raise failure(UsageError, "cost unknown", limit=limit, unknown=unknown)
     sums = total(things)
     if others := [name for name in sums if name.upper() != currency]:
-        raise UsageError(
-            f"{MAX_COST} is in {currency}, and there are prices in {units.listed(others)}",
-            advice="tierbench converts no currencies: give the limit, or the prices, in the same",
-        )
+        listed = units.listed(others)
+        raise failure(UsageError, "other currency", currency=currency, others=listed)
     amount = sum(sums.values())
     if amount > most:
-        raise UsageError(
-            f"the campaign would cost {amount:,.2f} {currency}, more than {most:,.2f}",
-            advice="take fewer repetitions, tiers or nodes or a smaller scale; --dry-run shows "
-            "what makes the cost",
-        )
+        raise failure(UsageError, "too expensive", amount=amount, currency=currency, most=most)
 
 
 def _read(limit: str) -> tuple[float, str]:
     match = _LIMIT.fullmatch(limit.strip())
     if match is None:
-        raise UsageError(
-            f"{MAX_COST} {limit!r} is no amount with its currency",
-            advice=f'write it as in {MAX_COST} "5 USD"',
-        )
+        raise failure(UsageError, "no amount", limit=limit)
     return float(match[1]), match[2].upper()

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Dataset, Plan, Profile, Workload
 from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING, as_used, run_s
@@ -61,31 +63,20 @@ class Pace:
         return f"{most} {fastest}: {self.source}"
 
 
-def _loaded(most_per_s: float, least_per_s: float, source: str) -> Pace:
-    return Pace(Span(1 / most_per_s, 1 / least_per_s), f"default, {source}")
+_PACES = shipped(__package__, "paces.yaml")
 
 
-# Loading 4 warehouses took 3.8 s alone on a machine with two cores (docs/WORKLOADS.md), 31 s
-# and more when eight programs shared it. YugabyteDB's documentation: 1,000 warehouses in 3.5 h on
-# three c5d.4xlarge.
+def _pace(known: Mapping[str, Any]) -> Pace:
+    return Pace(Span(known["least_s"], known["most_s"]), known["source"])
+
+
 LOADING = {
-    "postgresql": _loaded(110e6, 10e6, "measured on two cores, idle and busy"),
-    "yugabytedb": _loaded(50e6, 8e6, "the slowest by its documentation"),
-    EXISTING: _loaded(110e6, 8e6, "of both databases"),
+    database: Pace(Span(1 / known["most_per_s"], 1 / known["least_per_s"]), known["source"])
+    for database, known in _PACES["loading"].items()
 }
-# Of a run with one node and one client: start and stop disks, database and clients. PostgreSQL took
-# 4.1 to 7.7 s on two cores while eight programs shared them, once 15.7 s, and making a copy of 0.5
-# GB ready 3.3 to 6.8 s, most of it not for its bytes. yugabyted's own waits are 180 s.
-AROUND = {
-    "postgresql": Pace(Span(2.0, 15.0), "default, measured on two busy cores"),
-    "yugabytedb": Pace(Span(10.0, 180.0), "default, at most yugabyted's longest wait"),
-    EXISTING: Pace(Span(1.0, 15.0), "default, as of PostgreSQL"),
-}
-FURTHER_NODE = Span(1.0, 5.0)  # the same, for each further node
-# Four gates took 14 to 20 s on two cores that eight programs shared, and passed the first time.
-ONE_GATE = Pace(Span(7.5, 2 * 25.0), "default, measured on two busy cores, two tries at most")
-# Disks without limits start from a copy on the disk of the machine, others over what is kept.
-RESTORING = Pace(Span(0.0, 1e-8), "assumed")
+AROUND = {database: _pace(known) for database, known in _PACES["around"].items()}
+FURTHER_NODE = _pace(_PACES["further node"]).each
+ONE_GATE, RESTORING = _pace(_PACES["gate"]), _pace(_PACES["restoring"])
 
 Learnt = Mapping[str, Pace]
 AROUND_RUN, GATES, RESTORE = "start and stop", "gate", "restore"
@@ -146,7 +137,8 @@ def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
     for profile, load, least, most in _cells(plan):
         where = find(profile, load)
         shared = where is None and isinstance(profile.tier.disk, (Emulated, Cgroup))
-        name = where[0] if where else f"shared {load.dataset}" if shared else None
+        copies = f"{profile.cluster.nodes} {profile.cluster.replication_factor}"
+        name = where[0] if where else f"shared {load.dataset} {copies}" if shared else None
         apart = f"{name or profile.name} {load.dataset}"
         kept = int(bool(where and where[1]))
         before = known.get(apart) or Load(profile.name, load.name, load.dataset, 0, 0, kept)
@@ -193,6 +185,7 @@ def data_bytes(workload: Workload) -> int | None:
     """Of all rows once, with their indexes; None where its parameters do not tell."""
     given = workload.dataset.parameters
     tables, rows, warehouses = (given.get(key) for key in ("tables", "table_size", "warehouses"))
+    rows = given.get("rows", rows)
     if isinstance(warehouses, int):
         return warehouses * WAREHOUSE_BYTES
     if isinstance(tables, int) and isinstance(rows, int):
@@ -226,7 +219,7 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
         around += pace.each.times(least, most)
         sources[pace.source] = None
         if load.database is None:
-            caches += _caches(profile, load).times(least, most)
+            caches += _caches(profile, load).times(least, most) if load.warm else Span()
             checks += _checking(profile, load).times(least, most)
     yield TimedStep("warm-up and measuring", windows, "the scale's times")
     yield TimedStep("starting and stopping", around, listed(list(sources)))

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import LoadPoint
+from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Workload
 from orchestrator.units import counted, format_number
@@ -35,16 +36,9 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     value = float(match[1]) if match else 0.0
     share = words.endswith("%")
     if match and match[0] == match[1] == words and 0 < value < 1:
-        raise UsageError(
-            f"{LATENCY_AT} {text!r} may be a share of the slowest tier's capacity or a rate",
-            advice=f"write {value * 100:g}% for the share, {words}/s for transactions/s",
-        )
+        raise failure(UsageError, "share or rate", text=text, pct=value * 100, words=words)
     if not value or (share and (value >= 100 or words.endswith("/s%"))):
-        raise UsageError(
-            f"{LATENCY_AT} {text!r} is neither a share of the slowest tier's capacity, above 0 and "
-            "below 100 %, nor a rate",
-            advice="for example 70%, which is usual, or 120 for 120 transactions/s",
-        )
+        raise failure(UsageError, "neither share nor rate", text=text)
     return value, share
 
 
@@ -63,8 +57,7 @@ def parse_sweep(text: str) -> tuple[Axis, tuple[float, ...]]:
     elif name == "threads" and any(value % 1 or value > MOST_THREADS for value in values):
         wrong = f"has a number of threads that is not whole, or above {MOST_THREADS:,}"
     if wrong:
-        advice = "for example threads=1,4,16,64 or rate=50,100,200 (transactions/s)"
-        raise UsageError(f"{SWEEP} {text!r} {wrong}", advice=advice)
+        raise failure(UsageError, "bad sweep", text=text, wrong=wrong)
     return "threads" if name == "threads" else "rate", tuple(sorted(values))
 
 
@@ -74,10 +67,7 @@ def applied(
     """The workloads to plan, and the share (in %) of a capacity that these must find first, if
     one was asked for. UsageError where a workload's load cannot be set so."""
     if sweep and latency_at:
-        raise UsageError(
-            f"{SWEEP} and {LATENCY_AT} ask two questions",
-            advice="make a campaign of each; `--sweep rate=…` also has the rate in question",
-        )
+        raise failure(UsageError, "two questions")
     if sweep:
         axis, values = parse_sweep(sweep)
         _require(workloads, axis, SWEEP)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.keys.schema import NamedTierYaml
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Placing, Profile
@@ -53,10 +54,7 @@ def known_as(engine: str) -> str:
 def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
     """UsageError if machines are named for a platform that has no engines to connect to."""
     if named(profile) and not has_engines:
-        raise UsageError(
-            f"{profile.name} names `machines`, whose engines {platform} does not have",
-            advice="take `machines` out of the profile, or run it on another platform",
-        )
+        raise failure(UsageError, "no engines", profile=profile, platform=platform)
 
 
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
@@ -65,8 +63,5 @@ def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None
         check_platform(profile, platform, has_engines)
         engines = named(profile)
         if engines and profile.cluster.nodes > len(engines):
-            raise UsageError(
-                f"{profile.name} has {profile.cluster.nodes} nodes and names {len(engines)} "
-                f"machines ({', '.join(engines)})",
-                advice="name one machine for each node, or give --nodes",
-            )
+            names = f"{len(engines)} machines ({', '.join(engines)})"
+            raise failure(UsageError, "few machines", profile=profile, machines=names)

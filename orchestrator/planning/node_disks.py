@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.keys.tier_keys import NUMBER, PATTERN
 from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
 
@@ -61,10 +62,8 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     if pattern := disks.get(PATTERN):
         disks = {name: _numbered(pattern, number) for number, name in enumerate(names, start=1)}
     if missing := [name for name in names if name not in disks]:
-        raise UsageError(
-            f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
-            advice=f"add it to `disks`, or take --nodes {len(disks)}",
-        )
+        nodes_without = ", ".join(missing)
+        raise failure(UsageError, "no disk", tier=tier, nodes=nodes_without, count=len(disks))
     placed = zip(names, machines or [""] * nodes, strict=False)
     return _with_disks(tier, {name: replace(disks[name], machine=where) for name, where in placed})
 

@@ -31,10 +31,8 @@ def unlike_disks(profiles: Sequence[Profile]) -> str:
     real = [profile.name for profile in profiles if profile.tier.disk.is_real]
     others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:
-        return (
-            f"the disks of {listed(real)} are real and those of {listed(others)} are not: part of "
-            "each difference is this machine's, and not the tier's"
-        )
+        said = f"the disks of {listed(real)} are real and those of {listed(others)} are not: "
+        return f"{said}part of each difference is this machine's, and not the tier's"
     ways = dict.fromkeys(profile.tier.disk.enforcement for profile in profiles)
     text = f"tiers are held to their limits in different ways ({', '.join(ways)}): part of each "
     return f"{text}difference may be the way" if len(ways) > 1 else ""
@@ -76,6 +74,7 @@ def of_options(
     others than they are. `unpriced`: the profiles without the list of `--prices`."""
     own = {profile.name: profile.tier.price for profile in unpriced}
     same, only = "the list has no other price of its disk", "it is the only workload"
+    owned, reads = "nothing of it is rented", "it writes nothing"
     rules: tuple[tuple[str, str, Sequence[Any], Callable[[Any], str], bool], ...] = (
         ("database", "--db", workloads, _alone, False),
         ("nodes", "--nodes", profiles, _of_others, True),
@@ -85,13 +84,13 @@ def of_options(
         ("data", "--data", workloads, _alone, False),
         ("weights", "--weights", workloads, lambda _: only * (len(workloads) == 1), False),
         ("clients", "--clients", workloads, _alone, False),
-        ("windows", "--windows", workloads, _writes_nothing, False),
-        (MANY_WINDOWS, "--windows many", workloads, _window_stays, False),
+        ("windows", "--windows", workloads, lambda w: _alone(w) or reads * (not w.writes), False),
+        (MANY_WINDOWS, "--windows many", workloads, lambda w: _alone(w) or windows.stays(w), False),
         ("gate_every", "--gate-every", profiles, _not_checked, True),
         ("drain", "--drain", profiles, _not_drained, True),
         ("confirm", "--confirm", profiles, _nothing_to_change, True),
         ("price_list", "--prices", profiles, lambda p: same * (p.tier.price == own[p.name]), False),
-        ("max_cost", costs.MAX_COST, profiles, _not_rented, False),
+        ("max_cost", costs.MAX_COST, profiles, lambda p: owned * (not costs.is_rented(p)), False),
     )
     for field, option, things, why, refused in rules:
         names = gathered((why(thing), thing.name) for thing in things if field in given)
@@ -105,14 +104,6 @@ def of_options(
 
 def _alone(load: Workload) -> str:
     return "it measures one disk alone, without a database" if load.database else ""
-
-
-def _writes_nothing(load: Workload) -> str:
-    return _alone(load) or ("" if load.writes else "it writes nothing")
-
-
-def _window_stays(load: Workload) -> str:
-    return _alone(load) or windows.stays(load)
 
 
 def _of_others(profile: Profile) -> str:
@@ -133,7 +124,3 @@ def _not_drained(profile: Profile) -> str:
 def _nothing_to_change(profile: Profile) -> str:
     rented = isinstance(profile.tier.disk, ClassVolumes)
     return _of_others(profile) or ("the limits of its volumes are the provider's" if rented else "")
-
-
-def _not_rented(profile: Profile) -> str:
-    return "" if costs.is_rented(profile) else "nothing of it is rented"

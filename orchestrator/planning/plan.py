@@ -2,7 +2,8 @@
 
 Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a round
 the tiers of one workload follow each other in an order that is balanced over the rounds
-(`balanced_orders`), so that neither their places nor a slow drift of the machine favour one.
+(`balanced_orders`), and so do the values of a factor, so that neither their places nor a slow drift
+of the machine favour one.
 """
 
 import random
@@ -12,11 +13,12 @@ from statistics import median
 from typing import Any
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Note, Plan, Profile, Run, Workload
-from orchestrator.planning import disk_matrix, machines, node_disks
-from orchestrator.units import counted
+from orchestrator.planning import disk_matrix, factors, machines, node_disks
+from orchestrator.planning.factors import EXISTING as EXISTING
+from orchestrator.units import counted, gathered
 
-EXISTING = "existing"  # the database of a cluster that others run
 FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
 
@@ -56,13 +58,27 @@ def on_nodes(profile: Profile, nodes: int) -> Profile:
 
 
 def as_used(profile: Profile, workload: Workload) -> Profile:
-    """The profile as one workload uses it: without a database, where it measures the disk alone,
-    and so on the first node by one client."""
+    """The profile as one workload uses it: at its value of a factor; without a database, where it
+    measures the disk alone, and so on the first node by one client."""
     if workload.database is None:
-        return profile
+        return _at_value(profile, workload)
     alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
-    cluster = replace(alone, database=workload.database)
+    cluster = replace(alone, database=workload.database, network_bytes_per_s=None)
     return replace(profile, cluster=cluster)
+
+
+def _at_value(profile: Profile, workload: Workload) -> Profile:
+    if (varied := workload.varied) is None:
+        return profile
+    if tier := profile.tier_of.get(varied.value):
+        name = f"{tier.name}, {factors.in_words(varied)}"  # each has a gate
+        return replace(profile, tier=replace(tier, name=name), tier_of={})
+    if varied.factor not in factors.OF_CLUSTER:
+        return profile
+    of_cluster = factors.OF_CLUSTER[varied.factor]
+    value = of_cluster.read(varied.value)
+    on = on_nodes(profile, value) if varied.factor == factors.NODES else profile
+    return replace(on, cluster=replace(profile.cluster, **{of_cluster.field: value}))
 
 
 def make_plan(
@@ -81,13 +97,10 @@ def make_plan(
     that are taken as they are."""
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
-        raise UsageError(
-            f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
-            advice="name it in --profiles too",
-        )
+        raise failure(UsageError, "unknown baseline", baseline=baseline, names=", ".join(names))
     twins = [_twin(profiles, baseline or names[0])] if aa else []
     names += [twin.name for twin in twins]
-    runs = _runs(names, [workload.name for workload in workloads], repetitions, seed)
+    runs = _runs(names, workloads, repetitions, seed)
     return Plan(
         name=name,
         seed=seed,
@@ -110,10 +123,9 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
         done[run.workload] = max(run.repetition, done.get(run.workload, 0))
     most = max(done.values(), default=0) + 1
     profiles = [profile.name for profile in plan.profiles]
-    loads = [workload.name for workload in plan.workloads]
     added = (
         run
-        for run in _runs(profiles, loads, most, plan.seed)
+        for run in _runs(profiles, plan.workloads, most, plan.seed)
         if run.workload in workloads and run.repetition == done[run.workload] + 1
     )
     runs = numbered((*plan.runs, *added))
@@ -126,7 +138,7 @@ def followed_by(
     """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
     tiers_of = {workload.name: {tier.name for tier in tiers} for workload, tiers in cells}
     names = [profile.name for profile in plan.profiles]
-    runs = _runs(names, list(tiers_of), plan.repetitions, plan.seed)
+    runs = _runs(names, [load for load, _ in cells], plan.repetitions, plan.seed)
     more = (run for run in runs if run.profile in tiers_of[run.workload])
     return replace(
         plan,
@@ -140,10 +152,7 @@ def _twin(profiles: Sequence[Profile], baseline: str) -> Profile:
     """The baseline under a second name. UsageError if another profile has that name."""
     name = f"{baseline}-again"
     if any(profile.name == name for profile in profiles):
-        raise UsageError(
-            f"{name!r} is the name of a profile, and --aa needs it for the second {baseline}",
-            advice="give that profile's file another name",
-        )
+        raise failure(UsageError, "name of the second", name=name, baseline=baseline)
     return replace(next(p for p in profiles if p.name == baseline), name=name)
 
 
@@ -153,38 +162,32 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
     for profile in profiles:
         is_others = profile.cluster.database == EXISTING
         if is_others and database not in ("auto", EXISTING):
-            raise UsageError(
-                f"{profile.name} is a cluster that others run: it cannot be started as {database}",
-                advice="leave out --db: tierbench finds out which database answers there",
-            )
+            raise failure(UsageError, "not started here", profile=profile.name, database=database)
         if database == EXISTING and not is_others:
-            raise UsageError(
-                f"{profile.name} names no running cluster to attach to",
-                advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
-            )
+            raise failure(UsageError, "no running cluster", profile=profile.name)
         alone = [load.name for load in workloads if load.database is not None]
         if is_others and alone:
-            raise UsageError(
-                f"{', '.join(alone)} measures a disk by itself, and those of {profile.name} are "
-                "not here",
-                advice="name workloads on a database, or run fio on the cluster's nodes",
-            )
+            raise failure(UsageError, "disks elsewhere", alone=", ".join(alone), profile=profile)
 
 
 def _runs(
-    profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
+    profiles: Sequence[str], workloads: Sequence[Workload], repetitions: int, seed: int
 ) -> list[Run]:
     """In their order, without numbers."""
     dice = random.Random(seed)
-    orders = {
-        workload: balanced_orders(dice.sample(profiles, len(profiles)), repetitions)
-        for workload in workloads
-    }
+
+    def balanced(names: Sequence[str]) -> list[list[str]]:
+        return balanced_orders(dice.sample(names, len(names)), repetitions)
+
+    tiers = {workload.name: balanced(profiles) for workload in workloads}
+    groups = gathered((w.varied.of if w.varied else w.name, w.name) for w in workloads)
+    values = {of: balanced(names) for of, names in groups.items()}
     return [
         Run(0, profile, workload, repetition)
         for repetition in range(1, repetitions + 1)
-        for workload in workloads
-        for profile in orders[workload][repetition - 1]
+        for of in groups
+        for workload in values[of][repetition - 1]
+        for profile in tiers[workload][repetition - 1]
     ]
 
 

@@ -8,16 +8,8 @@ from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
-from orchestrator.keys import tier_keys
-from orchestrator.keys.schema import (
-    KINDS,
-    ClusterYaml,
-    Kinds,
-    NamedTierYaml,
-    ProfileYaml,
-    TierYaml,
-    WorkloadYaml,
-)
+from orchestrator.keys import schema, tier_keys
+from orchestrator.keys.schema import KINDS, ClusterYaml, Kinds, NamedTierYaml, ProfileYaml
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
 from orchestrator.planning import machines, node_disks, recorded_disk, slo
@@ -155,7 +147,7 @@ def _with_log(where: str, tier: Tier, given: Mapping[str, Any], catalog: Catalog
     else:
         unused = tier_keys.mistakes(keys, "mounted", "mounted")
         _refuse(where, ((f"wal.{key}", what) for key, what in unused))
-        log = validate(TierYaml, place, keys).build(name, "disk of the WAL")
+        log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
     return replace(tier, wal=replace(log, disk=RealDisks()))
 
 
@@ -247,7 +239,7 @@ def read_workload(
     where = where or f"workloads/{name}.yaml"
     content = parse(where, text)
     changed = given.applied(name, content) if given else content
-    read = validate(WorkloadYaml, f"{where}: ", changed)
+    read = validate(schema.WorkloadYaml, f"{where}: ", changed)
     if scale not in read.scales:
         raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
     size = read.scales[scale]

@@ -11,6 +11,7 @@ from typing import Any
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.keys.schema import KINDS, Kinds
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.model import Profile, Workload
@@ -123,8 +124,7 @@ def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
-        advice = "for example `burst=full`; several values of an option are joined by commas"
-        raise UsageError(f"{change!r} is not key=value", advice)
+        raise failure(UsageError, "no key and value", change=change)
     return key, value
 
 
@@ -160,18 +160,11 @@ def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake
         if file is None:
             continue
         if names.count(name) > 1:
-            raise UsageError(
-                f"the {kind} {name!r} is named twice; nothing was started",
-                advice="name it once; --repeats says how often each is measured"
-                + (", --aa measures the baseline under a second name" * (kind == "profile")),
-            )
+            again = ", --aa measures the baseline under a second name" * (kind == "profile")
+            raise failure(UsageError, "twice", kind=kind, name=name, again=again)
         other = files.setdefault(file.stem, file)
         if other is not file:
-            raise UsageError(
-                f"{file.stem!r} is the name of two {kind}s, {other} and {file}; "
-                "nothing was started",
-                advice="give one of the files another name",
-            )
+            raise failure(UsageError, "same name", file=file, kind=kind, other=other)
     return list(files.values())
 
 
@@ -179,12 +172,10 @@ def _find(folder: Path, kind: str, name: str) -> Path:
     by_path = name.endswith((".yaml", ".yml")) or "/" in name
     file = Path(name) if by_path else folder / f"{name}.yaml"
     if not file.is_file():
-        what = strict_yaml.unknown(kind, name, names(folder))
-        advice = "`tierbench list` shows what there is"
         if by_path:
-            what = f"no {kind} file {name}"
-            advice = "check the path, or give the name of one that `tierbench list` shows"
-        raise UsageError(what, advice)
+            raise failure(UsageError, "no file", kind=kind, name=name)
+        what = strict_yaml.unknown(kind, name, names(folder))
+        raise UsageError(what, advice="`tierbench list` shows what there is")
     return file
 
 

@@ -12,32 +12,14 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from orchestrator import units
+from orchestrator import model, units
 from orchestrator.errors import Mistake
 from orchestrator.facts import DoubtKind
-from orchestrator.keys.schema import (
-    BytesPerS,
-    ClusterYaml,
-    Parameter,
-    Percentage,
-    Positive,
-    PriceKey,
-    Seconds,
-    Text,
-)
+from orchestrator.keys import schema
+from orchestrator.keys.schema import Parameter, Positive, Seconds
 from orchestrator.keys.strict_yaml import Strict, parse, raise_all, unknown, validate
 from orchestrator.metrics import measured
-from orchestrator.model import (
-    Dataset,
-    Doubt,
-    Measurement,
-    Note,
-    Plan,
-    Profile,
-    Record,
-    Run,
-    Workload,
-)
+from orchestrator.model import Dataset, Doubt, Note, Plan, Profile, Record, Run, Workload
 from orchestrator.tier import Limits, Origin, OthersDisks, Tier
 
 SCALE = "study"
@@ -61,9 +43,9 @@ class FiguresYaml(Strict):
     statement_latency: Annotated[Duration | None, "statement_latency_avg_s", "all"] = None
     new_order_latency: Annotated[Duration | None, "latency_avg_s", "new_order"] = None
     new_order_latency_p99: Annotated[Duration | None, "latency_p99_s", "new_order"] = None
-    cpu: Annotated[Percentage | None, "cpu_pct", "all"] = None
+    cpu: Annotated[schema.Percentage | None, "cpu_pct", "all"] = None
     iops: Annotated[Rate | None, "disk_iops", ""] = None
-    bandwidth: Annotated[BytesPerS | None, "disk_bytes_per_s", ""] = None
+    bandwidth: Annotated[schema.BytesPerS | None, "disk_bytes_per_s", ""] = None
 
 
 # Key of a cell → metric and scope.
@@ -73,8 +55,8 @@ FIGURES = {key: tuple(field.metadata) for key, field in FiguresYaml.model_fields
 class StudyTierYaml(Strict):
     title: str
     iops: Positive | None = None
-    throughput: BytesPerS | None = None
-    price: PriceKey | None = None
+    throughput: schema.BytesPerS | None = None
+    price: schema.PriceKey | None = None
     notes: str = ""
 
 
@@ -106,9 +88,9 @@ class StudyYaml(Strict):
     title: str
     question: str
     source: str
-    as_of: Text
+    as_of: schema.Text
     baseline: str
-    cluster: ClusterYaml
+    cluster: schema.ClusterYaml
     tiers: Annotated[Mapping[str, StudyTierYaml], Field(min_length=1)]
     disk_figures: Literal["each node", "all nodes"]
     workloads: Annotated[Mapping[str, StudyWorkloadYaml], Field(min_length=1)]
@@ -255,7 +237,7 @@ def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
         )
 
 
-def _measurements(study: StudyYaml, figures: FiguresYaml) -> Iterator[Measurement]:
+def _measurements(study: StudyYaml, figures: FiguresYaml) -> Iterator[model.Measurement]:
     of_disks = study.disk_figures if study.disk_figures == "each node" else "all"
     for key, (metric, scope) in FIGURES.items():
         value = getattr(figures, key)

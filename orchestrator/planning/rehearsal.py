@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Note, Plan, Profile, Workload
 from orchestrator.tier import NoDisk, Tier
@@ -25,10 +26,7 @@ def rehearsed(plan: Plan) -> Plan:
     """The plan with parts that do nothing. UsageError where its workloads need a real disk."""
     alone = [workload.name for workload in plan.workloads if workload.database is not None]
     if alone:
-        raise UsageError(
-            f"{', '.join(alone)} measures a disk by itself, which cannot be rehearsed",
-            advice="name workloads on a database: point-select insert tpcc",
-        )
+        raise failure(UsageError, "no rehearsal", alone=", ".join(alone))
     profiles = tuple(
         replace(
             profile,

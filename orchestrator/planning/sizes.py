@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning.costs import most_s
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
@@ -66,7 +67,7 @@ def with_data(
         for load, before in zip(loads, workloads, strict=True)
         if load != before
     ]
-    return tuple(_with_room(profile, largest) for profile in profiles), loads, tuple(notes)
+    return with_room(profiles, largest), loads, tuple(notes)
 
 
 def data_size(text: str) -> tuple[float | None, int | None]:
@@ -83,8 +84,7 @@ def _data_bytes(profile: Profile, text: str) -> float:
     if factor is None:
         return float(size_bytes or 0)
     if cluster.node is None:
-        what = f"the memory of the nodes of {profile.name} is not declared, so {text} of it is open"
-        raise UsageError(what, advice="give --data in bytes, such as 100GiB")
+        raise failure(UsageError, "memory unknown", profile=profile.name, text=text)
     all_memory = cluster.node.memory_bytes * cluster.nodes
     return factor * all_memory / max(1, cluster.replication_factor)
 
@@ -94,11 +94,17 @@ def _of_bytes(load: Workload, wanted: float) -> Workload:
     tables = given.get("tables")
     if "warehouses" in given:
         size = {"warehouses": max(1, math.ceil(wanted / WAREHOUSE_BYTES))}
-    elif isinstance(tables, int):
-        size = {"table_size": max(1, math.ceil(wanted / ROW_BYTES / tables))}
+    elif isinstance(tables, int) and given.get("rows") != 0:  # which a load begins with
+        key = "rows" if "rows" in given else "table_size"
+        size = {key: max(1, math.ceil(wanted / ROW_BYTES / tables))}
     else:
         return load
     return replace(load, dataset=replace(load.dataset, parameters={**given, **size}))
+
+
+def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...]:
+    """The profiles with disks for so many bytes of data, where they would be too small for it."""
+    return tuple(_with_room(profile, largest) for profile in profiles)
 
 
 def _with_room(profile: Profile, largest: float) -> Profile:
@@ -127,14 +133,13 @@ def in_time(
     for repetitions in range(REPETITIONS - 1, 1, -1):
         if most_s(plan := planned(loads, repetitions)) <= budget_s:
             return plan
-    least, most = map(format_seconds, (plan.estimate_s, most_s(plan)))
-    raise UsageError(
-        f"{format_seconds(budget_s)} is too short: two repetitions take {least} to {most}",
-        advice="allow more --time, or compare fewer tiers or workloads",
-    )
+    time, least, most = map(format_seconds, (budget_s, plan.estimate_s, most_s(plan)))
+    raise failure(UsageError, "too short", time=time, least=least, most=most)
 
 
 def _shorter(load: Workload, share: float) -> Workload:
+    if load.settle:
+        return load  # its time may be a deadline
     warmup_s = max(min(load.warmup_s, LEAST_WARMUP_S), round(share * load.warmup_s))
     measure_s = max(min(load.measure_s, LEAST_WINDOW_S), round(share * load.measure_s))
     return replace(load, warmup_s=warmup_s, measure_s=measure_s)

@@ -21,8 +21,10 @@ _AROUND_S = 10.0  # starting and stopping, which each run takes besides
 def of_whole_intervals(
     workloads: Sequence[Workload], interval_s: float
 ) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
-    """Workloads that write, with windows and warm-ups no shorter than before; and what to say."""
-    fitted = tuple(_fitted(load, interval_s) if load.writes else load for load in workloads)
+    """Workloads that write, with windows and warm-ups no shorter than before; and what to say. Of
+    one that settles, what it owes is counted in any case."""
+    owing = {load.name for load in workloads if load.writes and not load.settle}
+    fitted = tuple(_fitted(load, interval_s) if load.name in owing else load for load in workloads)
     longer = [
         f"{load.name} {format_seconds(load.warmup_s)} and {format_seconds(load.measure_s)}"
         for load, before in zip(fitted, workloads, strict=True)

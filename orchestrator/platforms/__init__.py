@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from orchestrator.errors import UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.many import DockerMachines
@@ -23,8 +24,5 @@ def _kubernetes(clock: Clock, placing: Placing) -> Platform:
     try:
         from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
     except ModuleNotFoundError as error:
-        raise UnavailableError(
-            f"the client of Kubernetes is not installed: {error}",
-            advice="pip install 'tierbench[kubernetes]'",
-        ) from error
+        raise failure(UnavailableError, "no client of Kubernetes", error=error) from error
     return KubernetesPlatform(clock, placing)

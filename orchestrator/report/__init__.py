@@ -23,10 +23,12 @@ from orchestrator.report.sections import (
     deltas,
     disk_matrix,
     disks,
+    factors,
     latency,
     measured,
     method,
     over_time,
+    predicted,
     resources,
     summary,
     sweeps,
@@ -54,7 +56,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         status=word,
         status_text=text,
         stamps=stamps(index),
-        answers=summary.answers(index),
+        answers=(*factors.answers(index), *summary.answers(index)),
         verdicts=summary.verdict_table(index),
         changes=deltas.charts_of_changes(index),
         footnotes=index.footnotes,
@@ -62,6 +64,8 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
             ticket.section(index),
             *decisions.section(index),
             *sweeps.sections(index),
+            *factors.sections(index),
+            *predicted.section(index),
             measured.section(index),
             *measured.failures(index),
             *disk_matrix.sections(index),
@@ -69,6 +73,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
             resources.bottlenecks(index),
             *resources.nodes(index),
             *resources.storage_engine(index),
+            *resources.conservation(index),
             *latency.section(index),
             over_time.section(index),
             disks.section(index),
@@ -115,11 +120,17 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     labels = stamps(index)
     if labels:
         parts.append(terminal.stamps(labels))
-    parts += [Text(), terminal.answers(summary.answers(index), 1 + len(index.contenders)), Text()]
+    first = (*factors.answers(index), *summary.answers(index))
+    parts += [Text(), terminal.answers(first, 1 + len(index.contenders)), Text()]
     parts.append(terminal.TableView(summary.verdict_table(index)))
     offered = [decision for decision in verdict.decisions if decision.offers]
     below = [(decision.workload, decisions.table(index, decision)) for decision in offered]
     below += [(sweep.workload, sweeps.overview(sweep)) for sweep in verdict.sweeps]
+    below += [
+        (f"{of.workload}, {tier.tier}", factors.table(index, of, tier))
+        for of in verdict.varied
+        for tier in of.tiers
+    ]
     for workload, table in below:
         parts += [Text(), Text(workload, style="bold"), terminal.TableView(table)]
     if index.footnotes:

@@ -136,13 +136,15 @@ class Chart:
 @dataclass(frozen=True)
 class Charts:
     """Charts that belong side by side. `tiers` is the legend, in the order of the colours;
-    `folded`: if not empty, they are out of sight until a reader opens what is named so."""
+    `folded`: if not empty, they are out of sight until a reader opens what is named so;
+    `bands`: what the bands below the lines mean → their colour."""
 
     rows: tuple[Chart, ...]
     tiers: tuple[str, ...]
     caption: str = ""
     folded: str = ""
     wide: bool = False  # one below the other, as wide as the page
+    bands: Mapping[str, str] = field(default_factory=dict)
 
 
 Block = Table | Paragraph | Items | Code | Charts
@@ -174,7 +176,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Answer:
-    """One workload's answer. `tier` None: the evidence does not carry one."""
+    """An answer. `tier` None: the evidence does not carry one; "": it names no tier."""
 
     workload: str
     tier: str | None

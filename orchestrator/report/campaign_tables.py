@@ -3,21 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
+from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry
-from orchestrator.analysis.campaigns.over_time import (
-    FEWEST_HISTORY,
-    CampaignComparison,
-    Level,
-    Point,
-    ProfileDelta,
-    Trend,
-)
+from orchestrator.analysis.campaigns.over_time import CampaignComparison, ProfileDelta, Trend
 from orchestrator.analysis.comparisons import COMPARED
 from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, Table, table_of
+from orchestrator.report.prose import said
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -72,15 +67,13 @@ def _change_row(change: ProfileDelta) -> Row:
 
 def _remarks(pair: CampaignComparison) -> Iterator[str]:
     margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
-    yield (
-        f"Changes from {pair.before} to {pair.after}, with their 95 % interval{_days(pair)}; those "
-        f"whose 90 % interval lies within {margins} count as the same."
-    )
+    names = {"before": pair.before, "after": pair.after}
+    yield said("comparison.changes", **names, days=_days(pair), margins=margins)
     titles = set(map(_title, pair.deltas))
-    open_ = [change for change in pair.deltas if change.delta.verdict == "inconclusive"]
-    for reason in dict.fromkeys(change.delta.reason for change in open_):
-        whose = dict.fromkeys(_title(change) for change in open_ if change.delta.reason == reason)
-        where = "everywhere" if len(whose) == len(titles) else units.listed(list(whose))
+    open_ = [of for of in pair.deltas if of.delta.verdict == "inconclusive"]
+    for reason, every in units.gathered((of.delta.reason, _title(of)) for of in open_).items():
+        whose = list(dict.fromkeys(every))
+        where = "everywhere" if len(whose) == len(titles) else units.listed(whose)
         yield f"Inconclusive, {where}: {reason}."
     for folder, only in ((pair.before, pair.only_before), (pair.after, pair.only_after)):
         if only:
@@ -91,7 +84,7 @@ def _remarks(pair: CampaignComparison) -> Iterator[str]:
 
 def _days(pair: CampaignComparison) -> str:
     """What the intervals allow for."""
-    counts = sorted({change.history for change in pair.deltas if change.history >= FEWEST_HISTORY})
+    counts = sorted({c.history for c in pair.deltas if c.history >= over_time.FEWEST_HISTORY})
     if not counts:
         return " between runs of each side alone"
     other = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
@@ -106,7 +99,7 @@ def trend(history: Trend) -> Table:
     return table_of(rows, ("Begin", "Code"), tuple(_about(history)))
 
 
-def _level(number: int, level: Level, history: Trend) -> str:
+def _level(number: int, level: over_time.Level, history: Trend) -> str:
     count = units.counted(level.campaigns, "campaign")
     mean = units.format_quantity(level.mean, "NOPM" if history.unit == "1/min" else history.unit)
     text = f"Level {number}: {mean} over {count} from {level.first} on"
@@ -115,7 +108,7 @@ def _level(number: int, level: Level, history: Trend) -> str:
     return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
 
 
-def _point(point: Point) -> Row:
+def _point(point: over_time.Point) -> Row:
     ends = [units.format_number(end) for end in (point.ci_low, point.ci_high) if end is not None]
     return {
         "Begin": wording.moment(point.began_s),
@@ -130,14 +123,12 @@ def _about(history: Trend) -> Iterator[str]:
     bars = sparkline([point.mean for point in history.points])
     yield f"{METRICS[history.metric].title}, {history.profile} × {history.workload}: {bars}"
     if len(history.points) < across_days.FEWEST:
-        yield (
-            f"No change of level can be proven with {len(history.points)} comparable campaigns: "
-            f"{across_days.FEWEST} are needed."
-        )
+        points = len(history.points)
+        yield said("comparison.few", points=points, fewest=across_days.FEWEST)
     if history.open:
         yield f"Open: {history.open}."
-    for reason in dict.fromkeys(left_out.reason for left_out in history.left_out):
-        names = [left_out.campaign for left_out in history.left_out if left_out.reason == reason]
+    left_out = units.gathered((of.reason, of.campaign) for of in history.left_out)
+    for reason, names in left_out.items():
         yield f"Left out, {units.listed(names)}: {reason}."
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from orchestrator.keys.strict_yaml import shipped
+from orchestrator.report.blocks import Measure
 
 
 def said(name: str, **values: object) -> str:
@@ -13,3 +14,8 @@ def said(name: str, **values: object) -> str:
 def words(name: str) -> Mapping[str, str]:
     """Of a table of words: what the program calls something → what a reader does."""
     return dict(shipped(__package__, "prose.yaml")[name])
+
+
+def measures(name: str) -> tuple[Measure, ...]:
+    """What the charts of that name draw, in order."""
+    return tuple(Measure(**each) for each in shipped(__package__, "prose.yaml")[name])

@@ -1,7 +1,7 @@
 """A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt. No
 figure is computed here: what is shown comes from `Verdict` and the records."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.planning import load_points
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Footnote
+from orchestrator.report.blocks import Cell, Footnote, Row
 from orchestrator.report.wording import closed, ranges, sentence, some, spanning
 from orchestrator.units import gathered
 
@@ -79,7 +79,9 @@ class ReportIndex:
         return named or any((of, m) == (workload, "nopm") for _, of, m, _ in self._cells)
 
     def throughput_metric(self, workload: str) -> str:
-        return "nopm" if self.is_tpcc_derived(workload) else "throughput_per_s"
+        of_rows = any(names[1:3] == (workload, "payload_bytes_per_s") for names in self._cells)
+        rate = "payload_bytes_per_s" if of_rows else "throughput_per_s"
+        return "nopm" if self.is_tpcc_derived(workload) else rate
 
     def latency_scope(self, workload: str) -> str:
         """New-Order if the workload has it: the transaction the specification reports first."""
@@ -139,6 +141,12 @@ class ReportIndex:
             return Cell(self.absence(profile, workload), missing=True)
         return Cell(words(summary), detail=wording.spread(summary))
 
+    def rows(self, row: Callable[[str, str], Row]) -> Iterator[Row]:
+        """Each workload as a heading, and below it the `row` of each tier."""
+        for workload in self.workloads:
+            yield workload.name
+            yield from (row(tier, workload.name) for tier in self.tiers)
+
     def absence(self, profile: str, workload: str) -> str:
         absent = "not published" if self.campaign.published else "not measured"
         return absent if self.finished(profile, workload) else "missing"
@@ -147,11 +155,11 @@ class ReportIndex:
         self, profile: str, workload: str, titles: Mapping[str, str], transaction_type: str = ""
     ) -> dict[str, Cell]:
         """Column's title → value, of metric → column's title."""
-        cells = {
-            title: self.cell(profile, workload, metric, transaction_type)
+        of = profile, workload
+        return {
+            title: self.value_cell(*of, self.cell(*of, metric, transaction_type))
             for metric, title in titles.items()
         }
-        return {title: self.value_cell(profile, workload, cell) for title, cell in cells.items()}
 
     # -------------------------------------------------------------- runs
 
@@ -162,17 +170,12 @@ class ReportIndex:
     def planned(self, profile: str, workload: str) -> tuple[Run, ...]:
         return self._of_cell[profile, workload].planned
 
-    @cached_property
-    def runs(self) -> Mapping[int, RunData]:
-        """By number, those that left a record."""
-        return {data.record.run.number: data for data in self.campaign.runs}
-
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
         return self._of_cell[profile, workload].finished
 
     def loss(self, run: Run) -> str | None:
         """Why a planned run left no figures; None if it left some."""
-        data = self.runs.get(run.number)
+        data = self.campaign.by_number.get(run.number)
         if data is None:
             return self.campaign.absent
         if doubts := self.campaign.excluded.get(run.number):
@@ -191,10 +194,6 @@ class ReportIndex:
     def tiers_with_figures(self) -> tuple[str, ...]:
         left = {run.profile for run in self.campaign.plan.runs if self.loss(run) is None}
         return tuple(tier for tier in self.tiers if tier in left)
-
-    @cached_property
-    def lost_runs(self) -> tuple[Run, ...]:
-        return tuple(run for run in self.campaign.plan.runs if self.loss(run) is not None)
 
     # -------------------------------------------------------------- doubts
 

@@ -6,15 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Change, ClusterDecision, Decision, Delta
+from orchestrator.report.prose import words
 from orchestrator.tier import Price
 
 FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
-METRICS = {
-    "throughput_per_s": "transactions/s",
-    "nopm": "NOPM",
-    "latency_avg_s": "average latency",
-    "latency_p99_s": "p99 latency",
-}
+METRICS = words("metrics.short")
 moment = units.format_moment
 _TEXTS_SHOWN = 3
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}

@@ -15,6 +15,7 @@ from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
+from orchestrator.run import links
 from orchestrator.units import counted, format_bytes
 
 
@@ -37,6 +38,8 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
                 database = parts.databases[cluster.database]
                 name = f"{profile.name}: database {database.name}"
                 yield name, partial(database.check, cluster, world)
+                if cluster.network_bytes_per_s:
+                    yield f"{profile.name}: network", partial(links.check, profile, world)
                 checked.append(cluster)
             generator = parts.load_generators[workload.generator]
             name = f"{profile.name}: {workload.name} by {generator.name}"

@@ -1,25 +1,29 @@
-"""`--confirm`: behind the measured window the limits of the run's own tier are changed by 25 %, one
-at a time and in short windows, while the load goes on. What that does to throughput says which of
-them held it back (`analysis/telemetry/proof.py`).
+"""`--confirm`: behind the measured window the run's own limits are changed by 25 %, one at a time
+and in short windows, while the load goes on. What that does to throughput says which of them held
+it back (`analysis/telemetry/proof.py`). What cannot be more than it is, as the processors of a
+whole machine, is only made less.
 
 Each change is made twice, the second time in the order turned round, so that a steady drift
 favours none.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from orchestrator.analysis.telemetry.loads import has_pace
+from orchestrator.load_generators.common.client import LimitsSessions
 from orchestrator.model import Node, Workload
-from orchestrator.parts import Disks, Levers, LiftsLimits
+from orchestrator.parts import Disks, LiftsLimits, LoadGenerator
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.run.recording import RunContext
 
 CHANGES = (1.25, 0.75)  # times what is declared
+LESS = (1.0, 0.75)
 _HELD = (0.25, 0.95)  # of each change's time: first what is in flight is of the limits before
 
 
@@ -32,7 +36,7 @@ def changing(
     window_over: Callable[[], None],
 ) -> Iterator[tuple[Workload, World]]:
     """Yields the workload as long as it now takes, and the world to give to its load generator;
-    both as they were where none of its limits, nor those of `nodes`, can be changed.
+    both as they were where none of its limits, nor those of `nodes` and clients, can be changed.
     When the window is over `window_over` is called, the limits are changed, and each change goes
     with its times into the facts "confirm". At the end all limits are as declared."""
     workload = here.workload
@@ -56,21 +60,72 @@ def changing(
         here.draft.facts["confirm"] = changes.kept
 
 
-def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> Levers:
-    mechanism, world, levers = here.mechanism, here.world, {}
+@dataclass(frozen=True)
+class Lever:
+    """What sets a limit to so many times what it is, and which those shall be."""
+
+    set: Callable[[float], None]
+    levels: Sequence[float] = CHANGES
+
+
+def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, Lever]:
+    mechanism, world = here.mechanism, here.world
+    levers: dict[str, Lever | None] = {}
     if isinstance(mechanism, LiftsLimits):
-        levers = dict(mechanism.levers(here.profile.tier, disks, world))
-    limited: list[tuple[LiftsItsLimits, float]] = []
-    for node in nodes:
-        container = world.platform.container(node.container or node.name)
-        if node.cpus and isinstance(container, LiftsItsLimits):
-            limited.append((container, node.cpus))
+        of_tier = mechanism.levers(here.profile.tier, disks, world)
+        levers = {name: Lever(lever) for name, lever in of_tier.items()}
+    watched = [node for node in here.draft.nodes if node.name in {own.name for own in nodes}]
+    clients = [node for node in watched if node.role == "client"]
+    levers["node CPU"] = cpus_of_nodes([node for node in nodes if node.role == "database"], world)
+    levers["client CPU"] = cpus_of_clients(clients, here.draft.nodes, world)
+    levers["sessions"] = sessions(here.generator, here.workload, clients, world)
+    return {name: lever for name, lever in levers.items() if lever}
+
+
+_Limited = tuple[LiftsItsLimits, float | None, float]  # its own limit of processors, and the most
+
+
+def cpus_of_nodes(nodes: Sequence[Node], world: World) -> Lever | None:
+    return _cpus([(own, node.cpus, node.cpus) for node, own in _live(nodes, world) if node.cpus])
+
+
+def cpus_of_clients(clients: Sequence[Node], watched: Sequence[Node], world: World) -> Lever | None:
+    """Of the processors that their containers may use; without a limit, of those of their machines,
+    which the clients on one share."""
+    cores = {host.machine: host.cpus or 0.0 for host in watched if host.role == "host"}
+    machines = [client.machine for client in clients]
+    shares = {name: cores.get(name, 0.0) / machines.count(name) for name in machines}
+    each = [(client, own, own.find_cpus()) for client, own in _live(clients, world)]
+    return _cpus([(own, cpus, cpus or shares[client.machine]) for client, own, cpus in each])
+
+
+def _cpus(limited: Sequence[_Limited]) -> Lever | None:
+    def lever(times: float) -> None:
+        for container, cpus, most in limited:
+            container.limit_cpus(cpus if times == 1 else times * most)
+
+    known = limited and all(most for _, _, most in limited)
+    return Lever(lever, CHANGES if all(cpus for _, cpus, _ in limited) else LESS) if known else None
+
+
+def sessions(
+    generator: LoadGenerator, workload: Workload, clients: Sequence[Node], world: World
+) -> Lever | None:
+    """So many threads of the load go on; none where it has a pace of its own."""
+    threads = workload.threads
+    if not isinstance(generator, LimitsSessions) or has_pace(workload) or threads < 2:
+        return None
 
     def lever(times: float) -> None:
-        for container, cpus in limited:
-            container.limit_cpus(times * cpus)
+        generator.limit_sessions(round(times * threads), clients, world)
 
-    return {**levers, "node CPU": lever} if limited else levers
+    return Lever(lever, (LESS[0], max(1, round(LESS[1] * threads)) / threads))
+
+
+def _live(nodes: Sequence[Node], world: World) -> list[tuple[Node, LiftsItsLimits]]:
+    """Those of `nodes` whose limits can be changed."""
+    every = [(node, world.platform.container(node.container or node.name)) for node in nodes]
+    return [(node, own) for node, own in every if isinstance(own, LiftsItsLimits)]
 
 
 @dataclass
@@ -78,14 +133,14 @@ class Changes:
     """`kept`: of each change the `limit`, `times` what is declared, and `start_s` and `end_s` of
     the time in which it held, without that in which it settled."""
 
-    levers: Levers
+    levers: Mapping[str, Lever]
     workload: Workload
     window_over: Callable[[], None]
     follower: window.Follower
     kept: list[dict[str, Any]] = field(default_factory=list)
 
     def follow(self, begin_s: float) -> None:
-        each = [(name, times) for name in self.levers for times in CHANGES]
+        each = [(name, times) for name, of in self.levers.items() for times in of.levels]
         order = [*each, *reversed(each)]
         if not self.follower.wait_until(begin_s):
             return
@@ -101,7 +156,7 @@ class Changes:
 
     def _change(self, name: str, times: float, start_s: float, lasts_s: float) -> None:
         """Leaves no note of one that was made too late, or of which the load's end cut off."""
-        lever = self.levers[name]
+        lever = self.levers[name].set
         held_s, end_s = (start_s + part * lasts_s for part in _HELD)
         try:
             lever(times)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
+from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, NodeSize, Plan, Profile, Workload
 from orchestrator.parts import GoesOnLoading, LoadGenerator, NodesData, Parts, Rented, Restorable
 from orchestrator.planning import durations
@@ -233,10 +234,7 @@ class _Unfinished:
         databases do not start."""
         if self.resumed and addresses != self.addresses:
             needed = ", ".join(self.addresses)
-            raise UnavailableError(
-                f"an unfinished load needs the addresses {needed}, which are taken",
-                advice=f"stop what uses them, or load anew: remove {self.folder}",
-            )
+            raise failure(UnavailableError, "addresses taken", needed=needed, folder=self.folder)
         (self.folder / _LOADING).unlink(missing_ok=True)
         yield
 

@@ -22,18 +22,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.collectors.sessions import session_waits
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
-from orchestrator.model import Cluster, Doubt, Node, Plan, Run
+from orchestrator.model import Cluster, Node, Plan, Run
 from orchestrator.parts import Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
-from orchestrator.powers import World
+from orchestrator.powers import NETWORK_OF, World
 from orchestrator.run import checks, confirming, datasets, observed, recording, status, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
+from orchestrator.run.links import links_in_force
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
@@ -135,6 +136,7 @@ def _learn(here: RunContext, took_s: float) -> None:
 def carry_out(here: RunContext) -> None:
     """Does one run: steps 4 and 5."""
     profile, world, draft = here.profile, here.world, here.draft
+    spec = profile.cluster
     here.begin_phase("load")
     with here.spending("data set"):
         snapshots = datasets.ensure(profile, here.workload, here.plan.seed, here.parts, world)
@@ -145,7 +147,7 @@ def carry_out(here: RunContext) -> None:
     with (
         _started(here, snapshots) as (disks, cluster, is_loaded),
         several.running(
-            here.generator, profile.cluster.clients, cluster.network, here.raw, world, cluster.tls
+            here.generator, spec.clients, _place(here, cluster), here.raw, world, cluster.tls
         ) as clients,
         _sampled(here, disks, cluster, clients),
     ):
@@ -153,9 +155,10 @@ def carry_out(here: RunContext) -> None:
             if not is_loaded:
                 _load(here, cluster, clients[0])
             here.begin_phase("prepare")
-            world.progress.step("warming the cache")
-            with here.spending("warm"):
-                here.database.warm(cluster, world)
+            if here.workload.warm:
+                world.progress.step("warming the cache")
+                with here.spending("warm"):
+                    here.database.warm(cluster, world)
             here.database.begin_measuring(cluster, world)
             _measure(here, disks, cluster, clients)
             recording.done(here)
@@ -195,10 +198,15 @@ def _started(
             here.forgone[place] = error.what
             started = start(None)
         if place in here.forgone:
-            text = f"nodes did not start from a copy, so it loaded anew: {here.forgone[place]}"
-            advice = "on YugabyteDB `restore: load` loads before each run from the begin"
-            here.draft.doubts.append(Doubt("not restored", text, advice, here.run.number))
+            why, number = here.forgone[place], here.run.number
+            here.draft.doubts.append(doubt("not restored", run=number, why=why))
         yield started
+
+
+def _place(here: RunContext, cluster: Cluster) -> str:
+    """The network of the clients: the cluster's, or that of its first node."""
+    first = cluster.nodes[0].container if here.profile.cluster.client == "beside" else None
+    return f"{NETWORK_OF}{first}" if first else cluster.network
 
 
 def _lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> None:
@@ -249,8 +257,8 @@ def _sampled(
     platform, clock, folder = here.world.platform, here.world.clock, here.folder / ".samples"
     here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
     machines = machines_of(nodes, platform.machines())
-    with session_waits(cluster) as waits:
-        collectors = (*here.parts.collectors, *waits)
+    with here.parts.connected(cluster) as connected:
+        collectors = (*here.parts.collectors, *connected)
         with sampling(nodes, collectors, clock, machines, folder=folder) as here.draft.readings:
             yield
 
@@ -278,20 +286,26 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
 
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
-    with _limits_in_force(here, disks, cluster.nodes):
+    with _limits_in_force(here, disks, cluster.nodes), links_in_force(here, cluster, clients):
         here.begin_phase("warm-up")
         windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
         world.progress.step("warm-up, then measuring", windows_s)
         with (
             window.clock_watched(world.clock, here.run, draft.doubts),
             window.watched(tier, disks.volumes, window_s, world) as (watching, served),
-            confirming.changing(here, disks, cluster.nodes, watching, window_over) as (
+            confirming.changing(here, disks, (*cluster.nodes, *clients), watching, window_over) as (
                 load,
                 telling,
             ),
         ):
             warmup, measure = several.run(generator, load, cluster, clients, here.raw, telling)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
+        if workload.settle:
+            if "database" not in facts:
+                window_over()  # before its counters begin anew
+            world.progress.step("waiting until the disks are quiet")
+            here.database.begin_measuring(cluster, world)
+            here.begin_phase("check")
         draft.facts["disks"] = served
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
         credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)

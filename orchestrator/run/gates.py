@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import GateError, TierbenchError
 from orchestrator.kernel import mounts
+from orchestrator.keys.messages import failure
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
 from orchestrator.planning import durations, node_disks
@@ -72,6 +73,11 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
     )
 
 
+def _disks_of(tier: Tier) -> str:
+    """What one gate holds for: the tier, on as many disks as its nodes have."""
+    return f"{tier.name} {len(tier.disk.of_nodes)}"
+
+
 class Gates:
     """The truth gates of a campaign, or of one tier by itself."""
 
@@ -95,8 +101,8 @@ class Gates:
     def of(self, tier: Tier) -> Gate:
         """The gate in force, passed or not: of this campaign, kept from before, or taken now. One
         that failed is taken again: a busy minute costs one run."""
-        if tier.name in self._in_force and (before := self._in_force[tier.name][1]).passed:
-            return before
+        if (held := self._in_force.get(_disks_of(tier))) and held[1].passed:
+            return held[1]
         drain = self._schedule is not None and self._schedule.plan.drain
         return self._add(tier, self.measure(tier, drain=drain, may_be_kept=True))
 
@@ -118,7 +124,8 @@ class Gates:
         for profile in self._schedule.plan.profiles if self._schedule else ():
             tier, last_s = profile.tier, ended_s.get(profile.name)
             before = newest.get(tier.name)
-            if before and last_s and tier.name not in self._in_force and before.taken_s < last_s:
+            was_retaken = _disks_of(tier) in self._in_force
+            if before and last_s and not was_retaken and before.taken_s < last_s:
                 self._retake(tier, before, "the last run", drain=False)
 
     def _retake(self, tier: Tier, before: Gate, after: str, drain: bool) -> None:
@@ -127,7 +134,7 @@ class Gates:
         try:
             gate = self._add(tier, self.measure(tier, drain=drain))
         except Exception as error:
-            self._in_force.pop(tier.name, None)
+            self._in_force.pop(_disks_of(tier), None)
             what = f"the truth gate of {tier.name} after {after} could not be taken: {error}"
             self._world.progress.warn(what)
             return
@@ -136,7 +143,7 @@ class Gates:
             self._world.progress.warn(what)
 
     def _add(self, tier: Tier, gate: Gate) -> Gate:
-        self._in_force[tier.name] = tier, gate
+        self._in_force[_disks_of(tier)] = tier, gate
         self._all.append(gate)
         self.credit.checked(tier, gate)
         self._keep(self._all)
@@ -162,7 +169,7 @@ class Gates:
         nodes = self._nodes
         if self._schedule is not None:
             profiles = self._schedule.plan.profiles
-            nodes = max(p.cluster.nodes for p in profiles if p.tier.name == tier.name)
+            nodes = max(p.cluster.nodes for p in profiles if tier.name.startswith(p.tier.name))
         machines, places = self._world.platform.machines(), dict[str, GatePlace]()
         if len(machines) == 1:
             return (GatePlace(machines[0]),)
@@ -252,12 +259,10 @@ def require_passed(gate: Gate) -> None:
     """GateError if the disk is not what its tier declares, or this machine was too busy to tell."""
     if gate.passed:
         return
-    what = f"the disk of {gate.tier} is not what the tier declares: {'; '.join(_misses(gate))}"
-    advice = "figures made on it would say nothing about the tier: see docs/TIERS.md"
-    if busy := " and ".join(host_load.reasons(gate)):
-        what += f". This machine was busy during the check: {busy}"
-        advice = "stop what else runs here and try again; an honest disk fails on a busy machine"
-    raise GateError(what, advice=advice)
+    misses, busy = "; ".join(_misses(gate)), " and ".join(host_load.reasons(gate))
+    if busy:
+        raise failure(GateError, "busy", tier=gate.tier, misses=misses, busy=busy)
+    raise failure(GateError, "other disk", tier=gate.tier, misses=misses)
 
 
 def _misses(gate: Gate) -> Iterator[str]:

@@ -14,22 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.collectors.common import local
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
-from orchestrator.facts import IdentityFacts
+from orchestrator.facts import IdentityFacts, PhaseName
 from orchestrator.kernel import containers, mounts
-from orchestrator.model import (
-    Doubt,
-    Node,
-    Outcome,
-    Phase,
-    PhaseName,
-    Plan,
-    Profile,
-    Record,
-    Run,
-    Workload,
-)
+from orchestrator.keys.messages import failure
+from orchestrator.model import Doubt, Node, Outcome, Phase, Plan, Profile, Record, Run, Workload
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import ToldOf
@@ -119,14 +110,15 @@ class RunContext:
 
     def windows(self, warmup: Phase, measure: Phase, confirm_s: float = 0.0) -> Phase:
         """Puts what the load generator says of its two phases in the place of the "warm-up" that
-        began when it was started; since they ended the run has been in the phase "check". The
-        last `confirm_s` of the second are not measured; returns what is."""
+        began when it was started; since they ended the run has been in the phase "check", or
+        "settle". The last `confirm_s` of the second are not measured; returns what is."""
         self.draft.phases.pop()
         self.extend_phase(warmup.start_s)
         end_s = measure.end_s
         measure = replace(measure, end_s=end_s - confirm_s)
         after = [Phase("confirm", measure.end_s, end_s)] if confirm_s else []
-        self.draft.phases += [warmup, measure, *after, Phase("check", end_s, end_s)]
+        now: PhaseName = "settle" if self.workload.settle else "check"
+        self.draft.phases += [warmup, measure, *after, Phase(now, end_s, end_s)]
         return measure
 
     @contextmanager
@@ -228,9 +220,7 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
     """Adds a doubt to a run whose measurement stands: it was read and saved before."""
     message, run = _message(error), here.run
     here.world.progress.warn(f"{run.slug} was measured, but could not be taken down: {message}")
-    text = f"after the measured window the run could not be taken down: {message}"
-    advice = "the figures stand; what was left is removed before the next run"
-    here.draft.doubts.append(Doubt("teardown", text, advice, run.number))
+    here.draft.doubts.append(doubt("teardown", run=run.number, why=message))
     files.keep(here.raw / "teardown.txt", "".join(traceback.format_exception(error)))
     store.save_record(here.folder, _record(here))
 
@@ -246,10 +236,7 @@ def _writing(here: RunContext) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UnavailableError(
-            f"the results of {here.run.slug} cannot be written to {here.campaign}: {error}",
-            advice=f"make room there and go on: `tierbench resume {here.campaign}`",
-        ) from error
+        raise failure(UnavailableError, "not written", here=here, error=error) from error
 
 
 def _save(here: RunContext) -> None:

@@ -17,6 +17,7 @@ from orchestrator.analysis.comparability import revision, unlike_machines
 from orchestrator.analysis.results import Results, measured_window
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.facts import group
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import several
 from orchestrator.model import CLIENT, Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
@@ -75,15 +76,12 @@ class Resumption:
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
         if unknown := [name for name in self.despite if name not in ASPECTS]:
-            what = f"--despite {unknown[0]}: there is nothing of that name to differ"
-            raise UsageError(what, advice=f"name one of {', '.join(ASPECTS)}")
+            raise failure(UsageError, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
         if refused := {k: text for k, text in differences.items() if k not in self.despite}:
             words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
             options = " ".join(f"--despite {aspect}" for aspect in refused)
-            raise UsageError(
-                f"the rest of {self.folder.name} would not be measured as its runs were: {words}",
-                advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
-            )
+            name = self.folder.name
+            raise failure(UsageError, "other place", name=name, words=words, options=options)
         number = 1 + interruptions(self.plan)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
@@ -103,9 +101,7 @@ class Resumption:
         for run in (run for run in self.plan.runs if run.number not in finished):
             folder = self.folder / "runs" / run.slug
             try:
-                if not (record := left.get(run.number)):
-                    raise LoadError("it was ended before its data were checked")
-                _read_afterwards(folder, record, parts)
+                _read_afterwards(folder, left.get(run.number), parts)
                 yield f"{run.slug} was measured before, and read afterwards from its raw files"
             except (TierbenchError, OSError) as error:
                 if (aside := store.put_aside(self.folder, run)) is not None:
@@ -160,11 +156,11 @@ class Resumption:
                 yield aspect, f"{', '.join(sorted(names))} as measured against plan.json"
 
 
-def _read_afterwards(folder: Path, record: Record, parts: Parts) -> None:
+def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     """Makes the tables and the record of a run whose program was ended after it had measured.
     LoadError if something that its figures and telemetry rest on is missing."""
-    window = measured_window(record)
-    if window is None or "checked" not in record.facts:
+    window = measured_window(record) if record else None
+    if record is None or window is None or "checked" not in record.facts:
         raise LoadError("it was ended before its data were checked")
     differences = files.differences(folder / "record.json")
     if wrong := [text for text in differences if text.startswith("raw/")]:

@@ -14,8 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.analysis.decisions.decision import decisions_so_far
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, interruptions, numbered
 from orchestrator.platforms.common.claims import RentsVolumes
@@ -103,15 +105,12 @@ class Setbacks:
         """Doubts about a run that begins now."""
         doubts = []
         if self._left is not None:
-            text = "what an earlier run left could not be removed and may have disturbed: "
-            text += self._left.what
-            doubts.append(Doubt("leftovers", text, self._left.advice, run.number))
+            left, advice = self._left.what, self._left.advice
+            doubts.append(doubt("leftovers", run=run.number, left=left, advice=advice))
         for first in self._schedule.plan.runs[: run.number - 1]:
             if replace(first, number=run.number) == run:
-                text = f"repeats run {first.number}, which failed, out of order"
-                advice = "see why that failed; what changed since "
-                advice += f"{first.slug} is in this run alone"
-                doubts.append(Doubt("out of order", text, advice, run.number))
+                number, slug = first.number, first.slug
+                doubts.append(doubt("out of order", run=run.number, first=number, slug=slug))
         return doubts
 
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
@@ -129,7 +128,7 @@ class Setbacks:
         if not self._schedule.is_last(run) and (trouble is not None or self._left is not None):
             self._clean_up()
 
-    def _stop_after_three(self, failure: str | None, trouble: Exception) -> None:
+    def _stop_after_three(self, why: str | None, trouble: Exception) -> None:
         if len(self._row) < IN_A_ROW:
             return
         last = self._row[-1][0]
@@ -139,25 +138,19 @@ class Setbacks:
         if len(failed) == 1 and planned - failed:
             return
         kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
-        raise kind(
-            f"three runs in a row failed for the same cause, so the campaign ends after run "
-            f"{last.number} of {len(self._schedule.plan.runs)}: {failure}",
-            advice=f"{getattr(trouble, 'advice', '') or 'mend that'}; then go on: "
-            f"`tierbench resume {self._schedule.folder}`; `tierbench analyze` reports the finished "
-            "runs",
-            evidence=getattr(trouble, "evidence", ""),
-        ) from trouble
+        mend, number = getattr(trouble, "advice", "") or "mend that", last.number
+        run, folder = f"{number} of {len(self._schedule.plan.runs)}", self._schedule.folder
+        values = {"run": run, "failure": why, "mend": mend, "folder": folder}
+        evidence = getattr(trouble, "evidence", "")
+        raise failure(kind, "three failed", **values, evidence=evidence) from trouble
 
     def _clean_up(self) -> None:
         world = self._world
         if not wait_until(
             world.platform.answers, deadline_s=ENGINE_BACK_S, clock=world.clock, every_s=2.0
         ):
-            raise UnavailableError(
-                f"the container engine did not come back within {format_seconds(ENGINE_BACK_S)}",
-                advice="start it (`tierbench setup` does, as root on Debian) and go on: "
-                f"`tierbench resume {self._schedule.folder}`",
-            )
+            folder, longest = self._schedule.folder, format_seconds(ENGINE_BACK_S)
+            raise failure(UnavailableError, "engine stays away", longest=longest, folder=folder)
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:
             platform = world.platform

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Doubt, Node, Run, Volume
 from orchestrator.powers import Clock, World
@@ -170,7 +171,5 @@ def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]
     off_s = clock.now() - began_s - passed_s
     if abs(off_s) > CLOCK_STEP_S + CLOCK_SLEW * passed_s:
         direction = "forward (or this machine slept)" if off_s > 0 else "back"
-        text = f"while this was measured the clock went {direction} by {format_seconds(abs(off_s))}"
-        text += ": the window and the rates in it may be wrong"
-        advice = "repeat the run, with the clock set before the start and the machine kept awake"
-        doubts.append(Doubt("clock set", text, advice, run.number))
+        off = format_seconds(abs(off_s))
+        doubts.append(doubt("clock set", run=run.number, direction=direction, off=off))

@@ -43,10 +43,9 @@ def sign(cache: Path, machine: str) -> None:
     with contextlib.suppress(OSError):  # where there are no links nobody owns it
         (cache / _OWNER).symlink_to(machine)
     if (owner := owner_of(cache)) not in ("", machine):
-        raise UnavailableError(
-            f"the cache {cache} belongs to {owner} since this moment",
-            advice="start again: this machine then has a part of its own in it",
-        )
+        what = f"the cache {cache} belongs to {owner} since this moment"
+        advice = "start again: this machine then has a part of its own in it"
+        raise UnavailableError(what, advice)
 
 
 def process_mark(root: Path = Path("/")) -> str:
@@ -118,10 +117,9 @@ def only_one(lock: Path) -> Iterator[None]:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = held.read(20).decode(errors="replace").strip()
-            raise UnavailableError(
-                f"another campaign is running here (process {holder or 'unknown'})",
-                advice="wait for it to end, or stop it with Ctrl-C where it runs",
-            ) from error
+            what = f"another campaign is running here (process {holder or 'unknown'})"
+            advice = "wait for it to end, or stop it with Ctrl-C where it runs"
+            raise UnavailableError(what, advice) from error
         _sign(held.fileno())
         yield
 
@@ -142,10 +140,9 @@ def _opened(lock: Path) -> int:
         os.close(descriptor)
         reason = OSError(f"{lock} is not a file")
         break
-    raise UnavailableError(
-        f"the lock that keeps two campaigns apart cannot be opened: {reason}",
-        advice=f"look at `ls -l {lock}` and remove it, as its owner or root, if no campaign runs",
-    ) from reason
+    what = f"the lock that keeps two campaigns apart cannot be opened: {reason}"
+    advice = f"look at `ls -l {lock}` and remove it, as its owner or root, if no campaign runs"
+    raise UnavailableError(what, advice) from reason
 
 
 def _sign(lock: int) -> None:

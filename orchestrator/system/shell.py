@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
-from orchestrator.powers import Completed, Shell
+from orchestrator.powers import Completed, Shell, World
 
 _DEADLINE_S, _POLITE_S = 20.0, 5.0
+_PROFILES_S = 6 * 3600.0
 _READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
 
 
@@ -95,6 +96,29 @@ class Beside:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def script(package: str, name: str, *arguments: str, shell: str = "sh") -> tuple[str, ...]:
+    """The command that runs a script of the package's scripts.yaml; the first argument is $0."""
+    from orchestrator.keys.strict_yaml import shipped  # not needed to say --help
+
+    return (shell, "-c", shipped(package, "scripts.yaml")[name], *arguments)
+
+
+def run_of_profile(
+    verb: str, command: str, target: str, env: Mapping[str, str], docs: str, world: World
+) -> Completed:
+    """Runs the profile's `save` or `restore` for a target in a shell here. RunError if it fails.
+    Values are in its environment alone (`docs` names them), so that none is read as a command."""
+    world.progress.step(f"`{verb}` of the profile, for {target}")
+    done = world.shell.run(("bash", "-c", command), timeout_s=_PROFILES_S, env=env)
+    if done.exit_code != 0:
+        raise RunError(
+            f"the profile's `{verb}` command ended with {done.exit_code} for {target}",
+            advice=f"try it by hand with the variables that {docs} names",
+            evidence=done.tail(),
+        )
+    return done
 
 
 def git_revision(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from orchestrator.errors import RunError
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Tls
 from orchestrator.system.redaction import remember
 
@@ -62,6 +63,11 @@ def of_libpq(tls: Tls) -> dict[str, Any]:
     mode = "disable" if tls.mode == "off" else tls.mode
     files = {"sslrootcert": tls.root, "sslcert": tls.certificate, "sslkey": tls.key}
     return {"sslmode": mode, **{name: file for name, file in files.items() if file}}
+
+
+def query(package: str, name: str, **words: object) -> str:
+    """The query of this name in the package's queries.yaml, with these words in its braces."""
+    return str(shipped(package, "queries.yaml")[name]).format(**words)
 
 
 class Session(Protocol):
@@ -187,7 +193,6 @@ def _in_our_words(address: Address) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise RunError(
-            f"SQL at {address.host}:{address.port}: {' '.join(str(error).split())}",
-            advice="look at the database's log among the raw files of the run",
-        ) from error
+        what = f"SQL at {address.host}:{address.port}: {' '.join(str(error).split())}"
+        advice = "look at the database's log among the raw files of the run"
+        raise RunError(what, advice) from error

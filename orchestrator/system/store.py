@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.analysis.conclusions import Decision, Verdict
+from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
 from orchestrator.analysis.results import LEFT_OUT, Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
@@ -173,6 +173,7 @@ def save_record(folder: Path, record: Record) -> None:
 
 
 _GATES = "gates.json"
+_PREDICTIONS = "predictions.json"
 
 
 def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
@@ -185,6 +186,17 @@ def _gates(campaign: Path) -> tuple[Gate, ...]:
     """None of older campaigns, and of those that ended before their first."""
     file = campaign / _GATES
     return _read(file, tuple[Gate, ...], part="gates") if file.is_file() else ()
+
+
+def save_predictions(campaign: Path, predictions: Sequence[Prediction]) -> None:
+    """Saves what was predicted of other tiers, over what was before."""
+    content = [asdict(prediction) for prediction in predictions]
+    write_json(campaign / _PREDICTIONS, {"schema_version": SCHEMA_VERSION, "predictions": content})
+
+
+def _predictions(campaign: Path) -> tuple[Prediction, ...]:
+    file, known = campaign / _PREDICTIONS, tuple[Prediction, ...]
+    return _read(file, known, part="predictions") if file.is_file() else ()
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
@@ -202,22 +214,23 @@ def load(campaign: Path, tables: bool = True) -> Results:
     """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
     samples and transactions."""
     if not (campaign / "plan.json").is_file():
-        raise UsageError(
-            f"{campaign} is not a results folder: it has no plan.json",
-            advice="name a folder under results/, or results/latest",
-        )
+        what = f"{campaign} is not a results folder: it has no plan.json"
+        raise UsageError(what, advice="name a folder under results/, or results/latest")
     plan = _read(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
     file = campaign / "fingerprint.json"
     fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
     gates = _whole(partial(_gates, campaign), tuple[Gate, ...](), cut)
+    predictions = _whole(partial(_predictions, campaign), tuple[Prediction, ...](), cut)
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
         if record := _whole(partial(_read, file, Record), None, cut):
             runs.append(_run_data(record, file.parent, tables, cut))
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes)))
-    return Results(campaign.resolve().name, plan, fingerprint, tuple(runs), gates)
+    return Results(
+        campaign.resolve().name, plan, fingerprint, tuple(runs), gates, predictions=predictions
+    )
 
 
 def checksum(campaign: Path) -> str:
@@ -288,10 +301,8 @@ def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str 
         if isinstance(version, int) and version != known:
             newer = "a newer version wrote it: read it with that one, or a newer one still"
             older = "an older version wrote it, and nothing converts it: measure again"
-            raise UsageError(
-                f"{file} has schema_version {version}; this version of tierbench reads {known}",
-                advice=newer if version > known else older,
-            )
+            what = f"{file} has schema_version {version}; this version of tierbench reads {known}"
+            raise UsageError(what, advice=newer if version > known else older)
         return cast(_Read, _form(noun).validate_python(content[part] if part else content))
 
 
@@ -306,7 +317,6 @@ def _in_form(file: Path, *also: type[Exception]) -> Iterator[None]:
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
-        raise CutError(
-            f"{file} does not have the form this version reads {why}",
-            advice="was it written by another version, or edited by hand?",
-        ) from error
+        what = f"{file} does not have the form this version reads {why}"
+        advice = "was it written by another version, or edited by hand?"
+        raise CutError(what, advice) from error

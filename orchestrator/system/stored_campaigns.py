@@ -10,6 +10,7 @@ from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.system import files, store
 from orchestrator.system.clock import from_stamp
 
@@ -50,9 +51,8 @@ def resolve(results: Path, text: str) -> Path:
         if text == "latest":
             if newest := store.newest(results):
                 return newest
-            raise UsageError(
-                f"no campaign in {results} yet", advice="run `tierbench compare` first"
-            )
+            what = f"no campaign in {results} yet"
+            raise UsageError(what, advice="run `tierbench compare` first")
         for path in (Path(text), results / text):
             with suppress(OSError):  # a name that is too long is that of nothing
                 if (path / "plan.json").is_file():
@@ -68,10 +68,8 @@ def resolve(results: Path, text: str) -> Path:
         raise UsageError(why, advice="`tierbench history` lists the campaigns")
     folder = results / saved[name]  # a full path stays as it is
     if not (folder / "plan.json").is_file():
-        raise UsageError(
-            f"the baseline {name} was {folder}, which is no campaign any more",
-            advice=f"`tierbench baseline remove {name}`, or set it anew",
-        )
+        what = f"the baseline {name} was {folder}, which is no campaign any more"
+        raise UsageError(what, advice=f"`tierbench baseline remove {name}`, or set it anew")
     return folder
 
 
@@ -84,17 +82,12 @@ def baselines(results: Path) -> dict[str, str]:
         content = json.loads(file.read_text())
         version, names = content["schema_version"], dict(content["baselines"])
     except (ValueError, KeyError, TypeError) as error:
-        raise files.CutError(
-            f"{file} cannot be read ({type(error).__name__}: {error})",
-            advice="mend it, or name a campaign anew with `tierbench baseline set`: that puts this "
-            f"file aside as {_ASIDE}",
+        said = f"{type(error).__name__}: {error}"
+        raise failure(
+            files.CutError, "baselines cut", file=file, said=said, aside=_ASIDE
         ) from error
     if version > _SCHEMA_VERSION:
-        raise UsageError(
-            f"{file} has schema_version {version}; this version of tierbench reads up to "
-            f"{_SCHEMA_VERSION}",
-            advice="use the version that wrote it",
-        )
+        raise failure(UsageError, "newer schema", file=file, version=version, known=_SCHEMA_VERSION)
     return {str(name): str(folder) for name, folder in names.items()}
 
 
@@ -102,10 +95,9 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
     """Names a campaign, over an earlier one of that name; returns its folder. UsageError for a name
     that could be mistaken, or a `campaign` that is none (see `resolve`)."""
     if not _NAME.fullmatch(name) or name == "latest" or (results / name).exists():
-        raise UsageError(
-            f"{name!r} cannot be a baseline's name",
-            advice="take letters, digits, `.`, `_` and `-`, and no folder's name nor `latest`",
-        )
+        what = f"{name!r} cannot be a baseline's name"
+        advice = "take letters, digits, `.`, `_` and `-`, and no folder's name nor `latest`"
+        raise UsageError(what, advice)
     folder = resolve(results, campaign).resolve()
     inside = folder.parent == results.resolve()
     try:

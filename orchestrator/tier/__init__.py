@@ -162,7 +162,9 @@ class Tier:
         """A tier is read in the layout of result files (`in_layout`)."""
         from pydantic_core import core_schema
 
-        return core_schema.no_info_before_validator_function(_of_layout, handler(source))
+        inner = handler.resolve_ref_schema(handler(source))
+        ref = inner.pop("ref", None)  # else a second tier beside the first would be read as it is
+        return core_schema.no_info_before_validator_function(_of_layout, inner, ref=ref)
 
 
 # Key of a tier in result files → the part that has it, and its name there.

@@ -8,25 +8,15 @@ import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.tier_catalog.catalog import Catalog
 
 URL = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current"
 REGION = "us-east-1"
 SOURCE = f"AWS Price List of AmazonEC2 ({URL})"
-# Unit of the list → what a price is to be divided by: throughput is priced by GiB/s.
-_UNITS = {"GB-Mo": 1, "GB-month": 1, "IOPS-Mo": 1, "GiBps-mo": 1024, "Hrs": 1}
+_METERS = shipped(__package__, "meters.yaml")["aws"]
+_LINUX = _METERS["linux"]
 _OF_DISKS, _OF_MACHINES = "EBS", "BoxUsage"  # ends of usage types before `:`, after the region
-_FAMILIES = ("Storage", "System Operation", "Provisioned Throughput")
-_LINUX = {  # a machine that is shared and used, without anything that is licensed
-    "Product Family": "Compute Instance",
-    "Operating System": "Linux",
-    "Tenancy": "Shared",
-    "Pre Installed S/W": "NA",
-    "CapacityStatus": "Used",
-}
-_TYPES = {"gp2": "gp2", "gp3": "gp3", "io1": "piops", "io2": "io2", "st1": "st1", "sc1": "sc1"}
-# The list prices io2's IOPS by three usage types, and AWS's EBS pages say from where on each holds.
-_IO2_STEPS = {"io2": 0, "io2.tier2": 32_000, "io2.tier3": 64_000}
 _COLUMNS = {"TermType", "Location Type", "Currency", "Unit", "PricePerUnit", "usageType", *_LINUX}
 
 
@@ -37,10 +27,10 @@ def components(lines: Iterable[str], currency: str, catalog: Catalog) -> dict[st
     of_rows: dict[str, dict[str, Any]] = {
         f"aws/{name}": {"per_hour": prices[name]} for name in machines if name in prices
     }
-    for name, usage in _TYPES.items():
+    for name, usage in _METERS["types"].items():
         parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
         if rule := catalog.types[f"aws/{name}"].provisioned:
-            free = {usage: rule.iops.included or 0} if name != "io2" else _IO2_STEPS
+            free = {usage: rule.iops.included or 0} if name != "io2" else _METERS["io2_steps"]
             parts["per_iops"] = _steps(prices, "VolumeP-IOPS", free)
             if included := rule.throughput.included:
                 steps = _steps(prices, "VolumeP-Throughput", {usage: included})
@@ -66,8 +56,8 @@ def _prices(lines: Iterable[str], currency: str, machines: Collection[str]) -> d
     prices: dict[str, set[float]] = {}
     for row in _rows(lines, machines):
         own = row["TermType"] == "OnDemand" and row["Location Type"] == "AWS Region"
-        unit, price = _UNITS.get(row["Unit"]), float(row["PricePerUnit"] or 0)
-        meant = row["Product Family"] in _FAMILIES or _LINUX.items() <= row.items()
+        unit, price = _METERS["units"].get(row["Unit"]), float(row["PricePerUnit"] or 0)
+        meant = row["Product Family"] in _METERS["families"] or _LINUX.items() <= row.items()
         if own and meant and row["Currency"] == currency and unit and price:
             usage = row["usageType"].rpartition(":")[2]
             prices.setdefault(usage, set()).add(round(price / unit, 10))

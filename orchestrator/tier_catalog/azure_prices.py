@@ -9,22 +9,15 @@ may be taken away. Hourly meters count 730 h a month.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
 
 URL = "https://prices.azure.com/api/retail/prices"
 REGION = "eastus"
 SOURCE = f"Azure Retail Prices API ({URL})"
-_OF_SIZES = {
-    "azure/premium": "Premium SSD Managed Disks",
-    "azure/standard-ssd": "Standard SSD Managed Disks",
-    "azure/standard-hdd": "Standard HDD Managed Disks",
-}
-_PROVISIONED = {
-    "azure/premium-v2": ("Azure Premium SSD v2", "Premium LRS"),
-    "azure/ultra": ("Ultra Disks", "Ultra LRS"),
-}
-_BILLS_OPERATIONS = ("azure/standard-ssd", "azure/standard-hdd")
+_METERS = shipped(__package__, "meters.yaml")["azure"]
+_OF_SIZES, _PROVISIONED = _METERS["of_sizes"], _METERS["provisioned"]
 
 Item = Mapping[str, Any]
 Components = dict[str, Any]
@@ -93,7 +86,7 @@ def _operations(
     full: str, product: str, size: str, meters: Mapping[tuple[str, str, str], Steps]
 ) -> Components:
     """Of disks that bill operations: their price, or null where it is not told."""
-    if full not in _BILLS_OPERATIONS:
+    if full not in _METERS["bills_operations"]:
         return {}
     price = meters.get((product, f"{size} LRS Disk Operations", "10K"))
     return {"per_10k_operations": price[0.0] if price else None}

@@ -11,15 +11,8 @@ from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog.rows import (
-    CatalogFile,
-    DiskType,
-    LinearRule,
-    PriceRow,
-    Provisioned,
-    Source,
-    VmSize,
-)
+from orchestrator.tier_catalog import rows
+from orchestrator.tier_catalog.rows import CatalogFile, DiskType, PriceRow, Source, VmSize
 
 Span = tuple[int | None, int | None]  # smallest and largest; equal for a fixed size
 _LISTED = "`tierbench tiers` lists them"
@@ -198,16 +191,11 @@ def _below_s(kind: DiskType) -> float:
 def _tiers(catalog: Catalog) -> Iterator[TierRow]:
     for full, kind in catalog.types.items():
         for name, size in (kind.sizes or {}).items():
-            yield TierRow(
-                f"{provider_of(full)}/{name}",
-                f"{kind.title} {name}",
-                kind,
-                (size.size_bytes, size.size_bytes),
-                size.limits,
-                size.limits,
-                size.burst.model if size.burst else None,
-                next(iter(size.prices or kind.prices), None),
-            )
+            row, title = f"{provider_of(full)}/{name}", f"{kind.title} {name}"
+            size_bytes, its = (size.size_bytes, size.size_bytes), size.limits
+            model = size.burst.model if size.burst else None
+            price = next(iter(size.prices or kind.prices), None)
+            yield TierRow(row, title, kind, size_bytes, its, its, model, price)
         if not kind.sizes:
             span, least, most = _bounds(full, kind, catalog)
             burst = "credit" if least.burst else None  # only the smaller sizes burst
@@ -220,10 +208,10 @@ def _bounds(full: str, kind: DiskType, catalog: Catalog) -> tuple[Span, Limits, 
     rule = kind.provisioned or kind.by_size
     assert rule is not None  # a type has one of the three forms
     span = (rule.size.min_bytes, rule.size.max_bytes) if rule.size else (None, None)
-    if isinstance(rule, Provisioned):
+    if isinstance(rule, rows.Provisioned):
         ends = (rule.iops.min, rule.throughput.min), (rule.iops.max, rule.throughput.max)
         least, most = (limits_of.provisioned(rule, *end) for end in ends)
-    elif isinstance(rule, LinearRule):
+    elif isinstance(rule, rows.LinearRule):
         base = limits_of.linear(rule, 0)
         least = Limits(base.total_iops or None, base.bytes_per_s or None)
         most = _most(full, rule, catalog)
@@ -233,7 +221,7 @@ def _bounds(full: str, kind: DiskType, catalog: Catalog) -> tuple[Span, Limits, 
     return span, least, most
 
 
-def _most(full: str, rule: LinearRule, catalog: Catalog) -> Limits:
+def _most(full: str, rule: rows.LinearRule, catalog: Catalog) -> Limits:
     """The type's own maximum, or what the largest VM in the catalog lets through."""
     name = full.partition("/")[2]
     caps = [vm.by_type[name] for vm in catalog.vms.values() if name in vm.by_type]

@@ -10,20 +10,8 @@ from collections.abc import Iterator
 
 from orchestrator import units
 from orchestrator.tier import Burst, Limits
-from orchestrator.tier_catalog.rows import (
-    GIB,
-    TIB,
-    UNIT_BYTES,
-    DiskType,
-    Gp2Rule,
-    HddRule,
-    IopsRule,
-    Line,
-    LinearRule,
-    Provisioned,
-    SizeRange,
-    ThroughputRule,
-)
+from orchestrator.tier_catalog import rows
+from orchestrator.tier_catalog.rows import GIB, TIB, UNIT_BYTES, DiskType, Provisioned
 
 Refusal = tuple[str, str]  # the parameter, what is wrong with it
 
@@ -39,16 +27,16 @@ def whole_gib(size_bytes: int) -> int:
 def by_size(kind: DiskType, gib: int) -> Limits:
     """Limits that follow from the size: of all disks of a VM together where these share them."""
     rule = kind.by_size
-    if isinstance(rule, Gp2Rule):
+    if isinstance(rule, rows.Gp2Rule):
         return gp2(rule, gib, kind.unit_bytes or 0)
-    if isinstance(rule, HddRule):
+    if isinstance(rule, rows.HddRule):
         return hdd(rule, gib, kind.unit_bytes or 0)
-    if isinstance(rule, LinearRule):
+    if isinstance(rule, rows.LinearRule):
         return linear(rule, gib)
     raise TypeError(f"{kind.title} has no limits by size")
 
 
-def linear(rule: LinearRule, gib: int) -> Limits:
+def linear(rule: rows.LinearRule, gib: int) -> Limits:
     """GCP: baseline + per GiB, with a maximum where there is one."""
     throughput = rule.throughput
     return Limits(
@@ -58,7 +46,7 @@ def linear(rule: LinearRule, gib: int) -> Limits:
     )
 
 
-def gp2(rule: Gp2Rule, gib: int, unit_bytes: int) -> Limits:
+def gp2(rule: rows.Gp2Rule, gib: int, unit_bytes: int) -> Limits:
     """AWS gp2. Burst duration = bucket / (burst − baseline). Between both bands volumes burst to
     the upper one; without credit its throughput is baseline IOPS × I/O size, which meets both."""
     iops = round(min(rule.max_iops, max(rule.min_iops, rule.iops_per_gib * gib)))
@@ -75,7 +63,7 @@ def gp2(rule: Gp2Rule, gib: int, unit_bytes: int) -> Limits:
     return Limits(iops, bytes_per_s, burst=burst)
 
 
-def hdd(rule: HddRule, gib: int, unit_bytes: int) -> Limits:
+def hdd(rule: rows.HddRule, gib: int, unit_bytes: int) -> Limits:
     """AWS st1 and sc1. Burst duration = bucket / (burst − baseline), the bucket in bytes. A small
     random I/O is charged a whole unit, so IOPS are throughput / unit."""
     tib = gib * GIB / TIB
@@ -105,7 +93,7 @@ def io1_bytes_per_s(iops: int) -> int:
     return min(500 * _MIB, iops * 256 * _KIB)
 
 
-def max_throughput(rule: ThroughputRule, iops: int) -> float:
+def max_throughput(rule: rows.ThroughputRule, iops: int) -> float:
     """The most throughput one may provision with these IOPS, in the rule's unit."""
     return rule.max if rule.max_per_iops is None else min(rule.max, rule.max_per_iops * iops)
 
@@ -155,7 +143,7 @@ def _provisioned(
 
 
 def _size(
-    name: str, kind: DiskType, span: SizeRange | None, size_bytes: int | None
+    name: str, kind: DiskType, span: rows.SizeRange | None, size_bytes: int | None
 ) -> Iterator[Refusal]:
     if size_bytes is None:
         yield "size", f"is missing: say how large the {name} is: 1TiB, in a command size=1TiB"
@@ -164,7 +152,7 @@ def _size(
         yield "size", f"must be {low} to {high} for {name} ({kind.source})"
 
 
-def _iops(name: str, kind: DiskType, rule: IopsRule, gib: int, iops: int) -> Iterator[Refusal]:
+def _iops(name: str, kind: DiskType, rule: rows.IopsRule, gib: int, iops: int) -> Iterator[Refusal]:
     per_gib = math.inf if rule.max_per_gib is None else rule.max_per_gib
     low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     high = rule.max
@@ -202,7 +190,7 @@ def _throughput(
         yield "throughput", f"{asked:,.6g} {unit} is below {least} ({kind.source})"
 
 
-def _on(line: Line, gib: int) -> float:
+def _on(line: rows.Line, gib: int) -> float:
     value = line.base + line.per_gib * gib
     return value if line.max is None else min(line.max, value)
 

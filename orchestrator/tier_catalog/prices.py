@@ -13,15 +13,8 @@ from datetime import date
 from typing import Any
 
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import (
-    Strict,
-    collecting,
-    parse,
-    raise_all,
-    refused,
-    validate,
-    written,
-)
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, refused, validate
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
@@ -42,16 +35,26 @@ def monthly(
     where a component that is billed here has no known price, or its quantity is not given."""
     unit_bytes = UNIT_BYTES[row.unit] if row.unit else 1
     throughput = None if bytes_per_s is None else bytes_per_s / unit_bytes
-    parts = (
-        row.per_disk,
-        _times(row.per_hour, HOURS_PER_MONTH),
-        _times(row.per_gib, gib),
-        _stepped(row.per_iops, iops),
-        _stepped(row.per_throughput, throughput),
-        _times(row.per_10k_operations, None if operations is None else operations / 10_000),
-    )
+    tens_of_thousands = None if operations is None else operations / 10_000
+    quantities = (1, HOURS_PER_MONTH, gib, iops, throughput, tens_of_thousands)
+    priced = zip(_components(row), quantities, strict=True)
+    parts = [_stepped(steps, quantity) for (_, steps), quantity in priced]
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
+
+
+def _components(row: PriceRow) -> Iterator[tuple[str, Sequence[Step]]]:
+    """What is paid for, and the steps of its price: one if all cost the same, none if nothing."""
+
+    def flat(price: float | None) -> Sequence[Step]:
+        return () if price == 0 else (Step(price=price),)
+
+    yield "disk", flat(row.per_disk)
+    yield "hour", flat(row.per_hour)
+    yield "GiB", flat(row.per_gib)
+    yield "IOPS", row.per_iops
+    yield row.unit or "", row.per_throughput
+    yield "10k operations", flat(row.per_10k_operations)
 
 
 def conflicts(
@@ -108,19 +111,8 @@ def stated(row: PriceRow, amount: float) -> Price:
 
 def describe(row: PriceRow) -> str:
     """The components in a line: `0.08/GiB + 0.005/IOPS above 3,000 USD`."""
-    parts = _named(row.per_disk, "disk")
-    parts += _named(row.per_hour, "hour")
-    parts += _named(row.per_gib, "GiB")
-    parts += _steps(row.per_iops, "IOPS")
-    parts += _steps(row.per_throughput, row.unit or "")
-    parts += _named(row.per_10k_operations, "10k operations")
+    parts = [_named(step, per) for per, steps in _components(row) for step in steps]
     return f"{' + '.join(parts)} {row.currency}"
-
-
-def _times(price: float | None, quantity: float | None) -> float | None:
-    if price == 0:
-        return 0.0
-    return None if price is None or quantity is None else price * quantity
 
 
 def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
@@ -141,15 +133,10 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
     return total
 
 
-def _named(price: float | None, per: str) -> list[str]:
-    if price is None:
-        return [f"unknown/{per}"]
-    return [f"{price:g}/{per}"] if price else []
-
-
-def _steps(steps: Sequence[Step], per: str) -> list[str]:
-    named = [(step, "".join(_named(step.price, per))) for step in steps]
-    return [f"{text} above {step.above:,.0f}" if step.above else text for step, text in named]
+def _named(step: Step, per: str) -> str:
+    price = "unknown" if step.price is None else f"{step.price:g}"
+    above = f" above {step.above:,.0f}" if step.above else ""
+    return f"{price}/{per}{above}"
 
 
 class PriceList(Strict):
@@ -214,4 +201,6 @@ def format_list(
     """The text of a list, which `with_prices` reads."""
     head = {"currency": currency, "region": region, "as_of": as_of, "source": source}
     rows = {name: dict(components) for name, components in prices.items()}
-    return f"# Written by `tierbench prices update`.\n{written({**head, 'prices': rows})}"
+    return (
+        f"# Written by `tierbench prices update`.\n{strict_yaml.written({**head, 'prices': rows})}"
+    )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from orchestrator.keys.strict_yaml import Strict, shipped, validate, written
+from orchestrator.keys.strict_yaml import Strict, filled, shipped, validate, written
 from orchestrator.tier import ClassWanted, Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.catalog import provider_of
@@ -84,17 +84,9 @@ def whole_gib_bytes(size_bytes: int) -> int:
 
 def content(wanted: ClassWanted) -> dict[str, Any]:
     """The class as Kubernetes takes it."""
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": wanted.name},
-        "provisioner": wanted.provisioner,
-        "parameters": dict(wanted.parameters),
-        # A copy of a disk has the same UUID, which XFS else refuses beside the original.
-        "mountOptions": ["nouuid"],
-        "volumeBindingMode": "WaitForFirstConsumer",
-        "reclaimPolicy": "Delete",
-    }
+    names = {"name": wanted.name, "provisioner": wanted.provisioner}
+    values = {**names, "parameters": dict(wanted.parameters)}
+    return filled(shipped(__package__, "storage_class.yaml"), values) or {}
 
 
 def manifest(wanted: ClassWanted) -> str:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.keys.tier_keys import as_held
 from orchestrator.model import DeviceCap, Volume
 from orchestrator.parts import Disks, NodesData
@@ -26,14 +28,6 @@ _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
 # The kernel hands out requests in slices of 0.1 s: a shorter window is off by up to one of them.
 _QUICK = replace(truth_gate.QUICK, runtime="2500ms")
-_BLIND = (
-    "reads and writes are capped apart: a mix may reach twice the declared total",
-    "no latency is added: a request takes as long as this machine's own disk",
-    "no burst credit: the base limits hold from the start",
-    "a request counts once whatever its size, up to what the block layer splits",
-)
-_BLIND_V1 = "version 1: buffered writes are not throttled, only direct I/O and reads are"
-_BLIND_V2 = "version 2: buffered writes are throttled on ext4, XFS, Btrfs and F2FS alone"
 
 
 class CgroupTier(disk_server.OnFiles):
@@ -43,10 +37,7 @@ class CgroupTier(disk_server.OnFiles):
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         if not tier.limits.iops and not tier.limits.bytes_per_s:
-            raise UsageError(
-                f"{tier.name}: `enforcement: cgroup` limits IOPS and bytes/s; none is declared",
-                advice="give `iops` or `throughput`, or use `enforcement: none`",
-            )
+            raise failure(UsageError, "no rate", tier=tier.name)
         disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
         _require_alike(tier, world)
 
@@ -84,12 +75,12 @@ def _on_files(
 
 def described(machine: Machine) -> dict[str, Any]:
     """What a reader must know of control-group limits."""
-    number = version(machine)
+    number, blind = version(machine), shipped(__package__, "cgroup.yaml")["blind_spots"]
     return {
         "mechanism": "control-group limits",
         "approximate": True,
         "cgroup_version": number,
-        "blind_spots": [*_BLIND, _BLIND_V1 if number == 1 else _BLIND_V2],
+        "blind_spots": [*blind["both"], *blind[number]],
     }
 
 
@@ -107,10 +98,7 @@ def version(machine: Machine) -> int:
     controllers = f"{_GROUPS}/cgroup.controllers"
     if machine.exists(controllers) and "io" in machine.read(controllers).split():
         return 2
-    raise UnavailableError(
-        f"no control group of {machine.name} limits block devices (`blkio.throttle` or `io.max`)",
-        advice="use `enforcement: emulated`, which needs only FUSE and loop devices",
-    )
+    raise failure(UnavailableError, "no control group", machine=machine.name)
 
 
 def _require_alike(tier: Tier, world: World) -> None:
@@ -118,11 +106,7 @@ def _require_alike(tier: Tier, world: World) -> None:
     versions = {machine.name: version(machine) for machine in world.platform.machines()}
     if len(set(versions.values())) > 1:
         told = ", ".join(f"{name}: {number}" for name, number in versions.items())
-        raise UnavailableError(
-            f"{tier.name}: machines have control groups of different versions ({told}), whose "
-            "limits have other blind spots",
-            advice="use machines that are alike, or `enforcement: emulated`",
-        )
+        raise failure(UnavailableError, "unlike control groups", tier=tier, told=told)
 
 
 def _bypass_cache(volume: Volume, world: World) -> None:
@@ -132,10 +116,7 @@ def _bypass_cache(volume: Volume, world: World) -> None:
     state = f"/sys/block/{Path(volume.device).name}/loop/dio"
     machine = server.find_machine()
     if switched.exit_code != 0 or (machine.exists(state) and machine.read(state).strip() != "1"):
-        raise RunError(
-            f"{volume.device} does not bypass the host's page cache: {switched.err.strip()}",
-            advice="put the cache (TIERBENCH_CACHE) on a file system with direct I/O",
-        )
+        raise failure(RunError, "page cache", volume=volume, why=switched.err.strip())
     switched = server.exec(("device", "through", volume.device), timeout_s=_LOSETUP_S)
     if switched.exit_code != 0:
         raise RunError(f"flushes of {volume.device} would count as writes: {switched.err.strip()}")

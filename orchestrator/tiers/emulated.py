@@ -8,12 +8,13 @@ and a container that may mount.
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.parts import Disks, Levers, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
@@ -49,14 +50,9 @@ class EmulatedTier(disk_server.OnFiles):
     def gate_identity(self, world: World) -> Mapping[str, Any]:
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
 
-    @contextmanager
-    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
-        files, model = disk_files.of_run(data, world), tier.latency.model
-        restored = bool(data.snapshots)
-        with disk_server.devices(
-            "serve", files, limits_of(tier), world, restored=restored, latency=model
-        ) as disks:
-            yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
+    def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
+        files = disk_files.of_run(data, world)
+        return _on_files(tier, files, world, restored=bool(data.snapshots))
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None:
         _set(disks, dict.fromkeys(_liftable(tier), 0), world)
@@ -86,13 +82,21 @@ class EmulatedTier(disk_server.OnFiles):
         """Without burst and slow epochs: a gate is shorter than the one and the others."""
         model = tier.latency.model
         model = replace(model, slow_epochs=None) if model else None
-        limits = limits_of(
-            replace(tier.without_burst(), latency=replace(tier.latency, model=model))
-        )
-        file = disk_files.of_gate(placement, world)
-        with disk_server.devices("serve", file, limits, world, latency=model) as disks:
-            disks = replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
+        calm = replace(tier.without_burst(), latency=replace(tier.latency, model=model))
+        with _on_files(calm, disk_files.of_gate(placement, world), world) as disks:
             return truth_gate.take(tier, disks, world, thorough=thorough)
+
+
+@contextmanager
+def _on_files(
+    tier: Tier, files: Sequence[disk_files.DiskFile], world: World, restored: bool = False
+) -> Iterator[Disks]:
+    model, limits = tier.latency.model, limits_of(tier)
+    serving = disk_server.devices("serve", files, limits, world, restored=restored, latency=model)
+    with serving as disks:
+        seed = {"draws_seed": world.seed} if model else {}  # from which each disk's own follows
+        facts = {**disks.facts, "latency": latency_quantiles.described(tier), **seed}
+        yield replace(disks, facts=facts)
 
 
 def _liftable(tier: Tier) -> tuple[str, ...]:
@@ -118,12 +122,6 @@ def any_lifted(containers: Sequence[str], world: World) -> bool:
     """Whether one of these running devices enforces no limit that lifting would set to none."""
     names = (*_BASES, *_LATENCIES)
     return any(not any(map(limits.get, names)) for _, limits in _enforced(containers, world))
-
-
-def _latency_facts(tier: Tier, world: World) -> dict[str, Any]:
-    """Whether latencies are drawn, and then the seed from which each disk's own follows."""
-    seed = {"draws_seed": world.seed} if tier.latency.model else {}
-    return {"latency": latency_quantiles.described(tier), **seed}
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
@@ -203,12 +201,9 @@ def change(container: str, limits: Mapping[str, float], world: World) -> Mapping
 
 def _check_changes(limits: Mapping[str, float]) -> None:
     if not limits:
-        raise UsageError("no limit was given", advice="for example `iops=4000 bytes_per_s=1e8`")
+        raise failure(UsageError, "no limit")
     for name, value in limits.items():
         if name not in CHANGEABLE:
-            raise UsageError(
-                f"{name!r} is no limit that can be changed on a running disk",
-                advice=f"there are {', '.join(CHANGEABLE)}",
-            )
+            raise failure(UsageError, "unknown limit", name=name, known=", ".join(CHANGEABLE))
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name}={value}: a limit is a number of 0 (none) or more")

@@ -16,6 +16,8 @@ from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.facts import OTHERS, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Node, sources
 from orchestrator.powers import World
 from orchestrator.system import at_once, http_client
@@ -24,32 +26,10 @@ from orchestrator.yugabyte import pages
 
 _MICRO = 1e-6
 
-# Metric of a store → our name, unit, factor. A name that does not end in `_total` is a gauge.
-_TICKERS = {
-    "flush_write_bytes": ("flush_written_bytes_total", "bytes", 1.0),
-    "compact_write_bytes": ("compaction_written_bytes_total", "bytes", 1.0),
-    "compact_read_bytes": ("compaction_read_bytes_total", "bytes", 1.0),
-    "block_cache_hit": ("block_cache_hits_total", "", 1.0),
-    "block_cache_miss": ("block_cache_misses_total", "", 1.0),
-    "stall_micros": ("write_stall_seconds_total", "s", _MICRO),
-    "current_version_num_sst_files": ("sst_files", "", 1.0),
-    "current_version_sst_files_size": ("sst_bytes", "bytes", 1.0),
-}
-_PLAIN = {
-    "log_bytes_logged": ("wal_bytes_total", "bytes", 1.0),
-    "majority_sst_files_rejections": ("write_rejections_total", "", 1.0),
-    "transaction_conflicts": ("transaction_conflicts_total", "", 1.0),
-}
-_VALUES = _PLAIN | {
-    f"{store}_{name}": ours
-    for store in ("rocksdb", "intentsdb_rocksdb")
-    for name, ours in _TICKERS.items()
-}
-# Histogram in microseconds → our names for the number and the time of what it measures.
-_LATENCIES = {
-    "log_sync_latency": ("wal_syncs_total", "wal_sync_seconds_total"),
-    "log_append_latency": ("wal_appends_total", "wal_append_seconds_total"),
-    "rocksdb_sst_read_micros": ("sst_reads_total", "sst_read_seconds_total"),
+_NAMES = shipped(__package__, "counters.yaml")
+_PLAIN, _TICKERS, _LATENCIES = (_NAMES[kind] for kind in ("plain", "tickers", "latencies"))
+_VALUES: Mapping[str, tuple[str, str]] = _PLAIN | {
+    f"{store}_{name}": ours for store in _NAMES["stores"] for name, ours in _TICKERS.items()
 }
 _SHARED = ("wal_bytes_total", "block_cache_hits_total", "block_cache_misses_total")
 _OWN = "system"  # begins the names of the cluster's own databases: all transactions are noted there
@@ -59,7 +39,7 @@ _PARTS = (*_PLAIN, "log_sync_latency", "log_append_latency", "sst_read_micros", 
 PATH = f"/metrics?metrics={','.join(_PARTS)}&reset_histograms=false&compact=true"
 
 UNITS = {
-    **{ours: unit for ours, unit, _ in _VALUES.values()},
+    **dict(_VALUES.values()),
     **{number: "" for number, _ in _LATENCIES.values()},
     **{time: "s" for _, time in _LATENCIES.values()},
     "sql_statements_total": "",
@@ -118,8 +98,7 @@ def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield time, float(metric.get("total_sum", 0)) * _MICRO
     value = metric.get("value")
     if name in _VALUES and isinstance(value, (int, float)) and not isinstance(value, bool):
-        ours, _, factor = _VALUES[name]
-        yield ours, value * factor
+        yield _VALUES[name][0], value * (_MICRO if name.endswith("_micros") else 1.0)
 
 
 QUIET_S = 15.0  # without a flush or a compaction
@@ -162,10 +141,7 @@ def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_
         return now_s - since_s >= QUIET_S
 
     if not wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
-        raise RunError(
-            f"YugabyteDB was still flushing or merging files after {deadline_s / 60:g} minutes",
-            advice="the tier may be too slow for this data set at this size",
-        )
+        raise failure(RunError, "still flushing", minutes=deadline_s / 60)
 
 
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from orchestrator.errors import RunError
 from orchestrator.model import Endpoint
 from orchestrator.powers import World
 from orchestrator.system import at_once, sql
-from orchestrator.system.sql import Connect, Session
+from orchestrator.system.sql import Connect, Session, query
 
 ADMIN, ADMIN_DATABASE = "yugabyte", "yugabyte"
 
@@ -21,40 +21,19 @@ def servers(session: Session) -> tuple[str, ...]:
     return tuple(sorted(str(row["host"]) for row in session.rows("SELECT host FROM yb_servers()")))
 
 
-_EFFECTIVE = (
-    "SELECT yb_get_effective_transaction_isolation_level() AS level",
-    "SELECT current_setting('yb_effective_transaction_isolation_level', true) AS level",
-)
-
-
 def effective_isolation(session: Session) -> str | None:
     """The isolation level that READ COMMITTED really gives; None if the release cannot tell."""
-    for statement in _EFFECTIVE:
+    for name in ("isolation", "isolation_setting"):
         with contextlib.suppress(RunError):
-            level = session.rows(statement)[0]["level"]
+            level = session.rows(query(__package__, name))[0]["level"]
             return str(level) if level else None
     return None
 
 
-# What decides how statements are planned and isolated. Releases have some of them.
-SESSION_SETTINGS = (
-    "transaction_isolation",
-    "yb_enable_cbo",
-    "yb_enable_optimizer_statistics",
-    "yb_enable_base_scans_cost_model",
-    "yb_enable_bitmapscan",
-    "yb_enable_parallel_append",
-    "yb_use_hash_splitting_by_default",
-    "temp_file_limit",
-)
-
-
-def session_settings(session: Session) -> dict[str, str]:
-    """The values of `SESSION_SETTINGS` in a new session; what the release lacks is left out."""
-    names = ", ".join(f"('{name}')" for name in SESSION_SETTINGS)
-    rows = session.rows(
-        f"SELECT name, current_setting(name, true) AS value FROM (VALUES {names}) AS s(name)"
-    )
+def session_settings(session: Session, names: Sequence[str]) -> dict[str, str]:
+    """The values of settings in a new session; what the release lacks is left out."""
+    listed = ", ".join(f"('{name}')" for name in names)
+    rows = session.rows(query(__package__, "settings", names=listed))
     return {str(row["name"]): str(row["value"]) for row in rows if row["value"] is not None}
 
 
@@ -68,15 +47,6 @@ def create_own(session: Session, own: Endpoint) -> None:
         session.rows(f"CREATE DATABASE {own.database} OWNER {own.user}")
 
 
-# The tables of the database, the largest first by its statistics.
-_TABLES = """
-SELECT format('%I.%I', n.nspname, c.relname) AS name
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind = 'r' AND n.nspname !~ '^(pg_|information_schema)'
-ORDER BY c.reltuples DESC, name
-"""
-
-
 WARM_S = 600.0
 _TIMED_OUT = "statement timeout"
 
@@ -86,7 +56,7 @@ def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: World
     most ten minutes. Indexes are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
     with connect(addresses[0], 60.0) as session:
-        names = [row["name"] for row in session.rows(_TABLES)]
+        names = [row["name"] for row in session.rows(query(__package__, "tables"))]
     if not names:
         return
 

@@ -1,12 +1,14 @@
 """YugabyteDB's versions: which are pinned, and the differences between them. Pure.
 
-Every difference that matters here is a row of `SINCE`; nothing else compares versions.
+Every difference that matters here is a row of versions.yaml; nothing else compares versions.
 Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2.
 """
 
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from orchestrator.keys.strict_yaml import shipped
 
 STUDY = "2.18.1.0-b84"  # what the published study measured
 RECENT = "2025.2.1.0-b141"  # a long-term-support release of 2026
@@ -27,8 +29,8 @@ class Version(NamedTuple):
         return f"{dotted(self.number)}-b{self.build}"
 
     def has(self, difference: str) -> bool:
-        """Whether it is true of this version. KeyError if it is not in `SINCE`."""
-        return self.number >= SINCE[difference]
+        """Whether it is true of this version. KeyError if that is not a row there."""
+        return list(self.number) >= since()[difference]
 
 
 def parse(text: str) -> Version:
@@ -52,26 +54,9 @@ def banner_number(text: str) -> tuple[int, ...] | None:
     return tuple(map(int, match[1].split("."))) if match else None
 
 
-# What is true from a release on, where that decides what is done here.
-SINCE: Mapping[str, tuple[int, ...]] = {
-    # --master_flags and --tserver_flags take a value with commas inside braces:
-    # docs.yugabyte.com, yugabyted, "Pass additional flags to YB-Master and YB-TServer"
-    "braced_flags": (2024, 2),
-    # A flag chooses other shares of memory: it is turned off for tablet servers, because all shares
-    # are set here. A master's limit comes before it. docs.yugabyte.com, yb-tserver
-    "memory_defaults_for_ysql": (2024, 1),
-    # yugabyted's own flags of a master override the given ones. yugabyte-db, bin/yugabyted
-    "masters_own_flags": (2024, 1),
-    # ANALYZE runs in the background as rows change: it is turned off, because it would run inside
-    # the measured window, and more often on a faster tier; older releases have it off, under other
-    # flags. docs.yugabyte.com, auto-analyze
-    "auto_analyze": (2025, 2),
-    # READ COMMITTED takes effect; before, it runs as REPEATABLE READ. yugabyte-db, pull 29478
-    "read_committed": (2025, 2),
-    # Loaders ANALYZE from here on: without this optimiser statistics make some plans worse. The
-    # same pull request.
-    "cost_based_optimizer": (2025, 2),
-}
+def since() -> Mapping[str, list[int]]:
+    """Difference → the release from which on it is true."""
+    return dict(shipped(__package__, "versions.yaml")["since"])
 
 
 def analyzed(version: str) -> bool:

@@ -27,7 +27,8 @@ from rich.table import Table
 
 from orchestrator.analysis.results import Results, measuring_pct
 from orchestrator.cli.app import App
-from orchestrator.model import PhaseName, Record
+from orchestrator.facts import PhaseName
+from orchestrator.model import Record
 from orchestrator.system import store
 from tests import ROOT
 from tests.file_systems import file_system

@@ -53,6 +53,14 @@ Inter-|   Receive                                                |  Transmit
     lo:     120       2    0    0    0     0          0         0      120       2    0    0    0
   eth0: 1514323    2210    0    0    0     0          0         0   914421    1874    0    0    0
 """
+_SNMP = """\
+Ip: Forwarding DefaultTTL
+Ip: 1 64
+Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens InSegs OutSegs RetransSegs InErrs
+Tcp: 1 200 120000 -1 12 2201 1866 3 0
+Udp: InDatagrams NoPorts
+Udp: 4 0
+"""
 _DISKSTATS = (
     "   8       0 sda 4410 1217 409154 1743 1921 2341 98170 2213 0 2484 3957 0 0 0 0 12 1\n"
 )
@@ -64,6 +72,7 @@ UNIFIED = _printed((
     (f"{_UNIFIED}/memory.current", "201326592\n"),
     (f"{_UNIFIED}/memory.stat", "anon 91750400\nfile 73400320\n"),
     ("/proc/7/net/dev", _NET),
+    ("/proc/7/net/snmp", _SNMP),
     ("/proc/diskstats", _DISKSTATS),
 ))  # fmt: skip
 SEPARATE = _printed((
@@ -73,6 +82,7 @@ SEPARATE = _printed((
     (f"/sys/fs/cgroup/memory/docker/{ID}/memory.usage_in_bytes", "201326592\n"),
     (f"/sys/fs/cgroup/memory/docker/{ID}/memory.stat", "cache 73400320\ntotal_cache 73400320\n"),
     ("/proc/7/net/dev", _NET),
+    ("/proc/7/net/snmp", _SNMP),
     ("/proc/diskstats", _DISKSTATS),
 ))  # fmt: skip
 _WAITED = "some avg10=0.00 avg60=0.31 avg300=0.11 total=5120031\n"

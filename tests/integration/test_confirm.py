@@ -31,8 +31,10 @@ def test_a_disk_at_its_iops_cap_is_proven_to_be_the_limit(tmp_path: Path) -> Non
     assert all(time_s < measure.end_s for time_s in run.intervals["time_s"])
     (bottleneck,) = judge(campaign).bottlenecks
     tried = {elasticity.limit: elasticity for elasticity in bottleneck.elasticities}
-    assert set(tried) == {"IOPS", "bandwidth", "disk latency", "node CPU"}
+    tier = {"IOPS", "bandwidth", "disk latency"}
+    assert set(tried) == {*tier, "node CPU", "client CPU", "sessions"}
+    assert bottleneck.evidence["sessions"] == pytest.approx(run.record.workload.threads, rel=0.1)
     assert bottleneck.cause == "iops_cap", bottleneck.text
     assert tried["IOPS"].value >= 0.5 and tried["IOPS"].low > 0.1, bottleneck.text
-    for limit in ("bandwidth", "disk latency", "node CPU"):
+    for limit in ("bandwidth", "disk latency", "node CPU", "client CPU"):
         assert tried[limit].value < 0.5, bottleneck.text

@@ -186,6 +186,23 @@ def test_a_faster_tier_is_better_on_any_platform(loaded: Cluster, tmp_path: Path
     assert found == {(TIER, "throughput_per_s"): "better", (TIER, "latency_avg_s"): "better"}
 
 
+@pytest.mark.flaky(reruns=1, only_rerun=["AssertionError"])  # two cores play three machines
+@pytest.mark.slow
+def test_the_limits_of_disks_in_pods_are_tried_out(loaded: Cluster, tmp_path: Path) -> None:
+    """Commits wait for the log on a disk of 10 ms: less latency gives more, IOPS and bandwidth give
+    nothing. A pod's processors cannot be changed while it runs."""
+    where = ("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1", "--confirm")
+    sizes = ("--set", "table_size=5000", "--set", "threads=4", "--set", "measure=15s")
+    campaign = run(
+        loaded, tmp_path, "run", "--profile", SLOW_TIER, "--workload", "insert", *sizes, *where
+    )
+    (bottleneck,) = judge(campaign).bottlenecks
+    tried = {elasticity.limit: elasticity for elasticity in bottleneck.elasticities}
+    assert set(tried) == {"IOPS", "bandwidth", "disk latency", "sessions"}
+    assert tried["disk latency"].value >= 0.5, bottleneck.text
+    assert max(tried["IOPS"].value, tried["bandwidth"].value) < 0.5, bottleneck.text
+
+
 @pytest.mark.slow
 def test_volumes_of_a_class_are_compared_as_any_tier(
     loaded: Cluster, core: Any, tmp_path: Path

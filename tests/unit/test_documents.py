@@ -179,7 +179,7 @@ def test_every_word_of_a_result_is_documented() -> None:
     for literal in (  # closed sets, kept by the type checker
         DiskKind,
         model.Outcome,
-        model.PhaseName,
+        facts.PhaseName,
         conclusions.VerdictWord,
         facts.GateWord,
         facts.BottleneckCause,

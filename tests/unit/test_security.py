@@ -24,7 +24,8 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.kubernetes import manifests
 from orchestrator.platforms.kubernetes.placing import Spread
-from orchestrator.powers import HOST_NETWORK, ContainerSpec, Network
+from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Network
+from orchestrator.run import links
 from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.real import cloud_metadata, removal
 from tests import ROOT
@@ -74,6 +75,7 @@ def specs() -> Mapping[str, ContainerSpec]:
         "agent": agent.container("agent", images[0]),
         "fio": disk_server.fio_container("gate", "client", DISK, world),
         "client": made["client"],
+        "link": links.container("node-1", ("show",), world),
         "reach": made["reach"],
         "postgresql": postgresql.container_specs(two, [DISK] * 2, NETWORK, "image", "s3cret")[1],
         "yugabytedb": yugabytedb.container_spec(
@@ -97,6 +99,7 @@ def test_capabilities_and_network_on_an_engine(
         capabilities = ", ".join(sorted(host["cap_add"])) or "none"
     network = host.get("network_mode", "the cluster's")
     words = {"none": "none", HOST_NETWORK: "the machine's"}
+    words[f"{NETWORK_OF}node-1"] = "that container's"
     assert ROWS[name][2:4] == (capabilities, words.get(network, network))
 
 

@@ -25,6 +25,25 @@ def test_rates(text: object, expected: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "bytes_per_s", "shown"),
+    [
+        ("100Mbit", 12_500_000, "100 Mbit/s"),
+        ("1 Gbit/s", 125_000_000, "1,000 Mbit/s"),
+        ("512kbit", 64_000, "0.512 Mbit/s"),
+    ],
+)
+def test_rates_of_networks(text: str, bytes_per_s: int, shown: str) -> None:
+    assert units.parse_link_rate(text) == bytes_per_s
+    assert units.format_link_rate(bytes_per_s) == shown
+
+
+@pytest.mark.parametrize("text", ["100", 100, "100MB/s", "100Mb", "1Gbit/h", "fast", None])
+def test_a_rate_of_a_network_in_anything_but_bits_is_refused(text: object) -> None:
+    with pytest.raises(ValueError, match=r"such as 100Mbit"):
+        units.parse_link_rate(text)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"), [("2ms", 0.002), ("30min", 1800.0), ("0.8 ms", 0.0008), ("80us", 8e-5)]
 )
 def test_times(text: object, expected: float) -> None:

@@ -34,7 +34,7 @@ void sb_rand_thread_init(void);
 local loop = {}
 local MAX_FAILURES_IN_A_ROW, FIRST_PAUSE_US, LONGEST_PAUSE_US, SLICE_US = 100, 1e3, 1e5, 1e6
 local SYSBENCH_ERRORS = 4
-local LONGEST_WAIT_US, BEGIN_POLL_US = 120e6, 5e3
+local LONGEST_WAIT_US, BEGIN_POLL_US, ADMIT_POLL_US = 120e6, 5e3, 2e5
 
 -- Options every workload of ours understands.
 loop.options = {
@@ -45,6 +45,7 @@ loop.options = {
    isolation = {"Transaction isolation level", "read committed"},
    ends_file = {"File that will hold when the run ends, in Unix seconds (empty: after --time)", ""},
    begins_file = {"File that will hold when the load begins and ends, in Unix seconds", ""},
+   sessions_file = {"File that may come to hold how many threads of a closed loop go on", ""},
    first_thread = {"Number of the first thread, where several programs share a load", 0},
    part = {"Which of the programs that share a load this is: 2/3", "1/1"},
    seed = {"Seed of keys, arrival times and all other random numbers", 1},
@@ -216,13 +217,34 @@ local function seed_keys()
    ffi.C.funlockfile(ffi.C.stdout)
 end
 
+-- Whether this thread may begin a transaction, by --sessions-file. Each looks for it itself, five
+-- times a second: that takes microseconds, and a thread that looked for all could be busy.
+local function admitted(self)
+   if not self.sessions_file then return true end
+   local now_us = clock.now_us()
+   if now_us >= self.admit_us then
+      self.admit_us = now_us + ADMIT_POLL_US
+      local file = io.open(self.sessions_file)
+      if file then
+         self.most = file:read("*n")
+         file:close()
+      end
+   end
+   return not self.most or sysbench.opt.first_thread + self.thread_id < self.most
+end
+
 local function closed(self)
    local id, draw = self.thread_id, self.workload.draw
    while not over(self) and ffi.C.sb_more_events(id) do
-      local kind = draw()
-      ffi.C.sb_event_start(id)
-      execute(self, kind, nil)
-      ffi.C.sb_event_stop(id)
+      if admitted(self) then
+         local kind = draw()
+         if not kind then break end
+         ffi.C.sb_event_start(id)
+         execute(self, kind, nil)
+         ffi.C.sb_event_stop(id)
+      else
+         wait_until(self, self.admit_us)
+      end
    end
 end
 
@@ -247,12 +269,13 @@ local function scheduled(self, schedule)
 end
 
 -- workload: conn; batches: whether statements travel together; draw() -> kind, and draws the
--- transaction's input; execute(kind) -> outcome, one attempt with that input; new_schedule():
--- if the workload has its own.
+-- transaction's input; nil when, in a closed loop, none is left; execute(kind) -> outcome, one
+-- attempt with that input; new_schedule(): if the workload has its own; plain_sql: whether it sends
+-- its statements by conn:exec and COPY, which libpq's pipeline mode excludes.
 function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
    local rollback = workload.conn:prepare("ROLLBACK")
-   workload.conn:start_pipeline(workload.batches)
+   if not workload.plain_sql then workload.conn:start_pipeline(workload.batches) end
    return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback,
            failures = 0, max_attempts = opt.max_attempts,
            recorder = recorder.open(opt.out, thread_id, types, opt.record)}
@@ -262,6 +285,7 @@ function loop.run(self)
    local opt, workload = sysbench.opt, self.workload
    seed_keys()
    if opt.ends_file ~= "" then self.ends_file, self.look_us = opt.ends_file, 0 end
+   if opt.sessions_file ~= "" then self.sessions_file, self.admit_us = opt.sessions_file, 0 end
    if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end
    if opt.begins_file ~= "" then loop.protected(begin_with_others, self) end
    self.recorder.begun_ms = math.floor(tonumber(clock.unix_ns()) * 1e-6)

@@ -84,7 +84,7 @@ local function conninfo(p)
    add("user", p.user)
    add("password", p.password)
    add("dbname", p.db)
-   add("application_name", p.application_name or "tierbench")
+   add("application_name", p.application_name or "tierbench-load")
    add("options", "-c client_min_messages=warning")
    return table.concat(words, " ")
 end

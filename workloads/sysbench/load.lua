@@ -24,11 +24,11 @@ package.path = here .. "/?.lua;" .. here .. "/../lib/?.lua;" .. package.path
 local clock = require("clock")
 local dialects = require("dialects")
 local loader = require("loader")
+local parts = require("parts")
 local rows = require("rows")
 local tables = require("tables")
 local workers = require("workers")
 
-local PART_ROWS = 250000
 local C_GROUPS, PAD_GROUPS = 10, 5
 local opt, dialect, layout
 
@@ -62,25 +62,8 @@ local function ensure_tables(conn)
    conn:exec("COMMENT ON TABLE sbtest_parts IS '" .. options .. "'")
 end
 
--- Parts still to load. `again`: rows of it may be there, of COPY that committed by itself.
-local function parts(conn, resumed)
-   local list, complete = {}, {}
-   for _, row in ipairs(conn:exec("SELECT t, first FROM sbtest_parts")) do
-      complete[row[1] .. " " .. row[2]] = true
-   end
-   for t = 1, opt.tables do
-      for first = 1, opt.table_size, PART_ROWS do
-         local last = math.min(first + PART_ROWS - 1, opt.table_size)
-         if not complete[t .. " " .. first] then
-            list[#list + 1] = {t = t, first = first, last = last, again = resumed}
-         end
-      end
-   end
-   return list
-end
-
-local function load_part(conn, part, share)
-   math.randomseed((opt.seed * 1024 + part.t) * 65536 + math.floor(part.first / PART_ROWS))
+local function copy_part(conn, part, share)
+   math.randomseed((opt.seed * 1024 + part.t) * 65536 + math.floor(part.first / parts.ROWS))
    conn:copy_start(string.format("COPY sbtest%d (id, k, c, pad) FROM STDIN", part.t))
    rows.start(function(data, n, count)
       conn:copy_data(data, n)
@@ -97,38 +80,10 @@ local function load_part(conn, part, share)
    conn:copy_end()
 end
 
-local function load_surely(own, part, share)
-   local loaded, bytes = share.rows, share.bytes
-   own:run(function(conn, attempt)
-      local key = string.format("(%d, %d)", part.t, part.first)
-      if attempt > 1 then
-         if conn:exec("SELECT 1 FROM sbtest_parts WHERE (t, first) = " .. key)[1] then return end
-         share.rows, share.bytes = loaded, bytes
-      end
-      if dialect.transactional_copy then
-         conn:exec("BEGIN")
-      elseif part.again or attempt > 1 then
-         for _, ids in ipairs(tables.ids(dialect, layout, part.first, part.last)) do
-            conn:exec("DELETE FROM sbtest" .. part.t .. " WHERE " .. ids)
-         end
-      end
-      load_part(conn, part, share)
-      conn:exec("INSERT INTO sbtest_parts VALUES " .. key)
-      if dialect.transactional_copy then conn:exec("COMMIT") end
-   end)
-   share.units = share.units + 1
-end
-
-local function load(list)
-   local n = math.min(opt.workers, #list)
-   if n == 0 then return end
-   local phase = {name = "load", units = "parts", count = #list,
-                  effort = 0}
-   for _, part in ipairs(list) do phase.effort = phase.effort + part.last - part.first + 1 end
-   workers.run(n, phase, function(index, share)
-      local own = loader.session(opt, dialect, index)
-      for i = index + 1, #list, n do load_surely(own, list[i], share) end
-   end)
+local function remove_part(conn, part)
+   for _, ids in ipairs(tables.ids(dialect, layout, part.first, part.last)) do
+      conn:exec("DELETE FROM sbtest" .. part.t .. " WHERE " .. ids)
+   end
 end
 
 local function finish_table(conn, t)
@@ -185,9 +140,11 @@ workers.main(function()
    end
    local started_us = clock.now_us()
    local conn = loader.connect(opt, dialect, 0)
-   local list = parts(conn, ensure_tables(conn))
+   local resumed = ensure_tables(conn)
+   local list = parts.left(conn, "sbtest_parts", opt.tables, opt.table_size, resumed)
    loader.require_valid_indexes(conn)
-   load(list)
+   local source = {kept = "sbtest_parts", copy = copy_part, remove = remove_part}
+   parts.load(list, source, opt, dialect)
    finish_tables()
    loader.require_valid_indexes(conn)
    workers.say{phase = "done", tables = opt.tables, rows = opt.tables * opt.table_size,

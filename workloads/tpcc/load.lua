@@ -282,14 +282,27 @@ local function finish_tables()
    end
 end
 
-local function add_foreign_keys(conn)
-   for _, t in ipairs(schema.tables) do
-      for _, sql in ipairs(schema.foreign_keys(t)) do
-         local name = sql:match("CONSTRAINT (%S+)")
-         local there = conn:exec("SELECT 1 FROM pg_constraint WHERE conname = '" .. name .. "'")
-         if not there[1] then conn:exec(sql) end
+local function add_foreign_key(conn, sql)
+   local name = sql:match("CONSTRAINT (%S+)")
+   local there = conn:exec("SELECT 1 FROM pg_constraint WHERE conname = '" .. name .. "'")
+   if not there[1] then conn:exec(sql) end
+end
+
+-- Each locks its table, then that to which it refers: no table refers to one that refers to it, so
+-- at worst one waits for another. Where changes of the catalog conflict there is one worker.
+local function add_foreign_keys()
+   local parts = shares_of_tables(dialect.analyze_in_turn and 1 or opt.workers)
+   local phase = {name = "foreign keys", units = "tables", count = #schema.tables,
+                  effort = TOTAL_WEIGHT}
+   workers.run(#parts, phase, function(index, share)
+      local own = loader.session(opt, dialect, index)
+      for _, t in ipairs(parts[index + 1]) do
+         for _, sql in ipairs(schema.foreign_keys(t)) do
+            own:run(function(conn) add_foreign_key(conn, sql) end)
+         end
+         share.effort, share.units = share.effort + WEIGHT[t.name], share.units + 1
       end
-   end
+   end)
 end
 
 workers.main(function()
@@ -313,7 +326,7 @@ workers.main(function()
                dialect = opt.dialect}
    load(units, facts)
    finish_tables()
-   if opt.foreign_keys then add_foreign_keys(conn) end
+   if opt.foreign_keys then add_foreign_keys() end
    loader.require_valid_indexes(conn)
    local lines = conn:exec("SELECT sum(rows) FROM tpcc_loaded")[1][1]
    workers.say{phase = "done", warehouses = opt.warehouses, rows = tonumber(lines),

@@ -121,10 +121,8 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
         apart_s = abs(begins[1] - begins[0])
         days = f"{apart_s / _DAY_S:.0f} days"
         far = f" ({days if apart_s >= 2 * _DAY_S else format_seconds(apart_s)} apart)"
-    yield (
-        f"they were measured at different times{far} and not in turns: what differs between days "
-        "is in every difference"
-    )
+    apart = f"they were measured at different times{far} and not in turns"
+    yield f"{apart}: what differs between days is in every difference"
 
 
 def _changed_disks(
@@ -181,11 +179,9 @@ def _with_history(profile: str, count: int, pair: Pair, delta: Delta) -> Profile
     """Without enough history no word is proven, because days may differ by more than runs do."""
     if count >= FEWEST_HISTORY or pair.obstacle or delta.ci_low_pct is None:
         return ProfileDelta(profile, delta, count)
-    reason = (
-        "how much days differ is not known: that takes at least "
-        f"{FEWEST_HISTORY} other comparable campaigns from before, and "
-        f"{f'only {count}' if count else 'none'} is stored"
-    )
+    needed = f"at least {FEWEST_HISTORY} other comparable campaigns from before"
+    stored = f"{f'only {count}' if count else 'none'} is stored"
+    reason = f"how much days differ is not known: that takes {needed}, and {stored}"
     changed = delta.verdict in ("better", "worse")
     unproven = replace(delta, verdict="inconclusive", reason=reason)
     return ProfileDelta(profile, unproven, count, changed)
@@ -333,8 +329,6 @@ def open_question(level: Sequence[float]) -> str:
     off = level[-1] - float(others.mean())
     if abs(off) <= half:
         return ""
-    return (
-        f"the newest campaign is {100 * abs(math.expm1(off)):.1f} % "
-        f"{'above' if off > 0 else 'below'} its level, farther than 99 % of campaigns would be: "
-        "one more will tell if the level has changed"
-    )
+    side = f"{100 * abs(math.expm1(off)):.1f} % {'above' if off > 0 else 'below'} its level"
+    text = f"the newest campaign is {side}, farther than 99 % of campaigns would be"
+    return f"{text}: one more will tell if the level has changed"

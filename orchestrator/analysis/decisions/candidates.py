@@ -36,6 +36,7 @@ LATENCIES = (
     Criterion("latency_avg_s", "average latency"),
     Criterion("latency_p99_s", "p99 latency"),
 )
+USUAL = (THROUGHPUT, *LATENCIES)
 # What a tier must keep besides: above it, too much of its work is in no other figure.
 FAILED = Objective("failed_pct", "all", 1.0)
 # Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.
@@ -61,9 +62,7 @@ def comparable(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Those in which tiers may be compared, and the tiers whose emulated latency has no tail."""
     constant = tuple(p.name for p in profiles if latency_quantiles.is_constant(p.tier))
-    if not constant:
-        return latencies, ()
-    return tuple(criterion for criterion in latencies if not criterion.is_tail), constant
+    return tuple(of for of in latencies if not (constant and of.is_tail)), constant
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,10 @@ class Candidate:
     def price(self) -> Price | None:
         """That of a disk for data; None too if those for WAL have another that is not known."""
         return None if costs.disks_monthly(self.profile) is None else self.profile.tier.price
+
+    @property
+    def currency(self) -> str | None:
+        return self.price.currency if self.price else None
 
     @property
     def monthly_cost(self) -> float | None:

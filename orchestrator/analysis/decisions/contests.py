@@ -12,14 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from orchestrator.analysis.conclusions import Change, Standing
-from orchestrator.analysis.decisions.candidates import (
-    FAILED,
-    LATENCIES,
-    THROUGHPUT,
-    Candidate,
-    Criterion,
-)
+from orchestrator.analysis.conclusions import Change, ObjectiveResult, ObjectiveWord, Standing
+from orchestrator.analysis.decisions.candidates import FAILED, USUAL, Candidate, Criterion
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
@@ -75,6 +69,9 @@ class Contest:
         scale = [f"scale {self.scale}"] if self.scale else []
         return scale + kinds.limiting(doubt for own in self.doubts.values() for doubt in own)
 
+    def others(self, candidate: Candidate) -> list[Candidate]:
+        return [other for other in self.candidates if other is not candidate]
+
     def standing(self, standing: Standing) -> list[Candidate]:
         """The candidates of which that is proven, in their order."""
         return [tier for tier in self.candidates if self.proof.standings[tier.name] == standing]
@@ -93,7 +90,7 @@ class Contest:
             if len(without) < len(self.candidates):
                 which = f"not every run of {listed(without)} has a {criterion.title}"
                 return f"{which}: measure for longer"
-        held_back = [tier for tier in others(candidate, self) if tier.cause in NOT_THE_TIER]
+        held_back = [tier for tier in self.others(candidate) if tier.cause in NOT_THE_TIER]
         if held_back and not self.overload.asked:
             each = [f"{tier.name} ({tier.cause.replace('_', ' ')})" for tier in held_back]
             return f"what limited {listed(each)} was not the tier"
@@ -163,6 +160,13 @@ class ObjectiveTest:
         mean, *ends = values
         return f"{mean} ({ends[0]} to {ends[1]})" if ends else mean
 
+    def result(self, level: float) -> ObjectiveResult:
+        """`level`: at which it is met."""
+        met = self.p_value <= level
+        word: ObjectiveWord = "missed" if self.missed else "met" if met else "open"
+        clause = format_objective(self.objective)
+        return ObjectiveResult(clause, word, self.measured, self.value, self.low, self.high)
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -182,7 +186,7 @@ def make_contest(
     candidates: Sequence[Candidate],
     tiers: Sequence[str],
     margin_pct: float,
-    criteria: Sequence[Criterion] = (THROUGHPUT, *LATENCIES),
+    criteria: Sequence[Criterion] = USUAL,
     **more: Any,
 ) -> Contest:
     """Candidates in the order of preference: of equal cost the one that declares more first, else
@@ -210,12 +214,8 @@ def make_contest(
 
 def _limits(profile: Profile) -> tuple[float, float, float]:
     """Less is a lesser disk; what is not limited counts as the most."""
-    tier = profile.tier
-    return (
-        tier.limits.iops or math.inf,
-        tier.limits.bytes_per_s or math.inf,
-        -(tier.latency.read_s or 0.0),
-    )
+    limits, latency_s = profile.tier.limits, profile.tier.latency.read_s or 0.0
+    return limits.iops or math.inf, limits.bytes_per_s or math.inf, -latency_s
 
 
 def in_common(
@@ -240,7 +240,7 @@ def _proof(contest: Contest) -> Proof:
         candidate.name: tuple(
             _compared(candidate, other, criterion, contest)
             for criterion in contest.criteria
-            for other in others(candidate, contest)
+            for other in contest.others(candidate)
         )
         for candidate in tiers
     }
@@ -325,7 +325,3 @@ def _test_objective(candidate: Candidate, objective: Objective, contest: Contest
     kept, missed = looks.at_look((failing, 1 - failing), contest.share)
     family = max(1, len(contest.slo)) * len(contest.candidates)
     return ObjectiveTest(objective, mean, low, high, kept, missed <= ONE_SIDED / family)
-
-
-def others(candidate: Candidate, contest: Contest) -> list[Candidate]:
-    return [other for other in contest.candidates if other is not candidate]

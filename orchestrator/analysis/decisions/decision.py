@@ -15,14 +15,8 @@ lower.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, overload, results
-from orchestrator.analysis.conclusions import (
-    Bottleneck,
-    ClusterDecision,
-    Decision,
-    Standing,
-    WithoutWorkload,
-)
+from orchestrator.analysis import comparability, conclusions, overload, results
+from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision, Standing
 from orchestrator.analysis.decisions import load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
@@ -35,6 +29,7 @@ from orchestrator.analysis.decisions.candidates import (
     each_once,
 )
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
+from orchestrator.analysis.decisions.reasons import said
 from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
@@ -44,6 +39,7 @@ from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, 
 from orchestrator.analysis.telemetry.loads import of_ceiling_pct, paced
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points
+from orchestrator.planning.plan import as_used
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
 
@@ -57,11 +53,15 @@ def decide_all(
     campaign: Results, of_cells: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
     """One for each workload of the plan, or for each sweep, and that for all workloads together:
-    None with a sweep, which is answered by load. `doubts`: of the campaign and of its runs."""
+    None with a sweep or a factor, which are answered by load and by value. `doubts`: of the
+    campaign and of its runs."""
     causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
     swept = load_sweeps.of_plan(campaign)
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
     alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
+    varied = any(load.varied for load in alone)
+    if varied and len(campaign.plan.tiers) < 2:
+        return (), None  # one tier: what the factor does is all that was asked
     contests += [_of_workload(campaign, w, causes) for w in alone]
     contests = [_doubted(contest, campaign, doubts) for contest in contests]
     of_workloads = tuple(
@@ -70,7 +70,9 @@ def decide_all(
         else decide(contest)
         for contest in contests
     )
-    return of_workloads, None if swept else decide_cluster(contests, campaign.plan.weights)
+    return of_workloads, None if swept or varied else decide_cluster(
+        contests, campaign.plan.weights
+    )
 
 
 def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
@@ -86,7 +88,7 @@ def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Co
 def _of_workload(
     campaign: Results, workload: Workload, causes: Mapping[tuple[str, str], str]
 ) -> Contest:
-    profiles = campaign.plan.tiers
+    profiles = [as_used(profile, workload) for profile in campaign.plan.tiers]
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)
@@ -173,20 +175,15 @@ def _no_contest(contest: Contest) -> str:
     if reason := contest.overload.obstacle(names):
         return reason
     if not names:
-        return "no tier has figures"
+        return said("no figures")
     if len(names) < 2 and not contest.slo and not contest.overload.always:
-        return f"only {names[0]} has figures"
+        return said("figures of one tier", of=names[0])
     single = _single(contest)
     if single and (not contest.slo or len(single) == len(names)):
-        return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
+        return said("one repetition", of=listed(single))
     if not contest.slo and all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
-        return (
-            "the machine or its load generator was the limit on every tier, so what the disks "
-            "could do was not measured"
-        )
-    if not contest.criteria and not contest.slo:
-        return "no figure is there of every run, so there is nothing to compare"
-    return ""
+        return said("machine on every tier")
+    return "" if contest.criteria or contest.slo else said("nothing to compare")
 
 
 def _single(contest: Contest) -> list[str]:
@@ -204,19 +201,16 @@ def _undecided(contest: Contest, reason: str) -> Decision:
 def _decided(candidate: Candidate, contest: Contest) -> Decision:
     every = offers.offers(contest)
     cheaper = every[: contest.candidates.index(candidate)]
-    said = (reasons.least_margins(cheaper), *reasons.remarks(candidate, contest))
-    remarks = "".join(f". {remark}" for remark in said if remark)
-    criterion, why = (
-        reasons.why_slo(candidate, contest) if contest.slo else reasons.why(candidate, contest)
-    )
+    beside = (reasons.least_margins(cheaper), *reasons.remarks(candidate, contest))
+    explain = reasons.why_slo if contest.slo else reasons.why
+    criterion, why = explain(candidate, contest)
     open_ = offers.cheaper_than(candidate, offers.passed_over(candidate, contest, "open"), contest)
-    price = candidate.price
     return Decision(
         contest.workload,
         candidate.name,
-        why + remarks,
-        candidate.monthly_cost if price else None,
-        price.currency if price else None,
+        ". ".join(filter(None, (why, *beside))),
+        candidate.monthly_cost if candidate.price else None,
+        candidate.currency,
         criterion=criterion,
         slo=tuple(map(format_objective, contest.slo)),
         offers=every,
@@ -245,10 +239,8 @@ def decide_cluster(
         rest = weighed([contest for contest in every if contest is not given_up], weights or {})
         other = _cheapest(rest, tiers, _standings(rest, tiers))
         if other and (tier is None or tiers.index(other) < tiers.index(tier)):
-            currency = other.price.currency if other.price else None
-            without.append(
-                WithoutWorkload(given_up.workload, other.name, other.monthly_cost, currency)
-            )
+            cost = other.monthly_cost, other.currency
+            without.append(conclusions.WithoutWorkload(given_up.workload, other.name, *cost))
     return ClusterDecision(
         tier=tier.name if tier else None,
         reason=". ".join(
@@ -257,7 +249,7 @@ def decide_cluster(
         workloads=tuple(contest.workload for contest in every),
         standings=standings,
         monthly_cost=tier.monthly_cost if tier else None,
-        currency=tier.price.currency if tier and tier.price else None,
+        currency=tier.currency if tier else None,
         with_vms=tier.with_vms if tier else False,
         without=tuple(without),
     )

@@ -21,6 +21,7 @@ from orchestrator.analysis.conclusions import Decision, Sweep, TierSweep
 from orchestrator.analysis.decisions import contests, offers, reasons
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion, comparable
 from orchestrator.analysis.decisions.contests import Contest, ObjectiveTest
+from orchestrator.analysis.decisions.reasons import said
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import METRICS
@@ -178,10 +179,8 @@ def contest(loads: Loads, causes: Mapping[tuple[str, str], str]) -> Contest:
     measured: the best of several loads would be the luckiest, and more so for a flat curve."""
     campaign, first, last = loads.campaign, loads.points[0][1], loads.points[-1][1]
     profiles = campaign.plan.tiers
-    every = [
-        [run for profile in profiles for run in loads.runs(profile.name, place)]
-        for place in range(len(loads.points))
-    ]
+    places = range(len(loads.points))
+    every = [[run for tier in profiles for run in loads.runs(tier.name, at)] for at in places]
     counted = any(results.value_of(run.record, "nopm") is not None for run in every[0])
     throughput, latencies = _criteria(loads, counted)
     latencies, constant = comparable(latencies, profiles)
@@ -222,17 +221,12 @@ def _criteria(loads: Loads, counted: bool) -> tuple[Criterion, tuple[Criterion, 
 def _whole_repetitions(
     campaign: Results, profile: Profile, *ends: Workload
 ) -> tuple[list[RunData], ...]:
-    """The finished runs at each end of a sweep, of the repetitions that have all of them."""
+    """The finished runs at each end of a sweep, of the repetitions that have all of them, in
+    their order, which is that of runs' numbers."""
     cells = [results.finished(campaign, profile.name, workload.name) for workload in ends]
     numbers = [{run.record.run.repetition for run in runs} for runs in cells]
     common = set.intersection(*numbers)
-    return tuple(
-        sorted(
-            (run for run in runs if run.record.run.repetition in common),
-            key=lambda run: run.record.run.repetition,
-        )
-        for runs in cells
-    )
+    return tuple([run for run in runs if run.record.run.repetition in common] for runs in cells)
 
 
 # ------------------------------------------------------------------ with an SLO
@@ -245,7 +239,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
     sweep; else the answer depends on the load, and is told load by load."""
     slo = tuple(map(format_objective, loads.slo))
     if contest.obstacle or not contest.candidates:
-        return Decision(loads.name, None, contest.obstacle or "no tier has figures", slo=slo)
+        return Decision(loads.name, None, contest.obstacle or said("no figures"), slo=slo)
     doubted = {tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates}
     enough = [t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)]
     taken = listed([_taken(loads, tier) for tier in contest.candidates])
@@ -255,20 +249,20 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", slo=slo)
     tier = offers.preferred(enough, contest)
     priced = tier.price is not None and not contest.no_prices
-    remark = "" if tier.profile.tier.disk.is_real else f". {reasons.NOT_ITS_DISK}"
-    if any(METRICS[clause.metric].percent for clause in loads.slo):
-        remark += (
-            ". Percentiles are means of windows; whether single windows keep them is not proven"
-        )
-    if contest.limited_by:
-        remark += f". What limits this answer: {', '.join(contest.limited_by)}"
-    which = reasons.which(tier, contest)
+    which, where = reasons.which(tier, contest), _where(loads)
+    beside = {
+        "not its disk": not tier.profile.tier.disk.is_real,
+        "means of windows": any(METRICS[clause.metric].percent for clause in loads.slo),
+        "limited by": ", ".join(contest.limited_by),
+    }
+    remarks = (f". {said(name, of=of)}" for name, of in beside.items() if of)
+    text = f"{tier.name} is the {which} proven to meet {listed(slo)}{where}{how_far}"
     return Decision(
         loads.name,
         tier.name,
-        f"{tier.name} is the {which} proven to meet {listed(slo)}{_where(loads)}{how_far}{remark}",
+        "".join((text, *remarks)),
         tier.monthly_cost if priced else None,
-        tier.price.currency if priced and tier.price else None,
+        tier.currency if priced else None,
         criterion="capacity at the SLO",
         slo=slo,
         with_vms=tier.with_vms,

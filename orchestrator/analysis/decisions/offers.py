@@ -7,25 +7,11 @@ Costs are of the disks of all nodes, a month at list price; of machines too, whe
 import math
 from collections.abc import Sequence
 
-from orchestrator.analysis.conclusions import (
-    NeighbourTier,
-    ObjectiveResult,
-    ObjectiveWord,
-    Offer,
-    Standing,
-)
+from orchestrator.analysis.conclusions import NeighbourTier, Offer, Standing
 from orchestrator.analysis.decisions.candidates import NOPM, Candidate
-from orchestrator.analysis.decisions.contests import (
-    ONE_SIDED,
-    SHOWN,
-    Comparison,
-    Contest,
-    ObjectiveTest,
-    others,
-)
+from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Comparison, Contest
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
-from orchestrator.planning.slo import format_objective
 
 UNITS = 1_000  # of throughput, which a cost is told of
 
@@ -45,14 +31,15 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
         mean = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
         if mean.low is not None and mean.high is not None:
             dear, cheap = (UNITS * cost / bound for bound in (mean.low, mean.high))
-    price, compared = candidate.price, contest.proof.comparisons[candidate.name]
+    price, proof = candidate.price, contest.proof
+    compared = proof.comparisons[candidate.name]
     return Offer(
         tier=candidate.name,
-        standing=contest.proof.standings[candidate.name],
+        standing=proof.standings[candidate.name],
         monthly_cost=cost,
         cost_per_unit=per_unit,
         unit=f"{UNITS:,} NOPM" if rate is NOPM else f"{UNITS:,} transactions/s",
-        currency=price.currency if price else "",
+        currency=candidate.currency or "",
         on_front=None if contest.no_prices else _on_front(candidate, contest),
         price_region=price.region if price else "",
         price_as_of=price.as_of if price else "",
@@ -62,7 +49,7 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
             for criterion in contest.criteria
             if (of_criterion := [c for c in compared if c.criterion is criterion])
         ),
-        slo=tuple(_result(test, contest) for test in contest.proof.objectives[candidate.name]),
+        slo=tuple(test.result(proof.level) for test in proof.objectives[candidate.name]),
         least_margin_pct=_least_margin(candidate, contest, of_tail=False),
         least_p99_margin_pct=_least_margin(candidate, contest, of_tail=True),
         cost_per_unit_low=cheap,
@@ -88,7 +75,7 @@ def _least_margin(candidate: Candidate, contest: Contest, *, of_tail: bool) -> f
 def _on_front(candidate: Candidate, contest: Contest) -> bool | None:
     """As `Offer` says it."""
     cost = candidate.monthly_cost or 0.0
-    as_cheap = [tier for tier in others(candidate, contest) if (tier.monthly_cost or 0.0) <= cost]
+    as_cheap = [tier for tier in contest.others(candidate) if (tier.monthly_cost or 0.0) <= cost]
     if any(_beats(other, candidate, contest) for other in as_cheap):
         return False
     behind = (_proven(other, candidate, contest, worse=True) for other in as_cheap)
@@ -125,13 +112,6 @@ def _proven(other: Candidate, candidate: Candidate, contest: Contest, worse: boo
     )
 
 
-def _result(test: ObjectiveTest, contest: Contest) -> ObjectiveResult:
-    met = test.p_value <= contest.proof.level
-    word: ObjectiveWord = "missed" if test.missed else "met" if met else "open"
-    clause = format_objective(test.objective)
-    return ObjectiveResult(clause, word, test.measured, test.value, test.low, test.high)
-
-
 def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | None:
     """To the next dearer tier (`by` 1) or the next cheaper one (−1); None at the end."""
     place = contest.candidates.index(candidate) + by
@@ -153,10 +133,8 @@ def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
 
 def _same_list(candidate: Candidate, other: Candidate) -> bool:
     """Whether both have prices of one currency, and machines of one kind."""
-    if candidate.price is None or other.price is None:
-        return False
     same_vm = candidate.profile.cluster.vm == other.profile.cluster.vm
-    return same_vm and candidate.price.currency == other.price.currency
+    return same_vm and candidate.currency is not None and candidate.currency == other.currency
 
 
 def by_price(candidate: Candidate, contest: Contest) -> bool:

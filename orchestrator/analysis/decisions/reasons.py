@@ -4,7 +4,7 @@ The rules are in `contests`, `offers` and `decision`; nothing is decided here.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import offers
@@ -12,14 +12,11 @@ from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import SHOWN, Comparison, Contest, in_common
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.metrics import METRICS
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, format_quantity, format_seconds, gathered, listed
 
-NOT_ITS_DISK = (
-    "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
-    "provider's own"
-)
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 SERVED = "served rate"  # the criterion, where a tier is overloaded
 _LEAST = ("declares the lowest limits of them", "of those with a price costs least")
@@ -40,8 +37,13 @@ def without_prices(candidate: Candidate, contest: Contest) -> str:
     return f"chosen by {by}: {contest.no_prices}" if contest.no_prices else ""
 
 
-def _are(tiers: Sequence[Candidate]) -> str:
-    return f"{'are' if len(tiers) > 1 else 'is'} {listed([tier.name for tier in tiers])}"
+def said(name: str, **values: object) -> str:
+    """The text of decisions.yaml of that name, with these values in its braces."""
+    return str(shipped(__package__, "decisions.yaml")[name]).format(**values)
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{'are' if len(names) > 1 else 'is'} {listed(names)}"
 
 
 def _as_long_as(candidate: Candidate, contest: Contest) -> str:
@@ -61,8 +63,9 @@ def why(candidate: Candidate, contest: Contest) -> tuple[str, str]:
     worse = "; ".join(text for _, text in proofs)
     best = within_margins(contest, contest.criteria)
     text = f"{candidate.name} is the {which(candidate, contest)} proven {best}"
-    alike = offers.also_enough(candidate, contest)
-    equal = [c for c in alike if not contest.no_prices and c.monthly_cost == candidate.monthly_cost]
+    others, cost = offers.also_enough(candidate, contest), candidate.monthly_cost
+    alike = [tier.name for tier in others]
+    equal = [c.name for c in others if not contest.no_prices and c.monthly_cost == cost]
     if equal:
         text = f"{candidate.name} is proven {best}, as {_are(equal)} at the same price"
     elif contest.no_prices and not offers.passed_over(candidate, contest, "open"):
@@ -104,80 +107,64 @@ def _missed(loser: Candidate, contest: Contest) -> tuple[str, str]:
 
 
 def remarks(candidate: Candidate, contest: Contest) -> list[str]:
-    remarks = []
+    """What a reader of the answer must know besides: texts by name, where there is anything to
+    speak `of`."""
     open_ = offers.passed_over(candidate, contest, "open")
     cheaper = [tier.name for tier in offers.cheaper_than(candidate, open_, contest)]
-    for order, names in (
-        ("which declares less" if contest.no_prices else "which is cheaper", cheaper),
-        ("which costs the same", [tier.name for tier in open_ if tier.name not in cheaper]),
-    ):
-        if names:
-            remarks.append(f"Whether {listed(names)}, {order}, is enough is open")
-    remarks += _of_windows(candidate, contest)
-    if contest.slo and not candidate.profile.tier.disk.is_real:
-        remarks.append(NOT_ITS_DISK)
-    if contest.at_ceiling and not contest.slo:
-        remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
-    if contest.overload.asked and len(contest.candidates) > 1 and not contest.slo:
-        remarks.append("All tiers are asked for the same rate, so latency ranks")
-    remarks += contest.overload.remarks()
-    if all(other.cause in _NOT_THE_DISK for other in contest.candidates):
-        remarks += _no_disk_remark(contest)
-    if candidate.cause in HARNESS_CAUSES:
-        larger = "on a larger one dearer tiers may do more"
-        remarks.append(f"With {candidate.name} this machine was the limit: {larger}")
-    if chosen := without_prices(candidate, contest):
-        remarks.append(f"C{chosen[1:]}")
-    if contest.unlike_prices:
-        remarks.append(f"{contest.unlike_prices}{_as_long_as(candidate, contest)}")
-    if contest.left_out and not contest.slo:
-        titles = listed([criterion.title for criterion in contest.left_out])
-        remarks.append(f"Not compared, as not every run has it: {titles}")
-    if contest.constant_latency and not contest.slo:
-        constant = f"the emulated latency of {listed(contest.constant_latency)} is constant"
-        remarks.append(f"p99 latency is not compared: {constant}")
-    if contest.absent:
-        remarks.append(f"Not considered, having no figures: {listed(contest.absent)}")
-    if contest.limited_by:
-        remarks.append(f"What limits this answer: {', '.join(contest.limited_by)}")
-    return remarks
+    by_margin, load, chosen = not contest.slo, contest.overload, without_prices(candidate, contest)
+    no_disk = _no_disk(contest)
+    prices = contest.unlike_prices and contest.unlike_prices + _as_long_as(candidate, contest)
+    titles = listed([criterion.title for criterion in contest.left_out])
+    every: tuple[tuple[str, object], ...] = (
+        ("open, declares less" if contest.no_prices else "open, cheaper", listed(cheaper)),
+        ("open, costs the same", listed([t.name for t in open_ if t.name not in cheaper])),
+        *_windows(candidate, contest),
+        ("not its disk", not by_margin and not candidate.profile.tier.disk.is_real),
+        ("at ceiling", by_margin and contest.at_ceiling),
+        ("same rate", by_margin and load.asked and len(contest.candidates) > 1),
+        ("overloaded", load.always and _are(load.always)),
+        ("overloaded at times", listed(load.unproven)),
+        (no_disk, no_disk),
+        ("machine", candidate.cause in HARNESS_CAUSES and candidate.name),
+        ("as it is", f"{chosen[:1].upper()}{chosen[1:]}"),
+        ("as it is", prices),
+        ("left out", by_margin and titles),
+        ("constant latency", by_margin and listed(contest.constant_latency)),
+        ("absent", listed(contest.absent)),
+        ("limited by", ", ".join(contest.limited_by)),
+    )
+    level = format_quantity(100 * looks.confidence(stats.CONFIDENCE, contest.share), "%")
+    return [said(name, of=of, level=level) for name, of in every if of]
 
 
-def _of_windows(candidate: Candidate, contest: Contest) -> list[str]:
+def _windows(candidate: Candidate, contest: Contest) -> Iterator[tuple[str, str]]:
     """What is proven of the percentiles of an SLO: those of the mean, or of single windows too."""
     confidence = looks.confidence(stats.CONFIDENCE, contest.share)
-    said = []
     for objective in contest.slo:
-        if METRICS[objective.metric].percent is None:
-            continue
-        values = (candidate.measured or {}).get(objective, ())
-        kept = stats.share_below(values, objective.limit, confidence) >= 0.9
-        windows = "whether single windows keep it is not proven"
-        if kept:
-            level = format_quantity(100 * confidence, "%")
-            windows = f"9 of 10 single windows keep it or more, with {level} confidence"
-        said.append(f"Of {format_objective(objective)} it is the mean that is below; {windows}")
-    return said
+        if METRICS[objective.metric].percent is not None:
+            values = (candidate.measured or {}).get(objective, ())
+            kept = stats.share_below(values, objective.limit, confidence) >= 0.9
+            yield "windows kept" if kept else "windows open", format_objective(objective)
 
 
-def _no_disk_remark(contest: Contest) -> list[str]:
-    """If CPU or think time was the limit on every tier: as much as the comparisons allow."""
-    refused = [n for n, standing in contest.proof.standings.items() if standing == "not enough"]
-    every = [c for name in refused for c in contest.proof.comparisons[name]]
+def _no_disk(contest: Contest) -> str:
+    """Name of what is said if CPU or think time was the limit on every tier: as much as the
+    comparisons allow; or an empty one."""
+    if not all(tier.cause in _NOT_THE_DISK for tier in contest.candidates):
+        return ""
+    refused = contest.standing("not enough")
+    every = [c for tier in refused for c in contest.proof.comparisons[tier.name]]
     worse = [comparison.criterion for comparison in every if comparison.outside]
-    if not all(criterion.is_latency for criterion in worse):
-        return []
     if worse:
-        return ["On no tier does the disk limit throughput, but latency depends on it"]
-    if contest.left_out or "open" in contest.proof.standings.values():
-        return ["On no tier does the disk limit throughput"]
-    return ["The disk is not the limit on any tier"]
+        return "disk, but latency" if all(of.is_latency for of in worse) else ""
+    unproven = contest.left_out or contest.standing("open")
+    return "disk, as far as compared" if unproven else "disk"
 
 
 def why_open(candidate: Candidate, contest: Contest) -> str:
     """Says what is proven of a tier, what is not, and by how much it misses."""
     if barred := contest.barred(candidate):
-        return f"whether {candidate.name} is enough cannot be told: {barred}"
+        return said("cannot be told", tier=candidate.name, why=barred)
     if contest.slo:
         return _open_slo(candidate, contest)
     level = contest.proof.level
@@ -186,14 +173,16 @@ def why_open(candidate: Candidate, contest: Contest) -> str:
     proven = [criterion for criterion in contest.criteria if criterion not in unproven]
     of_first = [c for c in unsure if c.criterion is unproven[0]]
     worst = max(of_first, key=lambda comparison: comparison.p_value)
-    if proven:
-        titles = listed([criterion.title for criterion in unproven])
-        text = f"{candidate.name} is {within_margins(contest, proven)}"
-        text += f"; whether also of the best {titles}"
-    else:
-        text = f"whether {candidate.name} is {within_margins(contest, unproven)}"
     likely = ", as one of its comparisons may be by chance" if worst.outside else ""
-    return f"{text} is not proven: {worst}{likely}; {_more(worst, contest)}"
+    return said(
+        "proven in part" if proven else "not proven",
+        tier=candidate.name,
+        proven=within_margins(contest, proven),
+        unproven=within_margins(contest, unproven),
+        titles=listed([criterion.title for criterion in unproven]),
+        worst=f"{worst}{likely}",
+        more=_more(worst, contest),
+    )
 
 
 def _more(unsure: Comparison, contest: Contest) -> str:

@@ -11,13 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from orchestrator.analysis.decisions.candidates import (
-    FAILED,
-    LATENCIES,
-    THROUGHPUT,
-    Candidate,
-    Criterion,
-)
+from orchestrator.analysis.decisions.candidates import FAILED, USUAL, Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.units import gathered, listed
@@ -42,7 +36,7 @@ def _together(contests: Sequence[Contest], weights: Mapping[str, float]) -> Cont
     first, names = contests[0], [contest.workload for contest in contests]
     tiers = [p for p in first.candidates if all(p.name in _names(other) for other in contests)]
     shares = [weights[name] / sum(weights[name] for name in names) for name in names]
-    kept = {of: each for of in (THROUGHPUT, *LATENCIES) if all(each := _alike(of, contests))}
+    kept = {of: each for of in USUAL if all(each := _alike(of, contests))}
     candidates = [_mean(tier.name, contests, shares, kept) for tier in tiers]
     of_tiers = (of_tier for contest in contests for of_tier in contest.doubts.items())
     planned = dict.fromkeys(name for c in contests for name in (*_names(c), *c.absent))

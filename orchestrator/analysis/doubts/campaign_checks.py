@@ -1,15 +1,13 @@
-"""Doubts about a whole campaign, each with what to do about it. Pure.
-
-Advice is for the campaign at hand: what was already done is not advised again.
-"""
+"""Doubts about a whole campaign, each with what to do about it. Pure."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import dropwhile, pairwise
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
+from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt
@@ -28,25 +26,10 @@ _ALLOWED_PCT = {
     **dict.fromkeys(("latency_read", "latency_write"), _LATENCY_PCT),
 }
 
-_NOT_THE_REAL_DISK: dict[DiskKind, tuple[DoubtKind, str, str]] = {
-    "emulated": (
-        "emulated tier",
-        "the disks of {} are emulated on this machine: limits are the tier's, absolute figures are "
-        "this machine's",
-        "use the differences between tiers; for absolute figures run on the provider's disks "
-        "(`enforcement: mounted`)",
-    ),
-    "cgroup": (
-        "cgroup tier",
-        "the disks of {} are limited by control groups: neither the tier's latency nor its burst "
-        "is there, and buffered writes may escape the limit",
-        "use `enforcement: emulated` where FUSE and loop devices are to be had",
-    ),
-    "none": (
-        "none tier",
-        "the disks of {} are not limited: their figures say nothing about a tier",
-        "use `enforcement: emulated`, or `mounted` on the tier's own disk",
-    ),
+_NOT_THE_REAL_DISK: dict[DiskKind, DoubtKind] = {
+    "emulated": "emulated tier",
+    "cgroup": "cgroup tier",
+    "none": "none tier",
 }
 
 
@@ -61,37 +44,26 @@ def published(campaign: Results) -> Iterator[Doubt]:
     """Instead of doubts that every gate, sample and raw file is missing."""
     for note in campaign.plan.notes:
         if note.kind == "published figures":
-            yield Doubt(
-                "published figures",
-                note.text,
-                "hold them against the source; `tierbench compare` measures such a plan here",
-            )
+            yield doubt("published figures", text=note.text)
 
 
 def single_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
-    advice = f"repeat with --repeats {GOOD_REPETITIONS}"
-    if campaign.published:
-        text = "each published cell has one value: a difference cannot be told from chance"
-        advice = "ask its authors for every repetition, or repeat it"
-    elif campaign.plan.repetitions == 1:
-        text = "every cell was measured once: a difference cannot be told from chance"
-    else:
-        text = f"only one repetition finished of {', '.join(single)}: it has no interval"
-    yield Doubt("one repetition", text, advice)
+    some = "" if campaign.plan.repetitions == 1 else "of some"
+    case = "published" if campaign.published else some
+    yield doubt("one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS)
 
 
 def missing_cells(campaign: Results) -> Iterator[Doubt]:
     for cell in results.cells(campaign):
-        if cell.missing:
+        if cell.missing and campaign.published:
+            yield doubt("missing cell", "published", cell=cell.title, absent=campaign.absent)
+        elif cell.missing:
             why = "why its runs were excluded" if cell.excluded else "its run's failure"
-            what, advice = f"has {cell.without_figures}", f"see {why}, then run the campaign again"
-            if campaign.published:
-                what, advice = f"was {campaign.absent}", "what it would have shown is not known"
-            text = f"{cell.title} {what} and is left out of every comparison"
-            yield Doubt("missing cell", text, advice)
+            without = cell.without_figures
+            yield doubt("missing cell", cell=cell.title, without=without, why=why)
 
 
 def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
@@ -99,23 +71,18 @@ def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     by_kind = gathered((profile.tier.disk.kind, profile) for profile in profiles)
     for disk, of_kind in by_kind.items():
         if disk in _NOT_THE_REAL_DISK:
-            kind, text, advice = _NOT_THE_REAL_DISK[disk]
             tails = gathered((latency_quantiles.described(p.tier), p.name) for p in of_kind)
             said = [f"; latency of {', '.join(of)}: {tail}" for tail, of in tails.items() if tail]
             names = ", ".join(profile.name for profile in of_kind)
-            yield Doubt(kind, text.format(names) + "".join(said), advice)
+            yield doubt(_NOT_THE_REAL_DISK[disk], tiers=names, tails="".join(said))
     if unlike := notes.unlike_disks(profiles):
-        yield Doubt("unlike disks", unlike, "give all profiles the same `enforcement`")
+        yield doubt("unlike disks", text=unlike)
 
 
 def vm_caps(campaign: Results) -> Iterator[Doubt]:
     for profile in campaign.plan.tiers:
         for cap in profile.tier.origin.vm_caps:
-            yield Doubt(
-                "VM caps the disk",
-                f"{profile.name}: {cap}",
-                "what is bought above it is lost: take a larger VM, or a smaller disk",
-            )
+            yield doubt("VM caps the disk", profile=profile.name, cap=cap)
 
 
 def old_price(campaign: Results) -> Iterator[Doubt]:
@@ -132,71 +99,41 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
         for name, price in ((profile.name, profile.tier.price), of_log, of_vm):
             read = prices.read_on(price.as_of) if price else None
             if price and (read is None or (today - read).days > OLD_PRICE_DAYS):
-                yield Doubt(
-                    "old price",
-                    f"the price of {name} is as of {price.as_of}, the campaign of {today}",
-                    "`tierbench prices update` asks the provider; or give `price` in the profile",
-                )
+                yield doubt("old price", of=name, as_of=price.as_of, today=today)
 
 
-_OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {
-    "fewer nodes": (
-        "fewer nodes",
-        "run on a machine with two cores per node, or set --nodes to start them here",
-    ),
-    "nodes as asked": ("fewer nodes", "leave --nodes out on a machine with two cores per node"),
-    "one disk of several": (
-        "one disk of several",
-        "give each disk a profile of its own (`path`) and compare them",
-    ),
-    "gone on despite": (
-        "gone on despite",
-        "what differs may lie between the runs before and after: run the campaign anew",
-    ),
+_OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {  # with the case
+    "fewer nodes": ("fewer nodes", ""),
+    "nodes as asked": ("fewer nodes", "as asked"),
+    "one disk of several": ("one disk of several", ""),
+    "gone on despite": ("gone on despite", ""),
 }
 
 
 def said_beforehand(campaign: Results) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
         if note.kind in _OF_NOTES:
-            kind, advice = _OF_NOTES[note.kind]
-            yield Doubt(kind, str(note), advice)
+            yield doubt(*_OF_NOTES[note.kind], text=note)
 
 
 def unlike_runs(campaign: Results) -> Iterator[Doubt]:
     of_loads = ((c.workload.name, run) for c in results.cells(campaign) for run in c.finished)
     for workload, runs in gathered(of_loads).items():
         if unlike := comparability.among(runs):
-            yield Doubt(
-                "unlike runs",
-                f"runs of {workload} differ in more than the tier, so they are not compared: "
-                f"{'; '.join(unlike)}",
-                "make the profiles equal in everything but `tier`, and run them in one campaign",
-            )
+            yield doubt("unlike runs", workload=workload, unlike="; ".join(unlike))
 
 
 def not_compared(campaign: Results) -> Iterator[Doubt]:
     records = [run.record for run in campaign.done]
     if unknown := comparability.not_known(records):
-        yield Doubt(
-            "not compared",
-            "clusters that others run may differ in more than their disks, because not all of them "
-            f"told it: {'; '.join(unknown)}",
-            "declare the same `node_exporters`, `masters` and `tservers` for each of them",
-        )
+        yield doubt("not compared", unknown="; ".join(unknown))
 
 
 def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:
     """Of one tier under two names (`--aa`). `floor`: the twin against the baseline."""
     for equal in floor:
         if equal.verdict in ("better", "worse"):
-            yield Doubt(
-                "equal tiers told apart",
-                f"this campaign told two equal tiers apart: {_words(equal)}, "
-                f"{equal.verdict}, although both names are of one tier",
-                "something else than the tier changed between runs: look for drift in the charts "
-                "and for what else the machine did, and measure again with more repetitions",
-            )
+            yield doubt("equal tiers told apart", change=_words(equal), verdict=equal.verdict)
     within = [
         f"{_words(delta)}, where equal tiers differed by {format_change(equal.change_pct)}"
         for equal in floor
@@ -207,11 +144,7 @@ def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Dou
         and _size(delta) <= _size(equal)
     ]
     if within:
-        yield Doubt(
-            "below the noise floor",
-            f"no larger than what equal tiers differed by: {'; '.join(within)}",
-            "do not act on it: more repetitions narrow both",
-        )
+        yield doubt("below the noise floor", changes="; ".join(within))
 
 
 def _size(delta: Delta) -> float:
@@ -251,17 +184,12 @@ def gate_drift(campaign: Results) -> Iterator[Doubt]:
             if first.unit == "s" and high[1].measured - low[1].measured <= _JITTER_S:
                 continue
             change = format_change(100 * (then.measured / first.measured - 1))
-            figures = [
+            figures = ", ".join(
                 f"{format_quantity(check.measured, check.unit)} at {_time(time_s)}"
                 for time_s, check in ((first_s, first), (then_s, then))
-            ]
-            yield Doubt(
-                "gate drift",
-                f"the disk of {disk or tier} changed while it was used: {limit}: "
-                f"{', '.join(figures)} ({change})",
-                "runs between the two gates are not alike: see gates.json, use `--gate-every` to "
-                "find out when, and ask the provider",
             )
+            of = disk or tier
+            yield doubt("gate drift", disk=of, limit=limit, figures=figures, change=change)
 
 
 def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:
@@ -273,13 +201,9 @@ def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:
             for run in _done(campaign, tier):
                 window = results.measured_window(run.record)
                 if window and before.taken_s <= window[0] and window[1] <= after.taken_s:
-                    yield Doubt(
-                        "gate failed afterwards",
-                        f"the disk of {tier} passed its gate at {_time(before.taken_s)} and not at "
-                        f"{_time(after.taken_s)}: {bad}",
-                        "it is not known which disk this run met: repeat it",
-                        run.record.run.number,
-                    )
+                    times = {"before": _time(before.taken_s), "after": _time(after.taken_s)}
+                    number = run.record.run.number
+                    yield doubt("gate failed afterwards", "", number, tier=tier, bad=bad, **times)
 
 
 def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
@@ -288,12 +212,7 @@ def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
         windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
         last_s = max((window[1] for window in windows if window), default=0.0)
         if tier in real and gates[-1].checks and gates[-1].taken_s < last_s:
-            yield Doubt(
-                "no gate afterwards",
-                f"the disk of {tier} was not checked after its last run: whether it was still what "
-                "it had been is not known",
-                f"`tierbench calibrate --profile {tier}` says what it is now",
-            )
+            yield doubt("no gate afterwards", tier=tier)
 
 
 def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
@@ -307,3 +226,10 @@ def _done(campaign: Results, tier: str) -> list[RunData]:
 
 def _time(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
+    rehearsed, published, single_repetition, missing_cells, not_the_real_disk, vm_caps, old_price,
+    said_beforehand, unlike_runs, not_compared, gate_drift, gate_failed_afterwards,
+    no_gate_afterwards,
+)  # fmt: skip

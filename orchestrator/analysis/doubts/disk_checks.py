@@ -1,11 +1,13 @@
 """Doubts about the disks of a finished run. Pure."""
 
 from collections.abc import Iterator, Mapping
+from statistics import median
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts.validity import Reasons, named
+from orchestrator.analysis.doubts.validity import Reasons, named, reason
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import conservation
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
 from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE, overheads
 from orchestrator.analysis.telemetry.resources import Values
@@ -25,42 +27,34 @@ OVERHEAD_IOS = 1_000
 # kernel writes them back. Load may differ between warm-up and window.
 LOG_OVER_WRITTEN = 2.0
 WRITTEN_BACK_S = 60.0
+ALIKE_FROM = 3  # nodes of which one can be told from the others
+MISSING_SHARE = 0.6
 LEAST_LOG_BYTES = 16 * 2**20
 
 
 def out_of_reach(run: RunData, _: Values) -> Reasons:
     if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
-        yield (
-            f"no queue depth that can be had here reaches the declared limit: {limits}",
-            "nothing that runs here can reach it either; compare on a disk that answers sooner",
-        )
+        yield reason("limit not verified", limits=limits)
 
 
 def bursting(run: RunData, _: Values) -> Reasons:
     yield from _above_its_limit(run)
     if checks := _checks(run, "bursting"):
         disks = listed([*dict.fromkeys(check.disk for check in checks)])
-        yield (
-            f"{disks or 'the disk'} was above its base rate when it was checked, on burst credit "
-            "of unknown size: its figures may be the burst's, not what the tier sustains",
-            "use up the credit first (`--drain`), or measure for longer than the burst lasts",
-        )
+        yield reason("bursting disk", disks=disks or "the disk")
 
 
 def _above_its_limit(run: RunData) -> Reasons:
     """By the mean of the whole run, where no counter was sampled."""
-    limit = run.record.profile.tier.limits.iops
+    tier = run.record.profile.tier
+    limit = tier.limits.iops
     if limit is None or not run.telemetry.empty:
         return
     for figure in run.record.measurements:
         node_iops = figure.value if figure.metric == "disk_iops" and figure.scope != "all" else 0.0
         if node_iops > (1 + BASE_TOLERANCE) * limit:
-            yield (
-                f"a node's disk did {format_number(node_iops)} IOPS on average, above the "
-                f"{format_number(limit)} of {run.record.profile.tier.name}: only burst credit or a "
-                "cache does that, so its figures may not be what the tier sustains",
-                "compare with the bucket empty, or over longer than the burst lasts",
-            )
+            iops, most = map(format_number, (node_iops, limit))
+            yield reason("bursting disk (by the mean)", iops=iops, limit=most, tier=tier.name)
 
 
 def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
@@ -74,11 +68,7 @@ def counts(run: RunData, _: Values) -> Reasons:
         for way in ("read", "write"):
             count = own.get(way)
             if isinstance(count, Mapping) and count["apart_pct"] > APART_PCT:
-                yield (
-                    f"{disk}: the kernel counted {count['kernel']:,.0f} {way}s and the disk served "
-                    f"{count['served']:,.0f}, {count['apart_pct']:.1f} % apart",
-                    "trust the disk's own count; see `disks` among the run's facts",
-                )
+                yield reason("counts differ", disk=disk, way=way, **count)
 
 
 def slow_host(run: RunData, _: Values) -> Reasons:
@@ -86,21 +76,14 @@ def slow_host(run: RunData, _: Values) -> Reasons:
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
         if over_pct <= OVER_PCT and late_s <= LATE_S:
             continue
-        yield (
-            f"{disk}: for {over_pct:.1f} % of requests this machine alone took longer than the "
-            f"tier's latency, and answers woke {late_s * 1e6:.0f} µs late on average",
-            "stop what else uses this machine's disk and CPU, or take a faster machine",
-        )
+        late_us = late_s * 1e6
+        yield reason("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
 
 
 def host_errors(run: RunData, _: Values) -> Reasons:
     for disk, own in _disks(run).items():
         if failed := group(own, "end").get("host_errors"):
-            yield (
-                f"{disk}: this machine could not store {counted(int(failed), 'request')} and "
-                "answered with an error at once, where the tier would have written",
-                "make room on the machine's disk that has the images, or look at its health",
-            )
+            yield reason("host errors", disk=disk, failed=counted(int(failed), "request"))
 
 
 def overhead(run: RunData, _: Values) -> Reasons:
@@ -109,24 +92,15 @@ def overhead(run: RunData, _: Values) -> Reasons:
             if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
                 continue
             if abs(cost.off_pct) > OVERHEAD_PCT:
-                yield (
-                    f"{disk}: loop device and FUSE cost {cost.overhead_us:.0f} µs per {way} in the "
-                    f"window, and {cost.taken_off_us:.0f} µs are taken off: that is "
-                    f"{format_change(cost.off_pct)} in the time of a {way}",
-                    "repeat on a machine that does nothing else; it is measured anew at each start",
-                )
+                off, spent = format_change(cost.off_pct), vars(cost)
+                yield reason("overhead differs", disk=disk, way=way, off=off, **spent)
 
 
 def credit_unknown(run: RunData, _: Values) -> Reasons:
     for node, buckets in group(run.record.facts, "burst_credit").items():
         for name, bucket in buckets.items():
             if bucket["state"] == "unknown":
-                yield (
-                    f"{node}: how much burst credit for {name} its disk had when the window began "
-                    f"is not known: {bucket['least_pct']:.0f} to {bucket['most_pct']:.0f} % of a "
-                    "full bucket",
-                    "use up the credit first (`--drain`), or measure for longer than it lasts",
-                )
+                yield reason("burst credit unknown", node=node, name=name, **bucket)
 
 
 def shared(run: RunData, _: Values) -> Reasons:
@@ -138,10 +112,7 @@ def shared(run: RunData, _: Values) -> Reasons:
     uses_of = _wal_uses(run).items()
     shares += [(listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1]
     for names, disk, whom in shares:
-        yield (
-            f"{names} share the disk {disk[-1]}: the figures of each are the whole disk's",
-            f"give {whom} a disk of its own (`disks`, docs/TIERS.md)",
-        )
+        yield reason("shared disk", names=names, disk=disk[-1], whom=whom)
 
 
 def _wal_uses(run: RunData) -> Mapping[tuple[str, ...], list[str]]:
@@ -161,36 +132,46 @@ def host_cache(run: RunData, _: Values) -> Reasons:
     measured = group(gate.device, "disks") if gate else {}
     for path in measured:
         if group(measured, path).get("host_cache") == "shows":
-            yield (
-                f"a region of {path} that was read twice came faster than the disk's cap the "
-                "second time: a cache of the host answers for the disk",
-                "turn host caching off for this disk, or read all figures as those of the cache",
-            )
+            yield reason("host cache", path=path)
+
+
+def replica_missing(run: RunData, _: Values) -> Reasons:
+    """Where each node has a copy of all rows and a disk of its own."""
+    cluster, of_disks = run.record.profile.cluster, conservation.written(run)
+    copies = cluster.replication_factor
+    if not cluster.nodes == len(of_disks) == copies >= ALIKE_FROM:
+        return
+    usual = median(of_disks.values())
+    for node, written in of_disks.items():
+        if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
+            amounts = {"written": format_bytes(written), "usual": format_bytes(usual)}
+            yield reason("replica missing", node=node, copies=copies, **amounts)
+
+
+def in_memory(run: RunData, _: Values) -> Reasons:
+    given, written = conservation.payload(run).get("written"), conservation.written(run)
+    copies = run.record.profile.cluster.replication_factor
+    if given and written and sum(written.values()) < (1 - APART_PCT / 100) * copies * given:
+        amounts = {"written": format_bytes(sum(written.values())), "given": format_bytes(given)}
+        yield reason("data in memory", copies=copies, **amounts)
 
 
 def cloud(run: RunData, _: Values) -> Reasons:
     cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
-        yield difference, "correct the profile, or the disk; compare only what was bought"
+        yield reason("another disk than declared", difference=difference)
     meant = run.record.profile.cluster.vm or ""
     types = results.identity(run.record).machine_types.values()
     for here in dict.fromkeys((*str(cloud.get("machine") or "").split(", "), *map(str, types))):
         # The catalog's name has the provider before the cloud's own.
         if meant and here and here.lower() != meant.rpartition("/")[2].lower():
-            yield (
-                f"a machine of the nodes is a {here}, and the profile says {meant}",
-                "correct `vm` in the profile, or take the machine that is meant: its caps bind too",
-            )
+            yield reason("another disk than declared (machine)", here=here, meant=meant)
 
 
 def not_counted(run: RunData, _: Values) -> Reasons:
     said = group(run.record.facts, "database", "disks_not_counted")
     for text in (*(f"{node}: {what}" for node, what in said.items()), *_log_elsewhere(run)):
-        yield (
-            f"{text}: figures of the disks are not all that the database asked of them",
-            "name the device of the data in `existing.devices`, and let node_exporter see the "
-            "mounts of all directories",
-        )
+        yield reason("disks not counted", text=text)
 
 
 def _log_elsewhere(run: RunData) -> Iterator[str]:
@@ -218,29 +199,18 @@ def _log_elsewhere(run: RunData) -> Iterator[str]:
 
 def shared_blocks(run: RunData, _: Values) -> Reasons:
     if _restored(run).get("way") == "reflink":
-        yield (
-            "the data were restored as reflinks: the first write to each block finds it shared and "
-            "takes another, so a run that writes asks more of the disk than the database does",
-            "say `snapshots: copy` for runs that write (docs/TIERS.md)",
-        )
+        yield reason("shared blocks")
 
 
 def copied_volume(run: RunData, _: Values) -> Reasons:
     """Documented by AWS (a block is fetched when first read) and Azure (a background copy)."""
     if (way := _restored(run).get("way")) in ("snapshot", "claim"):
-        yield (
-            f"the volumes were copies of a {way}: all data were read once before, but a cloud may "
-            "go on filling such a disk in the background, and it is slower until that is done",
-            "say `snapshots: none`, so that each run loads, to see if that matters",
-        )
+        yield reason("copied volume", way=way)
 
 
 def not_quiet(run: RunData, _: Values) -> Reasons:
     if _restored(run).get("quiet") is False:
-        yield (
-            "when the run began, the disk was still busy with something else",
-            "see what else uses it, such as a trim or a check of a RAID",
-        )
+        yield reason("disk not quiet")
 
 
 def _restored(run: RunData) -> Mapping[str, Any]:

@@ -4,13 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts import (
-    campaign_checks,
-    disk_checks,
-    load_checks,
-    run_checks,
-    validity,
-)
+from orchestrator.analysis.doubts import disk_checks, load_checks, run_checks, validity
+from orchestrator.analysis.doubts.campaign_checks import CAMPAIGN_CHECKS
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.resources import Values
@@ -87,27 +82,13 @@ KINDS: Mapping[DoubtKind, Kind] = {
     "disk not quiet": Kind("none", disk_checks.not_quiet),
     "copied volume": Kind("none", disk_checks.copied_volume),
     "disks not counted": Kind("limits", disk_checks.not_counted),
+    "replica missing": Kind("limits", disk_checks.replica_missing),
+    "data in memory": Kind("limits", disk_checks.in_memory),
     # By the validity rule; then of the campaign, by `CAMPAIGN_CHECKS`, or noted during a run.
     **dict.fromkeys(validity.EXCLUDING, Kind("excludes")),
     **dict.fromkeys(_CAMPAIGN_LIMITS, Kind("limits")),
     **dict.fromkeys(_CAMPAIGN_NONE, Kind("none")),
 }
-
-CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
-    campaign_checks.rehearsed,
-    campaign_checks.published,
-    campaign_checks.single_repetition,
-    campaign_checks.missing_cells,
-    campaign_checks.not_the_real_disk,
-    campaign_checks.vm_caps,
-    campaign_checks.old_price,
-    campaign_checks.said_beforehand,
-    campaign_checks.unlike_runs,
-    campaign_checks.not_compared,
-    campaign_checks.gate_drift,
-    campaign_checks.gate_failed_afterwards,
-    campaign_checks.no_gate_afterwards,
-)
 
 
 def find(campaign: Results) -> tuple[Doubt, ...]:

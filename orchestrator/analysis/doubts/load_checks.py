@@ -1,9 +1,7 @@
 """Doubts about the load of a finished run: its clients, its pace, its window, its data. Pure."""
 
-from collections.abc import Iterator
-
 from orchestrator.analysis import overload, results
-from orchestrator.analysis.doubts.validity import Reasons
+from orchestrator.analysis.doubts.validity import Reasons, reason
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, loads, machines
 from orchestrator.analysis.telemetry.causes import CLIENT_PCT
@@ -25,28 +23,23 @@ def client_busy(run: RunData, values: Values) -> Reasons:
     """The most that a client used of its own limit, or all clients together of their machine."""
     client_pct = values.get("client_cpu_pct", 0.0)
     if client_pct >= CLIENT_PCT:
-        shares = _of_each_client(run)
-        of_each = f" ({shares})" if shares else ""
-        yield (
-            f"the load generator used {client_pct:.0f} % of the machine's CPU{of_each}: it may be "
-            "the limit",
-            "use fewer threads, or run the client on a machine of its own",
-        )
+        yield reason("client busy", pct=client_pct, of_each=_of_each_client(run))
 
 
 def _of_each_client(run: RunData) -> str:
-    """`client-1 81 %, client-2 40 %`, each of what it may use, if there are several."""
+    """` (client-1 81 %, client-2 40 %)`, each of what it may use, if there are several."""
     nodes, growth = run.record.nodes, run.telemetry.growth
     clients = [node for node in nodes if node.role == "client"]
     if growth is None or len(clients) < 2:
         return ""
     limits = machines.cpu_limits(nodes, None)
     used = {node.name: growth.per_s(node.name, counters.CPU_SECONDS) for node in clients}
-    return ", ".join(
+    shares = [
         f"{name} {100 * per_s / limits[name]:.0f} %"
         for name, per_s in used.items()
         if per_s is not None and name in limits
-    )
+    ]
+    return f" ({', '.join(shares)})" if shares else ""
 
 
 def clients_apart(run: RunData, _: Values) -> Reasons:
@@ -55,57 +48,45 @@ def clients_apart(run: RunData, _: Values) -> Reasons:
     for name, client in facts.clients.items():
         before_s, after_s = client.get("clock_offset_s"), client.get("clock_offset_after_s")
         unknown_s = client.get("clock_uncertainty_s")
-        advice = "let the machines of the clients keep time alike (NTP), and measure again"
         if before_s is None or after_s is None or unknown_s is None:
-            yield (
-                f"the clock of {name} could not be read: its transactions may be counted in "
-                "another second than they ended in",
-                "use an image whose `date` tells nanoseconds, such as any with GNU's",
-            )
+            yield reason("clients apart (clock not read)", name=name)
         elif unknown_s > CLOCK_UNKNOWN_S:
-            yield f"the clock of {name} is known to {format_seconds(unknown_s)} only", advice
+            unknown = format_seconds(unknown_s)
+            yield reason("clients apart (clock not known)", name=name, unknown=unknown)
         elif abs(after_s - before_s) > CLOCK_MOVED_S + unknown_s:
             moved = format_seconds(abs(after_s - before_s))
-            yield f"the clock of {name} moved by {moved} against ours during the run", advice
+            yield reason("clients apart (clock moved)", name=name, moved=moved)
     window, asked_s = run.record.phase("measure"), run.record.workload.measure_s
     if facts.clients and window and window.duration_s < (1 - LOST_PCT / 100) * asked_s:
-        yield (
-            f"all clients measured together for {format_seconds(window.duration_s)} of the "
-            f"{format_seconds(asked_s)} asked for: they began "
-            f"{format_seconds(facts.start_skew_s or 0.0)} apart",
-            "measure for longer, or give the clients machines that start programs alike",
-        )
+        times_s = window.duration_s, asked_s, facts.start_skew_s or 0.0
+        together, asked, skew = map(format_seconds, times_s)
+        yield reason("clients apart", together=together, asked=asked, skew=skew)
 
 
 def overloaded(run: RunData, _: Values) -> Reasons:
     """If work came in faster than it was done, latency is the length of a queue that grows."""
     if loads.paced(run.record):
-        for text in _behind(run.record):
-            yield text, _advice(run.record)
+        yield from _behind(run.record)
 
 
-def _behind(record: Record) -> Iterator[str]:
+def _behind(record: Record) -> Reasons:
     """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
     else; else what the queue grew by, although all of it was begun before the end; else that
     terminals waited for a connection, which users would wait for too and latency does not hold."""
-    grown = "latency is mostly the wait in a queue that grew"
+    grown, advice = "latency is mostly the wait in a queue that grew", _advice(record)
     if record.workload.thinks:
         grown = "the terminals' wait for a connection, which is not in latency, grew"
     unstarted, unserved = overload.not_begun(record), overload.not_served(record)
     if unstarted:
-        owed, due = unstarted
-        yield (
-            f"{format_number(owed)} of {format_number(due)} transactions that were due had not "
-            f"begun when the run ended ({100 * owed / due:.1f} %): the database did not keep up, "
-            f"so {grown}, and depends on how long was measured"
+        pct, (owed, due) = 100 * unstarted[0] / unstarted[1], map(format_number, unstarted)
+        yield reason(
+            "overload (not begun)", owed=owed, due=due, pct=pct, grown=grown, advice=advice
         )
     if unserved:
-        share, rate = unserved
-        yield (
-            f"{format_number(share * rate)}/s of the {format_number(rate)}/s asked for were "
-            f"served ({100 * share:.1f} %): the database did not keep up, and what waited for a "
-            "terminal or was dropped is not in its latency"
-        )
+        share, per_s = unserved
+        served, rate = map(format_number, (share * per_s, per_s))
+        pct = 100 * share
+        yield reason("overload (not served)", served=served, rate=rate, pct=pct, advice=advice)
     if unstarted or unserved:
         return
     wait_s, latency_s = (
@@ -113,16 +94,10 @@ def _behind(record: Record) -> Iterator[str]:
     )
     if queued := overload.grew(record):
         offered, served = map(format_number, queued)
-        yield (
-            f"{offered}/s fell due in the window and {served}/s ended in it: the queue grew, so "
-            "latency depends on how long was measured"
-        )
+        yield reason("overload (queue grew)", offered=offered, served=served, advice=advice)
     elif wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
-        yield (
-            f"terminals waited {format_seconds(wait_s)} for a connection on average, beside an "
-            f"average latency of {format_seconds(latency_s)} that does not hold it: there were at "
-            "times too few connections for the pace asked for"
-        )
+        wait, latency = map(format_seconds, (wait_s, latency_s))
+        yield reason("overload (waited)", wait=wait, latency=latency, advice=advice)
 
 
 def _advice(record: Record) -> str:
@@ -138,10 +113,7 @@ def not_checked(run: RunData, _: Values) -> Reasons:
     if unknown := [c for c in checked.get("consistency", ()) if c.get("problem")]:
         names = ", ".join(condition["name"] for condition in unknown)
         problems = "; ".join(dict.fromkeys(condition["problem"] for condition in unknown))
-        yield (
-            f"{names} could not be evaluated after the run: {problems}",
-            "the measurement stays; whether the data were still consistent is not known",
-        )
+        yield reason("consistency not checked", names=names, problems=problems)
 
 
 def few_checkpoints(run: RunData, values: Values) -> Reasons:
@@ -149,7 +121,7 @@ def few_checkpoints(run: RunData, values: Values) -> Reasons:
     writes, every = values.get("disk_write_iops"), values.get("disk_iops")
     if not writes or not every or writes < WRITING_SHARE * every:
         return
-    window = format_seconds(run.record.workload.measure_s)
+    window = format_seconds(results.measured_s(run.record))
     times, span = results.database(run.record).checkpoints_s, results.measured_window(run.record)
     checkpoints = None  # completed in the window, if the database says when
     if times is not None and span is not None:
@@ -158,17 +130,12 @@ def few_checkpoints(run: RunData, values: Values) -> Reasons:
     if flushes is not None and checkpoints is None:
         if flushes < AT_LEAST:
             seen = "only once" if flushes else "at no time"
-            yield (
-                f"memory tables were flushed {seen} in the window of {window}: flushes, and the "
-                "compactions that follow them, may be outside of it",
-                "measure for longer",
-            )
+            yield reason("few checkpoints (flushes)", seen=seen, window=window)
         return
     if text := _too_short(run, checkpoints, window):
-        advice = "measure for longer, or give every profile the same shorter checkpoint_timeout"
-        if not results.of_others(run.record):
-            advice += "; `--windows checkpoints` then measures whole intervals"
-        yield f"{text}: writes put off until a checkpoint may be outside the window", advice
+        others = results.of_others(run.record)
+        case = "few checkpoints (others' database)" if others else "few checkpoints"
+        yield reason(case, text=text)
 
 
 def _too_short(run: RunData, checkpoints: int | None, window: str) -> str:

@@ -6,6 +6,7 @@ Only doubts that make a figure wrong, whatever it is (docs/METHOD.md, which says
 from collections.abc import Callable, Iterator
 
 from orchestrator.facts import DoubtKind, GeneratorFacts
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Doubt, Record
 from orchestrator.tier import GateCheck
 from orchestrator.units import format_number
@@ -13,6 +14,18 @@ from orchestrator.units import format_number
 TOTALS_PCT = 0.5
 
 Reasons = Iterator[tuple[str, str]]  # text, advice
+
+
+def reason(name: str, /, **values: object) -> tuple[str, str]:
+    """Text and advice of doubts.yaml with these values in their braces. `name`: the kind of the
+    doubt, and in brackets the case if it has several."""
+    said = shipped(__package__, "doubts.yaml")[name]
+    return said["text"].format(**values), said["advice"].format(**values)
+
+
+def doubt(kind: DoubtKind, case: str = "", run: int | None = None, **values: object) -> Doubt:
+    """In the words of doubts.yaml; `case`: as it is in brackets there."""
+    return Doubt(kind, *reason(f"{kind} ({case})" if case else kind, **values), run)
 
 
 def excluding(record: Record) -> tuple[Doubt, ...]:
@@ -31,18 +44,12 @@ def _failed_gate(record: Record) -> Reasons:
     gate = record.gate
     if gate is not None and not gate.passed:
         bad = "; ".join(f"{named(c)} {c.verdict}" for c in gate.checks if not c.passed)
-        yield (
-            f"the disk is not what {record.profile.tier.name} declares: {bad}",
-            "its figures are not compared; see docs/TIERS.md",
-        )
+        yield reason("gate not passed", tier=record.profile.tier.name, bad=bad)
 
 
 def _limits_changed(record: Record) -> Reasons:
     if record.facts.get("limit_changes"):
-        yield (
-            "the disk's limits were changed while this ran: its figures are not the tier's",
-            "use it to see what the limit does, not to compare tiers",
-        )
+        yield reason("limits changed")
 
 
 def _totals(record: Record) -> Reasons:
@@ -52,11 +59,7 @@ def _totals(record: Record) -> Reasons:
         return
     least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
     if least > max(TOTALS_PCT / 100 * kept, 2.0 * record.workload.threads):
-        yield (
-            f"sysbench counted {format_number(own)} transactions, {format_number(kept)} were kept "
-            "one by one",
-            "transactions were lost on the way: see the run's raw output",
-        )
+        yield reason("totals differ", own=format_number(own), kept=format_number(kept))
 
 
 def named(check: GateCheck) -> str:

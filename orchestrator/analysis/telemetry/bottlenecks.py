@@ -7,7 +7,7 @@ from statistics import median
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import causes, proof, resources
+from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
 from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause, waiting_pct
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.shares import nearest_cap
@@ -56,7 +56,7 @@ _HELD: dict[BottleneckCause, tuple[str, ...]] = {
     "cpu_bound": ("time_at_cpu_pct", "throttled_pct"),
     "wal_disk_bound": ("wal_disk_syncing_pct",),
     "memory_bound": ("memory_pressure_pct",),
-    "network_bound": ("seen_idle_pct",),
+    "network_bound": ("time_at_network_rate_pct", "seen_idle_pct"),
     "contention": ("seen_locked_pct",),
     "few_sessions": ("seen_running_pct",),
 }
@@ -99,9 +99,7 @@ def _beside_peers(name: str, own: Values, peers: list[Values]) -> str:
     busy = own.get("disk_busy_pct", 0.0) >= BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
     if not (slower and busy and iops <= MORE * usual):
         return ""
-    return (
-        f"Each I/O on {name} takes {format_seconds(await_s)}, on the other nodes "
-        f"{format_seconds(usual_s)}, though it does no more of them ({format_number(iops)} IOPS, "
-        f"the others {format_number(usual)}). Its disk or its machine is slow, and the cluster "
-        "waits for it: mend or replace it, then measure again."
-    )
+    await_, usual_await = map(format_seconds, (await_s, usual_s))
+    rates = {"iops": format_number(iops), "usual_iops": format_number(usual)}
+    each = {"await_": await_, "usual_await": usual_await}
+    return cause_words.said("slow_node", own, node=name, **each, **rates)

@@ -11,7 +11,7 @@ from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand, inside_causes
 from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cause, Rules, carried
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.seconds import CPU_PCT
+from orchestrator.analysis.telemetry.seconds import CPU_PCT, LINK_PCT
 from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
@@ -41,17 +41,15 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
     if not caps:
         first = fall if asked else None
         return first or outside or fall or _inside(values, tier, node) or _nothing(values)
+    if outside and outside.name == "network_bound":
+        both = "Disk and network were both at their limit and cannot be told apart."
+        return Cause("unattributed", f"{both} {caps[0].text} {outside.text}")
     if rival := _rival(values):
         return _inside(values, tier, node) or rival if "sessions" in values else rival
     if fall:
         return fall
     if len(caps) > 1:
-        return Cause(
-            "unattributed",
-            f"IOPS and bandwidth are both at their caps on {node} "
-            f"({values['iops_of_cap_pct']:.0f} % and {values['bandwidth_of_cap_pct']:.0f} %): the "
-            "disk is the limit, and only a tier that raises both would help.",
-        )
+        return Cause("unattributed", words.said("both caps", values, node=node))
     if asked:
         yet = "Throughput is what the load asks for all the same, so it shows in latency."
         return Cause(caps[0].name, f"{caps[0].text} {yet}")
@@ -76,15 +74,17 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         return Cause("in_cache", cached) if cached else Cause("few_sessions", few)
     if name == "cpu_bound" and full < FREE_PCT and not any(in_turn):
         return None  # nor would more sessions help
+    one_core = values.get("client_cores", 0.0) >= inside_causes.ONE_CORE[0]
+    if name == "network_bound" and one_core and "client_core_pct" not in values:
+        return None  # or a core of the load generator's, which others keep busy too
+    if name == "network_bound" and _crowded(values):
+        return None  # or who is to answer waits for CPU
+    titles = words.titles("of limits")
     cpu_and_cap = {name, second} <= {"cpu_bound", "iops_cap", "bandwidth_cap"}
     taking_turns = cpu_and_cap and less >= TURN_PCT and in_turn[0] and any(in_turn[1:])
     if taking_turns or most - less < APART_PCT:
-        return Cause(
-            "unattributed",
-            f"Two limits are too close, or took turns, to be told apart on {node}: "
-            f"{_TITLES[name]} and {_TITLES[second]}; throughput follows them by about "
-            f"{most:.0f} % and {less:.0f} %.",
-        )
+        both = {"first": titles[name], "second": titles[second], "most": most, "less": less}
+        return Cause("unattributed", words.said("two limits", values, node=node, **both))
     cause: Cause | None
     if name in inside_causes.TEXTS:
         cause = Cause(name, inside_causes.TEXTS[name](values, node))
@@ -95,24 +95,20 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         cause = next((cap for cap in at_times if cap.name in (name, "vm_cap")), None)
         if cause is None:
             return None
-    beside = f"Throughput follows it by about {most:.0f} %, {_TITLES[second]} by {less:.0f} %."
+    beside = f"Throughput follows it by about {most:.0f} %, {titles[second]} by {less:.0f} %."
     return Cause(cause.name, f"{cause.text} {beside}", most - less)
+
+
+def _crowded(values: Values) -> bool:
+    """Whether the machine is full with what gives way, though not always at once, and what node and
+    load generator use there is much of it."""
+    busy = values.get("host_cpu_pct", 0.0)
+    ours = busy - values.get("other_cpu_pct", busy)
+    return busy + values.get("low_priority_pct", 0.0) >= HOST_PCT and ours >= AT_TIMES_PCT
 
 
 # Seconds in which each was full: beside one of them nothing else has room all the time.
 _AT_TIMES = ("time_at_cpu_pct", "time_at_iops_cap_pct", "time_at_bandwidth_cap_pct")
-_TITLES: dict[BottleneckCause, str] = {
-    "iops_cap": "the disk's IOPS",
-    "bandwidth_cap": "the disk's bandwidth",
-    "latency_bound": "the disk's latency",
-    "wal_disk_bound": "the WAL's disk",
-    "cpu_bound": "the node's CPU",
-    "client_bound": "the load generator",
-    "network_bound": "the network",
-    "contention": "locks",
-}
-
-
 _LIMITS = {
     "host_cpu_pct": HOST_PCT,
     "client_machine_cpu_pct": HOST_PCT,
@@ -129,11 +125,9 @@ def _rival(values: Values) -> Cause | None:
     if cap - busy > APART_PCT or not full:
         return None
     node = f"the node's CPU {values['cpu_pct']:.0f} % busy, " if "cpu_pct" in values else ""
-    return Cause(
-        "unattributed",
-        f"Disk and CPU were both at their limit and cannot be told apart: the disk at {cap:.0f} % "
-        f"of its cap, {node}{words.machine_text(values)}. A faster disk alone may not help.",
-    )
+    machine = words.machine_text(values)
+    text = words.said("disk and CPU", values, cap=cap, cpu=node, machine=machine)
+    return Cause("unattributed", text)
 
 
 _CAPS: tuple[tuple[BottleneckCause, str, str, str, str], ...] = (  # cause, cap, other, title, less
@@ -169,40 +163,34 @@ def _caps(
         helps = f"A tier with more {title} would help{less}."
         if of_vm:
             helps = f"That is the machine's limit ({of_vm[0]}): a larger machine would help."
-        yield Cause(
-            "vm_cap" if of_vm else cause,
-            f"At the {burst}{title} cap {time_pct:.0f} % of the time on {node}"
-            f"{words.rate_text(cap, values)}{words.wait_text(values)}. "
-            f"{helps}{words.memory_too(values)}",
-        )
+        seen = {"rate": words.rate_text(cap, values), "wait": words.wait_text(values)}
+        parts = {**seen, "burst": burst, "title": title, "time": time_pct, "helps": helps}
+        memory = words.memory_too(values)
+        text = words.said("cap", values, node=node, memory=memory, **parts)
+        yield Cause("vm_cap" if of_vm else cause, text)
 
 
 def _burst_exhausted(values: Values, _: str) -> str:
     if "iops_after_fall" not in values:
         return ""
-    return (
-        f"Burst credit ran out while measuring: {format_number(values['iops_before_fall'])} IOPS "
-        f"before, {format_number(values['iops_after_fall'])} after. The mean describes neither; "
-        "measure with the bucket empty to see what the tier sustains."
-    )
+    ends = (values["iops_before_fall"], values["iops_after_fall"])
+    before, after = map(format_number, ends)
+    return words.said("burst_exhausted", values, before=before, after=after)
 
 
 def _load_bound(values: Values, _: str) -> str:
     share, served = values.get("nopm_of_ceiling_pct", 0.0), values.get("rate_served_pct", 0.0)
     if served >= SERVED_PCT:
-        return (
-            f"The load asks for no more: {served:.1f} % of the transactions that were due ended in "
-            "the window. A faster disk would not raise throughput; compare latencies."
-        )
-    if share < CEILING_PCT:
+        return words.said("load_bound (served)", values)
+    return words.said("load_bound (think time)", values) if share >= CEILING_PCT else ""
+
+
+def _network_bound(values: Values, node: str) -> str:
+    if values.get("network_of_rate_pct", 0.0) < LINK_PCT:
         return ""
-    return (
-        f"The terminals' think time allows no more: {share:.1f} % of the New-Orders a minute that "
-        "it leaves room for. A faster disk would not raise throughput; compare latencies."
-    )
-
-
-_ELSEWHERE = "Run the load and the database on separate or larger machines to tell."
+    at_pct = values.get("time_at_network_rate_pct", 0.0)
+    link = words.link_text(values)
+    return words.said("network_bound (rate)", values, node=node, at_pct=at_pct, link=link)
 
 
 def _client_bound(values: Values, _: str) -> str:
@@ -215,39 +203,29 @@ def _client_bound(values: Values, _: str) -> str:
 
 def _client_text(values: Values, core: str = "") -> str:
     no_help = "a faster disk would not help, and " if inside_causes.disk_is_idle(values) else ""
-    return (
-        f"The load generator was the limit: {core}{words.machine_text(values)}; {no_help}what the "
-        f"database could do was not measured. {_ELSEWHERE}"
-    )
+    machine = words.machine_text(values)
+    return words.said("client_bound", values, core=core, machine=machine, no_help=no_help)
 
 
 def _machine_bound(values: Values, node: str) -> str:
     steal_pct = values.get("steal_pct", 0.0)
     if values.get("host_cpu_pct", 0.0) + steal_pct < HOST_PCT:
         return ""
-    machine = f"The machine of {node}" if "client_machine_cpu_pct" in values else "This machine"
+    which = f"The machine of {node}" if "client_machine_cpu_pct" in values else "This machine"
     no_help = " A faster disk would not help here." if inside_causes.disk_is_idle(values) else ""
     stolen = f", and its host gave {steal_pct:.0f} % to others" if steal_pct >= 1 else ""
-    return f"{machine} was the limit: {words.machine_text(values)}{stolen}.{no_help} {_ELSEWHERE}"
+    parts = {"which": which, "machine": words.machine_text(values), "stolen": stolen}
+    return words.said("machine_bound", values, no_help=no_help, **parts)
 
 
 def _nothing(values: Values) -> Cause:
-    known = words.shares_of(
-        values,
-        {
-            "cpu_pct": "CPU of the node",
-            "iops_of_cap_pct": "IOPS cap",
-            "bandwidth_of_cap_pct": "bandwidth cap",
-            "host_cpu_pct": "CPU of the machine",
-            "memory_pressure_pct": "waiting for memory",
-            "wal_disk_syncing_pct": "log syncs on the WAL's own disk",
-        },
-    )
+    known = words.shares_of(values, "of resources")
     return Cause("unattributed", f"No resource was clearly the limit ({', '.join(known)}).")
 
 
 _OUTSIDE_RULES: Rules = {
     "load_bound": _load_bound,
+    "network_bound": _network_bound,
     "client_bound": _client_bound,
     "machine_bound": _machine_bound,
 }

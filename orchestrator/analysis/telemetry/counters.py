@@ -13,7 +13,8 @@ Counters that collectors write (names end in `_total`; gauges do not):
   one of its own
 - per node of role "host": cpu_busy_seconds_total, cpu_steal_seconds_total and
   pressure_{cpu,io,memory}_some_seconds_total; gauge busiest_core_pct
-- per container: network_received_bytes_total, network_sent_bytes_total
+- per container: network_received_bytes_total, network_sent_bytes_total, the same of packets, and
+  tcp_sent_segments_total, tcp_sent_again_segments_total
 """
 
 from collections import Counter
@@ -36,9 +37,12 @@ WAL_READS, WAL_WRITES = "wal_disk_reads_total", "wal_disk_writes_total"
 WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_written_bytes_total"
 WAL_READ_SECONDS, WAL_WRITE_SECONDS = "wal_disk_read_seconds_total", "wal_disk_write_seconds_total"
 CPU_SECONDS = "cpu_seconds_total"
+PERIODS, THROTTLED_PERIODS = "cpu_periods_total", "cpu_throttled_periods_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
+LOW_PRIORITY_SECONDS = "cpu_low_priority_seconds_total"
 STEAL_SECONDS = "cpu_steal_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
+RECEIVED_BYTES, SENT_BYTES = "network_received_bytes_total", "network_sent_bytes_total"
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
 
@@ -67,6 +71,17 @@ def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame
     values = {name: table["value"] for name, table in series.items()}
     table = pd.DataFrame({"step_s": series[metrics[0]]["step_s"], **values}).dropna()
     return None if table.empty else table.reset_index()
+
+
+def moved(rates: pd.DataFrame, start_s: float, end_s: float) -> dict[tuple[str, str], float]:
+    """Node and counter → its growth in [start_s, end_s]: of a step that reaches beyond, its part
+    at the step's mean rate. So nothing between adjacent spans is lost or counted twice."""
+    begin_s = (rates["time_s"] - rates["step_s"]).clip(lower=start_s)
+    overlap_s = (rates["time_s"].clip(upper=end_s) - begin_s).clip(lower=0.0)
+    parts = rates.assign(moved=rates["value"] * overlap_s)[overlap_s > 0]
+    sums = parts.groupby(["node", "metric"], observed=True)["moved"].sum()
+    of_counters = zip(sums.index, sums, strict=True)
+    return {(str(node), str(metric)): float(value) for (node, metric), value in of_counters}
 
 
 class Growth:

@@ -105,20 +105,25 @@ def _cap(
     return caps, left
 
 
+def of_node(record: Record, rates: pd.DataFrame, node: Node) -> pd.DataFrame | None:
+    """`demand` of a node's disk; None also if it has several, each with the tier's limits."""
+    if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
+        return None
+    begin = group(record.facts, "disks", f"disk-{node.name}", "begin")
+    return demand(record.profile.tier, rates, node.name, begin)
+
+
 def against_caps(
     record: Record, rates: pd.DataFrame, node: Node, window: tuple[float, float]
 ) -> Iterator[tuple[str, float]]:
     """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
     tier = record.profile.tier
     yield from wal_against_caps(tier.wal, rates, node, window)
-    if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
-        return  # the sum of several disks, and each has the tier's limits to itself
-    served = group(record.facts, "disks", f"disk-{node.name}")
-    begin, end = group(served, "begin"), group(served, "end")
-    disk = _within(window, demand(tier, rates, node.name, begin))
+    disk = _within(window, of_node(record, rates, node))
     if disk.empty:
         return
-    for name, share in _of_caps(disk):
+    end = group(record.facts, "disks", f"disk-{node.name}", "end")
+    for name, share in of_caps(disk):
         yield f"{name}_of_cap_pct", 100 * float(np.median(share))
         yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
     if "credit_pct" in disk:
@@ -137,7 +142,7 @@ def wal_against_caps(
 ) -> Iterator[tuple[str, float]]:
     """The same of the disk of its WAL, whose tier is `tier`."""
     whole = demand(tier, rates, node.name, which="wal_") if tier and node.wal_device else None
-    for name, share in _of_caps(_within(window, whole)):
+    for name, share in of_caps(_within(window, whole)):
         yield f"wal_{name}_of_cap_pct", 100 * float(np.median(share))
 
 
@@ -147,7 +152,7 @@ def _within(window: tuple[float, float], disk: pd.DataFrame | None) -> pd.DataFr
     return disk[(disk["time_s"] > window[0]) & (disk["time_s"] <= window[1])]
 
 
-def _of_caps(disk: pd.DataFrame) -> Iterator[tuple[str, Array]]:
+def of_caps(disk: pd.DataFrame) -> Iterator[tuple[str, Array]]:
     """Each cap in force, and what share of it was used each second."""
     caps = ("iops", "iops", "iops_cap"), ("bandwidth", "bytes_per_s", "bytes_cap")
     for name, rate, cap in caps:

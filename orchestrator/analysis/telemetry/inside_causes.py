@@ -11,7 +11,7 @@ from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.seconds import CPU_PCT
-from orchestrator.analysis.telemetry.shares import nearest_cap, own_share
+from orchestrator.analysis.telemetry.shares import nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.units import format_seconds
 
@@ -88,33 +88,22 @@ def cpu_text(values: Values, node: str) -> str:
     throttled_pct = values.get("throttled_pct", 0.0)
     quota = f", which was used up in {throttled_pct:.0f} % of its periods" if throttled_pct else ""
     no_help = f" {NO_FASTER_DISK}" if disk_is_idle(values) else ""
-    return (
-        f"{node} used {values['cpu_pct']:.0f} % of its CPU{quota}{words.cap_text(values)}. "
-        f"More CPU would raise throughput.{no_help}"
-    )
+    caps = words.cap_text(values)
+    return words.said("cpu_bound", values, node=node, quota=quota, caps=caps, no_help=no_help)
 
 
 def _single_core(values: Values, node: str) -> str:
     computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
     more = values.get("cpu_pct", 0.0) < CPU_PCT and computing  # that it may use, and could
-    if not (more and one_core(values.get("node_cores"), values.get("busiest_core_pct"))):
-        return ""
-    return (
-        f"{node} used {values['node_cores']:.2f} cores, and the busiest core of its machine was at "
-        f"{values['busiest_core_pct']:.0f} %: one thread at a time did the work. A faster core "
-        "would help, more of them would not."
-    )
+    alone = one_core(values.get("node_cores"), values.get("busiest_core_pct"))
+    return words.said("single_core", values, node=node) if more and alone else ""
 
 
 def _memory_bound(values: Values, node: str) -> str:
     pressure, busy = values.get("memory_pressure_pct", 0.0), values.get("disk_busy_pct", 100.0)
     if pressure < max(words.MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy):
         return ""
-    return (
-        f"Tasks waited for memory {pressure:.0f} % of the time on this machine, and {node}'s disk "
-        f"worked for {busy:.0f} % of it{words.cap_text(values)}: they waited for longer than it "
-        "worked. More memory would help."
-    )
+    return words.said("memory_bound", values, node=node, busy=busy, caps=words.cap_text(values))
 
 
 def _latency_bound(values: Values, node: str) -> str:
@@ -136,67 +125,53 @@ def latency_text(values: Values, node: str) -> str:
     await_s, idle_s = values.get("disk_await_s", 0.0), values.get("idle_disk_latency_s")
     own, helps = "", "More IOPS or bandwidth would not help; a tier with a lower latency would"
     if idle_s and await_s > UNLOADED * idle_s:
-        most = "most" if own_share(values) >= 1 / disk_demand.QUEUEING else "part"
+        share = idle_s / await_s  # of what stands there; reads alone may wait less
+        most = "most" if share >= 1 / disk_demand.QUEUEING else "part" if share >= 0.2 else "little"
         own = f", {most} of it the disk's own {format_seconds(idle_s)}"
     if own or nearest_cap(values) >= FREE_PCT:
         helps = "A tier with a lower latency would help"
-    more = ", and so would more sessions at a time" if room(values) else ""
-    return (
-        f"Sessions on {node} wait for single I/Os of {format_seconds(await_s)} each{own}"
-        f"{words.cap_text(values)}. {helps}{more}.{words.memory_too(values)}"
-    )
+    parts = {
+        "await_": format_seconds(await_s),
+        "own": own,
+        "caps": words.cap_text(values),
+        "helps": helps,
+        "more": ", and so would more sessions at a time" if room(values) else "",
+        "memory": words.memory_too(values),
+    }
+    return words.said("latency_bound", values, node=node, **parts)
 
 
 def _wal_disk_bound(values: Values, node: str) -> str:
     syncing = values.get("wal_disk_syncing_pct", 0.0)  # there only if commits wait for it
-    titles = {"wal_iops_of_cap_pct": "IOPS", "wal_bandwidth_of_cap_pct": "bandwidth"}
-    caps = words.shares_of(values, titles)
     if values.get("cpu_pct", 100.0) >= FREE_PCT:
         return ""
     most = max(values.get("wal_iops_of_cap_pct", 0), values.get("wal_bandwidth_of_cap_pct", 0))
     if most >= CAP_PCT:
-        return (
-            f"The WAL's own disk of {node} was at its cap ({' and '.join(caps)} of its tier's). A "
-            "larger disk for the WAL would help."
-        )
+        caps = " and ".join(words.shares_of(values, "of the WAL's caps"))
+        return words.said("wal_disk_bound (cap)", values, node=node, caps=caps)
     return wal_disk_text(values, node) if syncing >= WAITING_PCT else ""
 
 
 def wal_disk_text(values: Values, node: str) -> str:
-    return (
-        f"A log sync was under way on the WAL's own disk of {node} "
-        f"{values['wal_disk_syncing_pct']:.0f} % of the time, and commits wait for it"
-        f"{words.cap_text(values)}. A faster disk for the WAL would help."
-    )
+    return words.said("wal_disk_bound", values, node=node, caps=words.cap_text(values))
 
 
 def network_text(values: Values, node: str) -> str:
-    return (
-        f"Sessions on {node} waited {values['seen_idle_pct']:.0f} % of their time for the load "
-        f"generator or the way to it, and that used {values.get('client_cpu_pct', 0.0):.0f} % of "
-        f"its CPU: the network between them is the limit. A nearer or faster one would help."
-    )
+    client_pct = values.get("client_cpu_pct", 0.0)
+    return words.said("network_bound", values, node=node, client=client_pct)
 
 
 def _contention(values: Values, node: str) -> str:
     if "sessions" in values or values.get("retried_pct", 0.0) < RETRIED_PCT:
         return ""
-    return (
-        f"No resource was full, and {values['retried_pct']:.0f} % of the transactions on {node} "
-        "failed or were tried again, because others changed the same rows. Fewer transactions on "
-        "the same rows would help; more sessions would not."
-    )
+    return words.said("contention (retried)", values, node=node)
 
 
 def contention_text(values: Values, node: str) -> str:
     # They are held until the log is synced.
     at_disk = values.get("seen_syncing_pct", 0.0) > values.get("seen_running_pct", 0.0) / 4
     through = " They are held until the log is synced: a lower latency would help too."
-    return (
-        f"Sessions on {node} waited {values['seen_locked_pct']:.0f} % of their time for locks of "
-        "other sessions. Fewer transactions on the same rows, or shorter ones, would help; more "
-        f"sessions would not.{through if at_disk else ''}"
-    )
+    return words.said("contention", values, node=node, through=through if at_disk else "")
 
 
 def _in_cache(values: Values, node: str) -> str:
@@ -204,29 +179,13 @@ def _in_cache(values: Values, node: str) -> str:
     if busy >= IN_CACHE_PCT or (waiting is not None and waiting >= IDLE_DISK_PCT):
         return ""
     more = "; more sessions at a time would raise throughput" if room(values) else ""
-    return (
-        f"{node}'s disk was busy {busy:.0f} % of the time, and nothing else was full: what "
-        f"sessions asked for was in memory. No disk would change that{more}. A larger data set, or "
-        "less memory, would show the disk."
-    )
+    return words.said("in_cache", values, node=node, busy=busy, more=more)
 
 
 def few_sessions_text(values: Values, node: str) -> str:
-    spent = words.shares_of(
-        values,
-        {
-            "seen_running_pct": "computing",
-            "seen_reading_pct": "reading",
-            "seen_syncing_pct": "waiting for the log",
-            "seen_idle_pct": "waiting for the load generator",
-        },
-    )
+    spent, caps = ", ".join(words.shares_of(values, "of sessions")), words.cap_text(values)
     cpu_pct = values.get("cpu_pct", 0.0)
-    return (
-        f"Nothing was full most of the time ({node}'s CPU {cpu_pct:.0f} %"
-        f"{words.cap_text(values)}); its {values['sessions']:.0f} sessions spent their time "
-        f"{', '.join(spent)}. More sessions at a time would raise throughput."
-    )
+    return words.said("few_sessions", values, node=node, cpu=cpu_pct, caps=caps, spent=spent)
 
 
 RULES: Rules = {

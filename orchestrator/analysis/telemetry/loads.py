@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.seconds import SESSIONS
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts
-from orchestrator.model import Record
+from orchestrator.model import Record, Workload
 
 # With the specification's think and keying times ten terminals begin 12.86 New-Orders a minute in
 # the usual mix; 1 % of them are rolled back on purpose, and NOPM counts commits.
@@ -79,9 +79,13 @@ def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | No
 
 def paced(record: Record) -> bool:
     """Whether threads pause on purpose: then they are not all in flight."""
-    options = record.workload.options
+    return has_pace(record.workload)
+
+
+def has_pace(workload: Workload) -> bool:
+    options = workload.options
     open_loop = any(options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP)
-    return open_loop or record.workload.thinks
+    return open_loop or workload.thinks
 
 
 def ceiling_nopm(record: Record) -> float | None:

@@ -11,6 +11,8 @@ from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.model import NODE_EXPORTER, Node
 from orchestrator.units import gathered
 
+OTHERS_CORES = 0.5  # from there on they may be what keeps a core busy
+
 
 class Machines:
     """`cpus`: cores of the only machine, where its node does not say them. `of_seconds`: what
@@ -32,7 +34,9 @@ class Machines:
         own = _host_of(self._nodes, node)
         clients = [client for client in self._nodes if client.role == "client"]
         others = {_name(host): host for host in (_host_of(self._nodes, c) for c in clients)}
-        values = dict(self._of(own)) | self._shown(own)
+        values = dict(self._of(own))
+        if (core_pct := self._core_pct(own, [node])) is not None:
+            values["busiest_core_pct"] = core_pct
         apart = [dict(self._of(host)) for name, host in others.items() if name != _name(own)]
         for name, of_client in (
             ("client_cpu_pct", "client_cpu_pct"),
@@ -42,15 +46,23 @@ class Machines:
             known = [elsewhere[of_client] for elsewhere in apart if of_client in elsewhere]
             if known:
                 values[name] = max(*known, values.get(name, 0.0))
-        cores = [self._shown(host).get("busiest_core_pct") for host in others.values()]
+        cores = [self._core_pct(host, clients) for host in others.values()]
         if known := [core for core in cores if core is not None]:
             values["client_core_pct"] = max(known)
         return values
 
-    def _shown(self, host: Node | None) -> dict[str, float]:
-        """Of a machine. How long its CPU was busy is not the node's own."""
-        shown = self._of_seconds.get(_name(host), {})
-        return {name: value for name, value in shown.items() if name != "time_at_cpu_pct"}
+    def _core_pct(self, host: Node | None, users: Sequence[Node]) -> float | None:
+        """A machine's busiest core; None unless it is that of `users`, because what else was busy
+        there could not fill it."""
+        every = (
+            self._growth.per_s(node.name, counters.CPU_SECONDS)
+            for node in users
+            if _host_of(self._nodes, node) == host
+        )
+        busy = self._growth.per_s(_name(host), counters.HOST_CPU_SECONDS)
+        if busy is None or busy - sum(used or 0.0 for used in every) > OTHERS_CORES:
+            return None
+        return self._of_seconds.get(_name(host), {}).get("busiest_core_pct")
 
     def busiest(self) -> dict[str, float]:
         """Of each value the highest of all machines."""
@@ -77,15 +89,21 @@ class Machines:
                 used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
                 if node.role == "client" and node.cpus:
                     alone_pct = max(alone_pct, 100 * seconds / node.cpus)
+                if node.role == "client" and (periods := growth.per_s(node.name, counters.PERIODS)):
+                    throttled = growth.per_s(node.name, counters.THROTTLED_PERIODS) or 0.0
+                    alone_pct = max(alone_pct, 100 * throttled / periods)
         if "client" in used:
             yield "client_cores", used["client"] * machine / 100
             yield "client_cpu_pct", max(used["client"], alone_pct)
         if "disk" in used:
             yield "disk_server_cpu_pct", used["disk"]
         busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
-        steal = growth.per_s(host.name, counters.STEAL_SECONDS) if host else None
-        if steal is not None:
-            yield "steal_pct", 100 * steal / machine
+        for name, counter in (
+            ("steal_pct", counters.STEAL_SECONDS),
+            ("low_priority_pct", counters.LOW_PRIORITY_SECONDS),
+        ):
+            if (seconds := growth.per_s(host.name, counter) if host else None) is not None:
+                yield name, 100 * seconds / machine
         if busy is not None:
             yield "host_cpu_pct", 100 * busy / machine
             # Else a database node may be on a machine that has none by what is known.

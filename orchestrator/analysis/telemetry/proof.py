@@ -25,12 +25,16 @@ from orchestrator.units import listed
 CONFIRMED, REJECTED = 0.5, 0.1
 CONFIDENCE = 0.90
 _LATENCY = "disk latency"  # less of it is better: its elasticity is that to its inverse
+_SESSIONS = "sessions"
 _CAUSES: Mapping[str, BottleneckCause] = {
     "IOPS": "iops_cap",
     "bandwidth": "bandwidth_cap",
     _LATENCY: "latency_bound",
     "node CPU": "cpu_bound",
+    "client CPU": "client_bound",
+    _SESSIONS: "few_sessions",
 }
+_LESS = ("client CPU", _SESSIONS)  # of which there may be less, but no more
 _UNKNOWN = ("unattributed", "in_cache")  # a limit that is confirmed is the cause instead
 _LIMITS: Mapping[str, str] = {
     **{cause: limit for limit, cause in _CAUSES.items()},
@@ -50,7 +54,9 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
         if suspected is not None:
             text = f"Counters say {cause.replace('_', ' ')}, but trying it out rejects that."
             cause = "unattributed"
-        best = max(tried, key=lambda e: e.value)
+        # More sessions help wherever a wait is no queue, as that for a disk's own latency.
+        others = [e for e in tried if cause != "in_cache" or e.limit != _SESSIONS]
+        best = max(others, key=lambda e: (e.limit != _SESSIONS and e.value >= CONFIRMED, e.value))
         if cause in _UNKNOWN and best.value >= CONFIRMED and best.low >= REJECTED:
             told = "Its counters alone did not tell, but by" if suspected is None else f"{text} By"
             cause, text = _CAUSES[best.limit], f"{told} trial the limit is {best.limit}."
@@ -65,12 +71,13 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
 
 
 def _sentence(elasticity: Elasticity, what: str) -> str:
-    if elasticity.limit == _LATENCY:
-        change, grown = "−25 %", -math.log(0.75)
-    else:
-        change, grown = "+25 %", math.log(1.25)
+    less, sign = elasticity.limit in (_LATENCY, *_LESS), -1 if elasticity.limit == _LATENCY else 1
+    change, grown = ("−25 %", sign * math.log(0.75)) if less else ("+25 %", math.log(1.25))
     pcts = (elasticity.value, elasticity.low, elasticity.high)
-    value, low, high = (f"{100 * math.expm1(e * grown):+.0f}".replace("-", "−") for e in pcts)
+    percents = [100 * math.expm1(e * grown) for e in pcts]
+    value, low, high = (
+        f"{pct:+.0f}".replace("-", "−") for pct in (percents[0], *sorted(percents[1:]))
+    )
     return f"{elasticity.limit} {change} gave {what} {value} % ({low} to {high} %)"
 
 

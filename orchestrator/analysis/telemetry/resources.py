@@ -10,6 +10,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, loads, machines
 from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.facts import GateQuantity
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Measurement, Node, Record
 from orchestrator.tier import Gate, Tier
@@ -17,56 +18,7 @@ from orchestrator.tier import Gate, Tier
 Values = Mapping[str, float]  # by their names in `VALUES`
 
 # Every value that a Bottleneck's evidence may hold: name → unit, meaning.
-VALUES = {
-    "iops_of_cap_pct": ("%", "IOPS of the IOPS cap in force, median second (mean if published)"),
-    "time_at_iops_cap_pct": ("%", "share of seconds within 5 % of the IOPS cap"),
-    "bandwidth_of_cap_pct": ("%", "bytes/s of the cap in force, median second (mean if published)"),
-    "time_at_bandwidth_cap_pct": ("%", "share of seconds within 5 % of the bandwidth cap"),
-    "burst_credit_left_pct": ("%", "burst credit at the end, of a full bucket"),
-    "time_above_base_pct": ("%", "time above the base rate, on burst credit"),
-    "iops_before_fall": ("1/s", "mean IOPS before burst credit ran out"),
-    "iops_after_fall": ("1/s", "mean IOPS after it did"),
-    "disk_iops": ("1/s", "I/Os that ended"),
-    "disk_bytes_per_s": ("bytes/s", "bytes read and written"),
-    "disk_await_s": ("s", "mean time of an I/O, waiting included"),
-    "disk_read_await_s": ("s", "mean time of a read, waiting included"),
-    "io_size_bytes": ("bytes", "mean size of an I/O"),
-    "idle_disk_latency_s": ("s", "time of an I/O of this mix on the idle disk"),
-    "disk_queue_depth": ("", "mean number of I/Os in flight"),
-    "disk_busy_pct": ("%", "share of time with an I/O in flight"),
-    "cpu_pct": ("%", "CPU of the node, of its limit"),
-    "time_at_cpu_pct": ("%", "share of seconds with 85 % or more of that"),
-    "throttled_pct": ("%", "share of periods in which the node used up its CPU quota"),
-    "node_cores": ("", "cores that the node used"),
-    "busiest_core_pct": ("%", "busiest core of the node's machine, median second"),
-    "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
-    "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
-    "client_cores": ("", "cores that the load generator used"),
-    "client_core_pct": ("%", "busiest core of the load generator's machine, median second"),
-    "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
-    "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
-    "host_cpu_pct": ("%", "CPU of the whole machine"),
-    "steal_pct": ("%", "CPU that the machine's host gave to others"),
-    "other_cpu_pct": ("%", "CPU of the machine that none of the above used"),
-    "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
-    "rate_served_pct": ("%", "transactions that ended, of those that were due"),
-    "retried_pct": ("%", "retries and failures, of transactions tried"),
-    "sessions": ("", "sessions that were seen, without idle ones if the load has a pace"),
-    "seen_idle_pct": ("%", "sessions that waited for the load generator or the way to it"),
-    "seen_running_pct": ("%", "sessions that used CPU or waited for it"),
-    "seen_reading_pct": ("%", "sessions in I/O of data files"),
-    "seen_syncing_pct": ("%", "sessions that waited for the log, or for standbys"),
-    "seen_locked_pct": ("%", "sessions that waited for locks of others"),
-    "seen_otherwise_pct": ("%", "sessions that waited for something else"),
-    "sessions_reading_pct": ("%", "share of their time that sessions wait for reads"),
-    "log_syncing_pct": ("%", "share of time with a log sync that commits wait for"),
-    "wal_disk_syncing_pct": ("%", "the same of a log on a disk of its own"),
-    "wal_iops_of_cap_pct": ("%", "IOPS of the WAL's own disk, of its tier's cap, median second"),
-    "wal_bandwidth_of_cap_pct": ("%", "the same of its bytes/s"),
-    "background_log_syncing_pct": ("%", "share of time with a log sync that no commit waits for"),
-    "held_pct": ("%", "share of the window in which the cause held"),
-    "ahead_pct": ("%", "of sessions' time, by how much it is ahead of the next"),
-}
+VALUES = shipped("orchestrator.analysis.telemetry", "values.yaml")
 
 
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
@@ -131,7 +83,15 @@ _OF_DISK = {
     "disk_waited": (counters.READ_SECONDS, counters.WRITE_SECONDS),  # seconds a second, of all I/Os
 }
 # of its container,
-_OF_CONTAINER = {"periods": ("cpu_periods_total",), "throttled": ("cpu_throttled_periods_total",)}
+_OF_CONTAINER = {
+    "periods": (counters.PERIODS,),
+    "throttled": (counters.THROTTLED_PERIODS,),
+    "network_sent_bytes_per_s": (counters.SENT_BYTES,),
+    "network_received_bytes_per_s": (counters.RECEIVED_BYTES,),
+    "network_packets_per_s": ("network_sent_packets_total", "network_received_packets_total"),
+    "segments": ("tcp_sent_segments_total",),
+    "segments_again": ("tcp_sent_again_segments_total",),
+}
 # of the disk of its log,
 _OF_WAL_DISK = {
     "wal_disk_iops": (counters.WAL_READS, counters.WAL_WRITES),
@@ -162,6 +122,7 @@ _QUOTIENTS = {  # value → what it is the quotient of, and times what
     "block_cache_hit_pct": ("blocks_found", "blocks_asked", 100),
     "write_stall_pct": ("stalled", "nodes", 100),
     "throttled_pct": ("throttled", "periods", 100),
+    "sent_again_pct": ("segments_again", "segments", 100),
 }
 
 

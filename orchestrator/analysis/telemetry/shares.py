@@ -33,7 +33,11 @@ def follows(values: Values) -> Shares:
     for state in ("idle", "running", "reading", "syncing", "locked"):
         seen[state] = values.get(f"seen_{state}_pct", 0.0)
     client, waited = _of_client(values, seen["idle"], sessions)
-    cpu = min(seen["running"], 100 * values.get("node_cores", 0.0) / sessions)
+    cores, use = values.get("node_cores", 0.0), values.get("cpu_pct", 0.0) / 100
+    cpu = min(seen["running"], 100 * cores / sessions)
+    # A session that has been sent its next statement and waits for CPU still calls itself idle.
+    unseen = _queued(100 * cores / sessions, cores, use) - (seen["running"] - cpu)
+    unseen = min(max(0.0, unseen), seen["idle"] - client - waited)
     own_disk = "wal_disk_syncing_pct" in values
     disk, own = seen["reading"] + (0.0 if own_disk else seen["syncing"]), own_share(values)
     iops, bandwidth = (
@@ -45,8 +49,8 @@ def follows(values: Values) -> Shares:
     of_lock = ((waiting**2 + 4 * waiting) ** 0.5 - waiting) / 2
     weights: Shares = {
         "client_bound": client + waited * _slope(client_use(values)),
-        "network_bound": seen["idle"] - client - waited,
-        "cpu_bound": cpu + (seen["running"] - cpu) * _slope(values.get("cpu_pct", 0.0) / 100),
+        "network_bound": seen["idle"] - client - waited - unseen,
+        "cpu_bound": cpu + (seen["running"] - cpu + unseen) * _slope(use),
         "bandwidth_cap" if bandwidth > iops else "iops_cap": (
             disk * (1 - own) * _slope(nearest_cap(values) / 100)
         ),
@@ -69,10 +73,16 @@ def client_use(values: Values) -> float:
 
 def _of_client(values: Values, idle_pct: float, sessions: float) -> tuple[float, float]:
     """Shares of sessions' time in the load generator, and in its queue, by its use."""
-    cores, use = values.get("client_cores", 0.0), min(client_use(values), _FULL)
+    cores, use = values.get("client_cores", 0.0), client_use(values)
     own = min(idle_pct, 100 * cores / sessions)
+    return own, min(idle_pct - own, _queued(own, cores, use))
+
+
+def _queued(served: float, cores: float, use: float) -> float:
+    """What waits for CPU beside what is `served`, by the use of all its cores."""
+    use = min(use, _FULL)
     places = max(1.0, cores / use) if use else 1.0
-    return own, min(idle_pct - own, own * use**places / (1 - use) / places)
+    return float(served * use**places / (1 - use) / places)
 
 
 def _slope(use: float) -> float:

@@ -9,6 +9,7 @@ from typing import NoReturn
 from orchestrator import errors
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
+from orchestrator.keys.messages import message
 from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
 from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
@@ -130,15 +131,9 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
     states = at_once.each(lambda name: world.platform.container(name).state(), names)
     for name, state in zip(names, states, strict=True):
         if state != "running":
-            why = "its last log lines say why; out of memory means: give nodes more of it"
-            if "137" in state:
-                why = (
-                    "137 is a kill: the kernel's for want of memory, or YugabyteDB's own after any "
-                    "failure of its start; its last log lines say which"
-                )
-            raise NodeError(
-                f"the database node {name} is {state}", advice=why, evidence=log(name, world)
-            )
+            why = message("killed") if "137" in state else message("ended by itself")
+            what = f"the database node {name} is {state}"
+            raise NodeError(what, advice=why, evidence=log(name, world))
 
 
 def stop(names: Sequence[str], timeout_s: float, world: World) -> None:

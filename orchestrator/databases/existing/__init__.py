@@ -19,6 +19,7 @@ from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
@@ -28,14 +29,6 @@ from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, queries, versions
 
 _NO_TLS = "server does not support SSL"  # libpq's words
-_ADVICE_TLS = (
-    "it would send the password and all data in the clear: let the server offer TLS, or, if that "
-    "is well on this network, write `tls: off` under `existing` in the profile"
-)
-_ADVICE = (
-    "check in the profile, under `existing`: hosts, port, user, password, tls, "
-    "maintenance_database, the servers' pages; and that this machine can reach them"
-)
 _REACH = """for at; do
   timeout 10 bash -c ': < "$0"' "$at" || echo "$at: no connection" &
 done; wait"""
@@ -96,11 +89,11 @@ class ExistingCluster:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
             reason = error.what if isinstance(error, RunError) else str(error)
-            advice = _ADVICE_TLS if _NO_TLS in reason else _ADVICE
-            raise UnavailableError(
-                f"the existing cluster does not answer: {reason}",
-                advice=flavours.POOLER_ADVICE if flavours.POOLER_REFUSED in reason else advice,
-            ) from error
+            advice = message("no TLS" if _NO_TLS in reason else "no answer of the cluster")
+            if flavours.POOLER_REFUSED in reason:
+                advice = message("pooler in between")
+            what = f"the existing cluster does not answer: {reason}"
+            raise UnavailableError(what, advice) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
         return Lease(declaration.read(spec)[0], self._connect, world).held()
@@ -122,7 +115,7 @@ class ExistingCluster:
         own.make()
         try:
             flavour, version = observed.flavour, observed.version
-            analyze = flavour != "yugabytedb" or versions.analyzed(version)
+            analyze = flavour == "yugabytedb" and versions.analyzed(version)
             for snapshot in volumes:
                 self._prepare(handle, Path(snapshot.name), snapshot.restored, world)
             yield Cluster(flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze)
@@ -132,10 +125,7 @@ class ExistingCluster:
             except UsageError as error:
                 world.progress.warn(f"the database {own.name} is left alone: {error.what}")
             except TierbenchError as error:
-                world.progress.warn(
-                    f"the database {own.name} may still be there: {error.what}; `tierbench clean` "
-                    "drops it if it is still this campaign's"
-                )
+                world.progress.warn(message("database may stay", name=own.name, error=error))
 
     def _prepare(self, handle: _Used, snapshot: Path, restored: bool, world: World) -> None:
         if not restored:
@@ -179,10 +169,7 @@ class ExistingCluster:
             since = postgresql.since if handle.is_postgresql else counters.since
             counted = since(handle.begun, _counted(cluster))
         except (OSError, KeyError, ValueError) as error:
-            raise RunError(
-                f"the existing cluster could not be read: {error}",
-                advice="check that its servers' pages still answer this machine",
-            ) from error
+            raise failure(RunError, "cluster not read", error=error) from error
         restored = {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
         return replace(
             facts,
@@ -253,11 +240,6 @@ def clean(world: World, connect: Connect = sql.session, only_list: bool = False)
 def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> str:
     """Drops one that is still ours; says what was found otherwise."""
     owner = left.owner
-    if not owner.cache:
-        return (
-            f": left alone, because an older release made it on {owner.host} and did not say with "
-            f"which cache; drop it with: {left.command}"
-        )
     if not owner.is_from(world.cache):
         return (
             f": left alone, because {owner.host} made it with the cache {owner.cache}: run "

@@ -14,6 +14,7 @@ from typing import Any, cast, get_args
 from orchestrator.errors import Mistake, UnavailableError
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
 from orchestrator.system import sql
 from orchestrator.system.redaction import hidden
@@ -153,11 +154,7 @@ def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
     if declared.tls not in get_args(TlsMode):
         yield _mistake("tls", f"{declared.tls!r}: write {', '.join(get_args(TlsMode))}")
     elif declared.tls in _VERIFIED and not declared.tls_root:
-        yield _mistake(
-            "tls_root",
-            "servers are verified unless the profile says otherwise: name the file of the "
-            "authority that signed their certificates; for servers without TLS write `tls: off`",
-        )
+        yield _mistake("tls_root", message("no authority"))
     elif declared.tls == "off" and files:
         yield _mistake(files[0], "has no effect with `tls: off`")
     if bool(declared.tls_certificate) != bool(declared.tls_key):
@@ -210,10 +207,7 @@ def password(
     if declared.password_env:
         value = environment(declared.password_env)
         if value is None:
-            raise UnavailableError(
-                f"the environment variable {declared.password_env} is not set",
-                advice="export it with the cluster's password, as the profile declares",
-            )
+            raise failure(UnavailableError, "password not set", variable=declared.password_env)
         return value
     if declared.password_file:
         return _password_in(declared.password_file)
@@ -252,15 +246,9 @@ def _password_in(path: str) -> str:
     try:
         mode, text = _content(path)
     except OSError as error:
-        raise UnavailableError(
-            f"the password file {path} cannot be read: {error.strerror}",
-            advice="correct `existing.password_file` in the profile",
-        ) from error
+        raise failure(UnavailableError, "password file not read", path=path, error=error) from error
     if mode & _OTHERS:
-        raise UnavailableError(
-            f"the password file {file} may be read by others (mode {stat.S_IMODE(mode):04o})",
-            advice=f"chmod 600 {file}",
-        )
+        raise failure(UnavailableError, "file open to others", file=file, mode=stat.S_IMODE(mode))
     return text.strip()
 
 

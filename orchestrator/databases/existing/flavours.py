@@ -9,37 +9,14 @@ import re
 from collections.abc import Iterable
 
 from orchestrator.databases.existing.declaration import POSTGRESQL, YUGABYTEDB
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system.sql import Identified, Session
 from orchestrator.yugabyte import versions
 
 _POSTGRESQL = re.compile(r"PostgreSQL \d")
-# Databases that are refused, by what real ones were seen to say: part of version(), or a function
-# or setting that PostgreSQL has not.
-_BANNERS = {
-    "CockroachDB ": "CockroachDB",  # github.com/cockroachdb/docs (welcome of its SQL shell)
-    ", Redshift ": "Amazon Redshift",  # github.com/HeidiSQL/HeidiSQL/issues/802
-    "(Greenplum Database ": "Greenplum",  # github.com/greenplum-db/gpdb (tests of gparray)
-}
-_FUNCTIONS = {"aurora_version": "Amazon Aurora"}  # docs.aws.amazon.com/AmazonRDS, aurora_version
-_SETTINGS = {
-    "alloydb.iam_authentication": "AlloyDB",  # docs.cloud.google.com/alloydb, alloydb-flags
-    "google_columnar_engine.enabled": "AlloyDB",
-    "neon.timeline_id": "Neon",  # github.com/neondatabase/neon, compute/etc/sql_exporter
-    "neon.tenant_id": "Neon",
-    "citus.shard_count": "Citus",  # docs.citusdata.com/en/v11.3/develop/api_guc.html
-}
-REFUSED_BECAUSE = (
-    "how it loads, and where it keeps tables and log, is not as with PostgreSQL or YugabyteDB, so "
-    "its figures would be of something else than these nodes' disks"
-)
 
 # PgBouncer's answer to a session that brings settings, which ours do (seen of 1.18).
 POOLER_REFUSED = "unsupported startup parameter"
-POOLER_ADVICE = (
-    "those are a pooler's words (PgBouncer): name the database's own hosts and ports in "
-    "`existing.hosts`; or, to measure through the pooler, let it have "
-    "`ignore_startup_parameters = options`"
-)
 # YugabyteDB's own: https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
 POOLER_FLAG = "enable_ysql_conn_mgr"
 
@@ -54,17 +31,21 @@ def banner_of(banner: str) -> str | None:
 def refused(banner: str, session: Session) -> str | None:
     """The database that is not to be taken for PostgreSQL or YugabyteDB. RunError if the server
     does not answer."""
-    for part, name in _BANNERS.items():
+    signs = shipped(__package__, "flavours.yaml")
+    for part, name in signs["banners"].items():
         if part in banner:
-            return name
+            return str(name)
     if banner_of(banner) is None:
         return None  # what else it understands is not known
-    settings = session.rows(f"SELECT name FROM pg_settings WHERE name IN ({_listed(_SETTINGS)})")
-    functions = session.rows(
-        f"SELECT proname::text AS name FROM pg_proc WHERE proname IN ({_listed(_FUNCTIONS)})"
+    of_settings, of_functions = signs["settings"], signs["functions"]
+    rows = session.rows(f"SELECT name FROM pg_settings WHERE name IN ({_listed(of_settings)})")
+    rows += session.rows(
+        f"SELECT proname::text AS name FROM pg_proc WHERE proname IN ({_listed(of_functions)})"
     )
-    present = {str(row["name"]) for row in (*settings, *functions)}
-    return next((name for key, name in (_FUNCTIONS | _SETTINGS).items() if key in present), None)
+    present = {str(row["name"]) for row in rows}
+    return next(
+        (name for key, name in (of_functions | of_settings).items() if key in present), None
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

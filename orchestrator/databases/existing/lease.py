@@ -17,28 +17,21 @@ from dataclasses import asdict, dataclass, replace
 
 from orchestrator.databases.existing import owned_database
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
-from orchestrator.databases.existing.owned_database import OBJECTS, mark_of
 from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.powers import World
 from orchestrator.system import host
-from orchestrator.system.sql import Connect, Session
+from orchestrator.system.sql import Connect, Session, query
 
 _COMMENT = "tierbench: which campaign is on this cluster"
 _SILENT_S = 180.0
 _STATEMENT_S, _DDL_S = 20.0, 600.0
 _TRIES, _AGAIN_S = 4, 2.0
-_MADE = (
-    "CREATE TABLE lease (one int PRIMARY KEY, holder text NOT NULL, beat timestamptz NOT NULL); "
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO PUBLIC"  # testers may be other users
-)
-_TAKEN = (
-    "INSERT INTO lease VALUES (1, '{holder}', clock_timestamp()) ON CONFLICT (one) DO UPDATE "
-    "SET holder = excluded.holder, beat = excluded.beat WHERE lease.holder = excluded.holder "
-    f"OR lease.beat < excluded.beat - interval '{_SILENT_S:g} s' RETURNING holder"
-)
-_SEEN = f"SELECT holder, beat < clock_timestamp() - interval '{_SILENT_S:g} s' AS silent FROM lease"
-_MARK = mark_of(LEASE_DATABASE)
+
+
+def _query(name: str, **words: str) -> str:
+    return query(__package__, name, silent_s=f"{_SILENT_S:g}", **words)
 
 
 @dataclass(frozen=True)
@@ -84,11 +77,8 @@ class Lease:
         other = self.take()
         if other is not None:
             owned_database.forget(world.cache, remembered)
-            raise UnavailableError(
-                f"{other} is measuring the cluster at {self.declared.where}: each would measure "
-                "the other's load",
-                advice="wait for it to end; if it is gone without a word, it is out of the way "
-                f"{_SILENT_S:g} s after it was last heard of",
+            raise failure(
+                UnavailableError, "cluster in use", other=other, lease=self, silent_s=_SILENT_S
             )
         try:
             with self.world.platform.guard.beats.during(self._beat):
@@ -112,21 +102,18 @@ class Lease:
                 with self._session() as session:
                     return self._other(session)
             except RunError as error:
-                failure = error
+                refusal = error
                 if attempt:
                     self.world.clock.sleep(_AGAIN_S)
-        raise UnavailableError(
-            f"whether another campaign is on the cluster at {self.declared.where} cannot be seen: "
-            f"{failure.what}",
-            advice=f"{self.declared.user} must be allowed to make the database {LEASE_DATABASE}, "
-            "or to use it as its owner has granted; nothing but its table `lease` is in it",
+        raise failure(
+            UnavailableError, "lease not seen", lease=self, error=refusal, name=LEASE_DATABASE
         )
 
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
         outcome = ": was gone"
         with self._outside() as session:
-            marked = session.rows(_MARK)
+            marked = session.rows(_query("mark", database=LEASE_DATABASE))
         if marked and not self._is_ours(marked[0]["mark"]):
             outcome = ": left alone, because others made it"
         elif marked:
@@ -156,7 +143,7 @@ class Lease:
 
     def _other(self, session: Session) -> Holder | None:
         """Takes the row if it is free, ours, or a dead campaign's."""
-        while not session.rows(_TAKEN.format(holder=self._mine.quoted)):
+        while not session.rows(_query("take_lease", holder=self._mine.quoted)):
             holder, _ = _holder(session)
             if holder is not None and not holder.is_dead:
                 return holder
@@ -167,7 +154,7 @@ class Lease:
     def _prepare(self) -> None:
         """Makes database and table, unless another tester has."""
         with self._outside() as session:
-            rows = session.rows(_MARK)
+            rows = session.rows(_query("mark", database=LEASE_DATABASE))
             mark = rows[0]["mark"] if rows else None
             if not rows:
                 session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
@@ -177,14 +164,14 @@ class Lease:
                 session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
         with self._session() as session:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
-                session.rows(_MADE)
+                session.rows(_query("make_lease"))
 
     def _is_ours(self, mark: str | None) -> bool:
         """Also if it is empty without a comment: its tester was killed in between."""
         if mark is not None:
             return mark == _COMMENT
         with self._session() as session:
-            return not session.rows(OBJECTS)
+            return not session.rows(_query("objects"))
 
     def _beat(self) -> None:
         if (other := self.take()) is not None:
@@ -197,10 +184,8 @@ class Lease:
         try:
             self._remove(self._mine)
         except TierbenchError as error:
-            self.world.progress.warn(
-                f"the database {LEASE_DATABASE} may still be there: {error.what}; `tierbench "
-                "clean` drops it when no campaign is on the cluster"
-            )
+            text = message("lease may stay", name=LEASE_DATABASE, error=error)
+            self.world.progress.warn(text)
         else:
             owned_database.forget(self.world.cache, self._remembered)
 
@@ -209,16 +194,16 @@ class Lease:
         that moment makes his anew with his next beat."""
         with self._session() as session:
             session.rows(f"DELETE FROM lease WHERE holder = '{holder.quoted}'")
-            if session.rows(_SEEN):
+            if session.rows(_query("see_lease")):
                 return
             with suppress(RunError):  # another user's: it stays, empty
                 session.rows("DROP TABLE lease")
-            if session.rows(OBJECTS):
+            if session.rows(_query("objects")):
                 return
         for attempt in range(1, _TRIES + 1):
             try:
                 with self._outside() as session:
-                    rows = session.rows(_MARK)
+                    rows = session.rows(_query("mark", database=LEASE_DATABASE))
                     if rows and rows[0]["mark"] == _COMMENT:
                         session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
                 return
@@ -237,7 +222,7 @@ class Lease:
 def _holder(session: Session) -> tuple[Holder | None, bool]:
     """Who is in the row, if anybody, and whether silent for long. RunError if no tierbench wrote
     it."""
-    rows = session.rows(_SEEN)
+    rows = session.rows(_query("see_lease"))
     if not rows:
         return None, False
     text = str(rows[0]["holder"])

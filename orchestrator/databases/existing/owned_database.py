@@ -22,42 +22,20 @@ from pydantic import TypeAdapter
 
 from orchestrator.databases.existing.declaration import Existing, address, tls
 from orchestrator.errors import UNREADABLE, RunError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.powers import World
 from orchestrator.system import files, host, sql
-from orchestrator.system.sql import Connect, Session
+from orchestrator.system.shell import run_of_profile
+from orchestrator.system.sql import Connect, Session, query
 from orchestrator.units import format_seconds
 
 _MARK = "tierbench made this: "
 _DDL_S = 600.0
-_COMMAND_S = 6 * 3600.0
 # A backend notices that its client is gone only when it next reads from it.
 _IN_USE = "is being accessed by other users"
-# One that was only being made has nothing in it; a name that was taken since then may have.
-OBJECTS = (
-    "SELECT 1 FROM pg_namespace WHERE nspname NOT IN ('public', 'information_schema') "
-    "AND left(nspname, 3) <> 'pg_' "
-    + "".join(
-        f"UNION ALL SELECT 1 FROM {catalog} WHERE {column} = "
-        "(SELECT oid FROM pg_namespace WHERE nspname = 'public') "
-        for catalog, column in (
-            ("pg_class", "relnamespace"),
-            ("pg_proc", "pronamespace"),
-            ("pg_type", "typnamespace"),
-        )
-    )
-    + "LIMIT 1"
-)
 
 Confirm = Callable[[str, bool], bool]
-
-
-def mark_of(database: str) -> str:
-    """The statement that reads the comment on a database."""
-    return (
-        "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
-        f"WHERE datname = '{database}'"
-    )
 
 
 class Terminal:
@@ -109,23 +87,15 @@ class OwnDatabase:
             )
             age = f" {format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
         if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
-            raise UsageError(
-                f"the {problem}{age}",
-                advice="choose another name (`existing.database`); or, to have it dropped although "
-                f"it may be in use, add `existing.may_drop: {self.name}`",
-            )
+            raise failure(UsageError, "database not ours", problem=problem, age=age, name=self.name)
 
     def require_creatable(self) -> None:
         """UsageError if our user cannot create a database."""
-        asked = "SELECT rolcreatedb OR rolsuper AS may FROM pg_roles WHERE rolname = current_user"
         with self._session_outside() as session:
-            rows = session.rows(asked)
+            rows = session.rows(query(__package__, "may_create"))
         if rows and not rows[0]["may"]:
             user = self.declared.user
-            raise UsageError(
-                f"{user} may not create a database in the cluster at {self.declared.where}",
-                advice=f'run ALTER ROLE "{user}" CREATEDB, or write another user in the profile',
-            )
+            raise failure(UsageError, "may not create", user=user, where=self.declared.where)
 
     def look(self) -> tuple[bool, Owner | None]:
         """Whether there is a database of our name, and who made it by its mark."""
@@ -133,7 +103,7 @@ class OwnDatabase:
             return self._seen(session)
 
     def _seen(self, session: Session) -> tuple[bool, Owner | None]:
-        rows = session.rows(mark_of(self.name))
+        rows = session.rows(query(__package__, "mark", database=self.name))
         return bool(rows), owner_of(str(rows[0]["mark"] or "")) if rows else None
 
     def is_ours(self, owner: Owner | None) -> bool:
@@ -144,7 +114,7 @@ class OwnDatabase:
             return False
         if owner is None:
             with self.session(60.0) as session:
-                return not session.rows(OBJECTS)
+                return not session.rows(query(__package__, "objects"))
         return owner in remembered
 
     def make(self) -> None:
@@ -219,15 +189,8 @@ class OwnDatabase:
         self._run("restore", self.declared.restore or "", snapshot)
 
     def _run(self, verb: str, command: str, snapshot: Path) -> None:
-        self.world.progress.step(f"`{verb}` of the profile, for the database {self.name}")
-        env = self._environment(snapshot)
-        done = self.world.shell.run(("bash", "-c", command), timeout_s=_COMMAND_S, env=env)
-        if done.exit_code != 0:
-            raise RunError(
-                f"the profile's `{verb}` command ended with {done.exit_code}",
-                advice="try it by hand with the variables that docs/YUGABYTEDB.md names",
-                evidence=done.tail(),
-            )
+        env, target = self._environment(snapshot), f"the database {self.name}"
+        run_of_profile(verb, command, target, env, "docs/YUGABYTEDB.md", self.world)
 
     def _environment(self, snapshot: Path) -> dict[str, str]:
         """What libpq's programs read, of the first host and our database, and the snapshot's
@@ -263,12 +226,12 @@ _FOLDER = "existing"
 
 @dataclass(frozen=True)
 class Owner:
-    """The campaign that made a database: where, when, with which cache ("" of older releases)."""
+    """The campaign that made a database: where, when, with which cache."""
 
     host: str
     campaign: str
     started_s: float
-    cache: str = ""
+    cache: str
 
     def is_from(self, cache: Path) -> bool:
         """Whether it worked on this host with this cache: several hosts may share one."""

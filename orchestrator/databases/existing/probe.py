@@ -12,17 +12,13 @@ from orchestrator.databases.existing.disks import HostDisks, Places
 from orchestrator.databases.existing.postgresql_queries import TIMED
 from orchestrator.errors import Mistake
 from orchestrator.facts import DatabaseFacts
+from orchestrator.keys.messages import message
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, ClusterSpec, Node, sources
 from orchestrator.system import http_client
-from orchestrator.system.sql import Connect
+from orchestrator.system.sql import Connect, query
 from orchestrator.yugabyte import pages, queries, server_facts, versions
 
 _POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
-# The settings of PostgreSQL that decide what survives a power cut.
-_DURABLE = """SELECT name, setting FROM pg_settings WHERE name IN
-('fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names')"""
-_SIZES = """SELECT pg_database_size(current_database()) AS bytes,
-                   pg_size_bytes(current_setting('shared_buffers')) AS buffers"""
 
 
 @dataclass(frozen=True)
@@ -145,15 +141,11 @@ def _counts_pressure(url: str) -> bool:
 def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     """Everything in which the cluster is not as the profile says."""
     if observed.other is not None:
-        text = f"this is {observed.other}, which is not measured: {flavours.REFUSED_BECAUSE}"
-        yield Mistake("cluster.existing.hosts", text)
+        yield Mistake("cluster.existing.hosts", message("another database", name=observed.other))
         return
     if not observed.flavour:
-        yield Mistake(
-            "cluster.existing.hosts",
-            f"the server calls itself {observed.banners[0]!r}, neither PostgreSQL nor YugabyteDB: "
-            "if its storage is that of one of them, say which with `flavour`",
-        )
+        text = message("unknown database", banner=observed.banners[0])
+        yield Mistake("cluster.existing.hosts", text)
         return
     banners = set(observed.banners)
     if len(banners) > 1:
@@ -190,10 +182,7 @@ def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Itera
         grant = granted if observed.flavour == POSTGRESQL else ""
         yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
     if any(machine.disks.on_root for machine in observed.machines):
-        yield (
-            "the servers' directories are taken to be on the machines' root disks: if the servers "
-            "run in containers, declare `existing.devices`"
-        )
+        yield message("root disks")
     if not observed.waits_counted:
         yield f"how long sessions wait for the disk is not seen: {' and '.join(TIMED)} are off"
     if observed.pooler:
@@ -275,12 +264,12 @@ def facts(
         execution = server_facts.execution(session, flags)
     known = replace(known, execution=execution, settings=settings or None)
     if flags:
-        durability = server_facts.picked(flags, server_facts.DURABILITY)
+        durability = server_facts.picked(flags, server_facts.names_of("durability"))
         durable = server_facts.durable(flags)
         known = replace(known, durability=durability, durable=durable)
         if any(each.get(flavours.POOLER_FLAG) == "true" for each in flags.values()):
             known = replace(known, pooler=f"its tablet servers run with `{flavours.POOLER_FLAG}`")
-        more["flags"] = server_facts.picked(flags, server_facts.EXPLANATORY)
+        more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
     if declared.masters:
         placement = server_facts.placement(watched)
         known = replace(known, data_bytes=placement.pop("data_bytes"))
@@ -297,8 +286,8 @@ def _postgresql(declared: Existing, known: DatabaseFacts, connect: Connect) -> D
     for server in reversed(declared.servers):  # the first last: the rest is of it
         with connect(address(declared, declared.database, server), 60.0) as session:
             settings[str(server)] = postgresql_queries.settings(session)
-            rows = session.rows(_DURABLE)
-            size = session.rows(_SIZES)[0]
+            rows = session.rows(query(__package__, "durability"))
+            size = session.rows(query(__package__, "sizes"))[0]
     durability: Mapping[str, str] = {str(row["name"]): str(row["setting"]) for row in rows}
     durable = (
         durability.get("fsync") == "on"

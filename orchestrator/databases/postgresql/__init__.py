@@ -20,6 +20,7 @@ from orchestrator.databases.postgresql import queries, settings
 from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
+from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
@@ -98,7 +99,9 @@ class PostgreSQL(Database):
                     for each in zip(numbers, plans, volumes, started, strict=True)
                 )
                 container_nodes.wal_devices(described, PG_WAL, world)
-                yield Cluster(self.name, version, described, (endpoint,), network.name)
+                yield Cluster(
+                    self.name, version, described, (endpoint,), network.name, analyze=False
+                )
             except BaseException:
                 container_nodes.stop(names, 0, world)
                 raise
@@ -174,10 +177,7 @@ class PostgreSQL(Database):
                 deadline_s=_CHECKPOINT_S,
                 clock=world.clock,
             ):
-                raise RunError(
-                    f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
-                    advice="look at their logs among the raw files of the run",
-                )
+                raise failure(RunError, "standbys behind", within_s=_CHECKPOINT_S)
         command = (*PSQL, "--command", "CHECKPOINT")
         at_once.each(
             lambda node: container_nodes.run(node, command, _CHECKPOINT_S, world, (node,)),
@@ -202,11 +202,7 @@ def _raise_if_taken(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise UnavailableError(
-                f"port {port} on 127.0.0.1 is taken ({error.strerror})",
-                advice="free it, choose another `port` in the profile, or leave it out: "
-                "then any free one is used; `tierbench clean` removes what an earlier one left",
-            ) from error
+            raise failure(UnavailableError, "local port taken", port=port, error=error) from error
 
 
 # ------------------------------------------------------------------ nodes as containers

@@ -5,64 +5,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.databases.postgresql.settings import DURABILITY, durable
-from orchestrator.facts import (
-    READ_S,
-    WAL_NODES,
-    WAL_SYNC_AVG_S,
-    WAL_SYNC_S,
-    WAL_SYNCS,
-    DatabaseFacts,
-)
-from orchestrator.system.sql import Session
+from orchestrator.facts import WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS, DatabaseFacts
+from orchestrator.system.sql import Row, Session, query
 
-_CAUGHT_UP = """
-SELECT count(*) AS replicas_caught_up FROM pg_stat_replication
-WHERE state = 'streaming' AND replay_lsn >= pg_current_wal_flush_lsn() AND sync_state =
-      CASE WHEN current_setting('synchronous_standby_names') ~ ('\\y' || application_name || '\\y')
-           THEN 'quorum' ELSE 'async' END
-"""
+
+def _asked(name: str, session: Session, **words: str) -> list[Row]:
+    return session.rows(query(__package__, name, **words))
 
 
 def replicas_caught_up(session: Session) -> int:
-    """Standbys that stream, are in the quorum if they belong there, and have replayed all that the
-    primary has flushed. It may change at once: the server writes by itself, too."""
-    return int(session.rows(_CAUGHT_UP)[0]["replicas_caught_up"])
-
-
-_NOW = """
-SELECT current_setting('server_version') AS version,
-       pg_database_size(current_database()) AS data_bytes,
-       (SELECT sum(size)::bigint FROM pg_ls_waldir()) AS wal_kept_bytes,
-       pg_size_bytes(current_setting('shared_buffers')) AS shared_buffers_bytes,
-       standbys.*
-FROM (SELECT count(*) FILTER (WHERE state = 'streaming') AS replicas,
-             count(*) FILTER (WHERE state = 'streaming' AND sync_state = 'quorum')
-               AS replicas_in_sync,
-             coalesce(max(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)), 0)::bigint
-               AS replay_lag_bytes
-      FROM pg_stat_replication) AS standbys
-"""
-_SETTINGS = "SELECT name, current_setting(name) AS value FROM pg_settings WHERE {} ORDER BY name"
-# Counters since `begin_measuring`. "Read" means not in shared buffers: the page cache may still
-# have had it. What reached the disk is in the telemetry.
-_COUNTERS = f"""
-SELECT d.stats_reset::text AS reset_at, d.xact_commit, d.xact_rollback, d.deadlocks,
-       d.blks_hit, d.blks_read, d.blk_read_time / 1000 AS {READ_S}, d.temp_bytes,
-       coalesce(d.checksum_failures, 0) AS checksum_failures,
-       c.num_timed AS checkpoints_timed, c.num_requested AS checkpoints_requested,
-       c.buffers_written AS checkpoint_buffers_written,
-       w.wal_bytes::bigint, w.wal_records, w.wal_fpi, w.wal_sync AS {WAL_SYNCS},
-       w.wal_sync_time / 1000 AS {WAL_SYNC_S},
-       (SELECT coalesce(sum(autovacuum_count), 0)::bigint FROM pg_stat_user_tables) AS autovacuums
-FROM pg_stat_database d, pg_stat_checkpointer c, pg_stat_wal w
-WHERE d.datname = current_database()
-"""
+    """Standbys that have what they must have. It may change at once: the server writes by itself,
+    too."""
+    return int(_asked("caught_up", session)[0]["replicas_caught_up"])
 
 
 def facts(session: Session, memory_bytes: int | None, image: str | None = None) -> DatabaseFacts:
     """The server's own facts; `since_reset` counts since `begin_measuring`."""
-    now = dict(session.rows(_NOW)[0])
-    counters = session.rows(_COUNTERS)[0]
+    now = dict(_asked("now", session)[0])
+    counters = _asked("counters", session)[0]
     durability = _named(session, f"name IN {DURABILITY}")
     blocks = counters["blks_hit"] + counters["blks_read"]
     syncs = counters[WAL_SYNCS]
@@ -85,17 +45,9 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
 
 
 def _named(session: Session, condition: str) -> dict[str, str]:
-    return {row["name"]: row["value"] for row in session.rows(_SETTINGS.format(condition))}
+    return {r["name"]: r["value"] for r in _asked("settings", session, condition=condition)}
 
 
-_RELATIONS = """
-SELECT c.oid::bigint AS oid, c.relkind = 'i' AS is_index,
-       pg_relation_size(c.oid) / current_setting('block_size')::int AS blocks
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'i', 'm') AND n.nspname !~ '^(pg_|information_schema)'
-  AND pg_relation_size(c.oid) > 0
-ORDER BY c.oid
-"""
 BLOCK_BYTES = 8192
 _PIECE_BLOCKS = 64 * 2**20 // BLOCK_BYTES
 # Shared buffers also hold the catalog; the rest of the memory also holds sessions and the
@@ -130,8 +82,8 @@ class Extent:
 
 def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
     """The extents that a cache of `memory_bytes` should hold, in reading order."""
-    relations = [Relation(**row) for row in session.rows(_RELATIONS)]
-    shared_bytes = int(session.rows(_NOW)[0]["shared_buffers_bytes"])
+    relations = [Relation(**row) for row in _asked("relations", session)]
+    shared_bytes = int(_asked("now", session)[0]["shared_buffers_bytes"])
     return fill(
         relations,
         shared_blocks=int(_SHARED_SHARE * shared_bytes) // BLOCK_BYTES,

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator.databases.common.container_nodes import shape_mistakes
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.messages import message
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec
 from orchestrator.units import parse_seconds
 
@@ -20,20 +22,6 @@ PORT = 5432
 _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-# Set by this program: with other values the cluster would not come up, or could not be watched.
-_RESERVED = {
-    "config_file": "tierbench starts the server",
-    "data_directory": "the data lie on the tier's disk",
-    "hba_file": "it comes with the image",
-    "hot_standby": "a standby is warmed and watched through SQL",
-    "listen_addresses": "the client connects over the cluster's network",
-    "logging_collector": "the container's log is the server's log",
-    "port": "`cluster.port` chooses the port on 127.0.0.1",
-    "primary_conninfo": "it follows from the node's place in the cluster",
-    "primary_slot_name": "it follows from the node's place in the cluster",
-    "synchronous_standby_names": "it follows from `replication_factor`",
-}
 
 # Which values keep a commit durable; anything else gives durability up.
 _TRUE = {"on", "true", "yes", "1"}
@@ -92,51 +80,20 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
 def _derived(spec: ClusterSpec) -> dict[str, str]:
     memory, disk = spec.size.memory_bytes, spec.size.disk_bytes
     workers = max(1, math.ceil(spec.size.cpus))
-    maintenance = min(max(memory // 32, 4 * _MIB), 2 * _GIB)
-    max_wal = min(max(disk // 4, 128 * _MIB), 64 * _GIB)
-    return {
-        "listen_addresses": "*",
-        # Memory: a quarter for the server's own cache; the page cache has the rest. Huge pages
-        # are off because they would not count against the container's memory limit.
-        "shared_buffers": f"{memory // 4 // _KIB}kB",
-        "effective_cache_size": f"{memory * 3 // 4 // _KIB}kB",
-        "maintenance_work_mem": f"{maintenance // _KIB}kB",
-        "huge_pages": "off",
-        "max_connections": "1000" if disk >= _MANY_CONNECTIONS_FROM_DISK_BYTES else "200",
-        # Durability: a commit is on this disk, and on a majority's disks, before it is answered.
-        "fsync": "on",
-        "full_page_writes": "on",
-        "synchronous_commit": "on",
-        # WAL: checkpoints by time, not by volume, and spread; segments are reused, as in a
-        # server that has been up for long.
-        "wal_level": "replica",
-        "wal_compression": "lz4",
-        "max_wal_size": f"{max_wal // _MIB}MB",
-        "min_wal_size": f"{max_wal // 4 // _MIB}MB",
-        "checkpoint_timeout": "5min",
-        "checkpoint_completion_target": "0.9",
-        "max_wal_senders": str(max(10, 2 * spec.nodes)),
-        "max_replication_slots": str(max(10, 2 * spec.nodes)),
-        "wal_retrieve_retry_interval": "500ms",
-        # Disks of a cloud: deep queues, and random reads cost little more than sequential ones.
-        "random_page_cost": "1.1",
-        "effective_io_concurrency": "200",
-        "maintenance_io_concurrency": "64",
-        # Processors. Compiling queries helps analysis only; here it would be noise.
-        "max_parallel_workers": str(workers),
-        "max_parallel_workers_per_gather": str(min(workers // 2, 4)),
-        "max_parallel_maintenance_workers": str(min(workers // 2, 4)),
-        "jit": "off",
-        # Vacuum stays on: it is part of the cost of writing. `settle` leaves it nothing to do, so
-        # a window has only the vacuum that its own writes cause.
-        "autovacuum": "on",
-        # To judge a run. A crashed backend ends the node, so that no crash is overlooked.
-        "log_checkpoints": "on",
-        "log_autovacuum_min_duration": "1s",
-        "track_io_timing": "on",
-        "track_wal_io_timing": "on",
-        "restart_after_crash": "off",
+    most_wal = min(max(disk // 4, 128 * _MIB), 64 * _GIB)
+    words = {
+        "quarter_kib": memory // 4 // _KIB,
+        "rest_kib": memory * 3 // 4 // _KIB,
+        "maintenance_kib": min(max(memory // 32, 4 * _MIB), 2 * _GIB) // _KIB,
+        "connections": 1000 if disk >= _MANY_CONNECTIONS_FROM_DISK_BYTES else 200,
+        "most_wal_mib": most_wal // _MIB,
+        "least_wal_mib": most_wal // 4 // _MIB,
+        "senders": max(10, 2 * spec.nodes),
+        "workers": workers,
+        "workers_of_query": min(workers // 2, 4),
     }
+    texts = shipped(__package__, "settings.yaml")["applied"]
+    return {name: text.format(**words) for name, text in texts.items()}
 
 
 def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> list[Mistake]:
@@ -154,18 +111,15 @@ def _setting_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     accepted = set(re.split(r"[\s,]+", _lower(spec).get(ACCEPT_DATA_LOSS, "").lower())) - {""}
     for name in sorted(accepted - set(_DURABLE)):
         yield _mistake(ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}")
+    reserved = shipped(__package__, "settings.yaml")["reserved"]
     for name, value in own(spec).items():
         if not _NAME.fullmatch(name):
             yield _mistake(name, "not a name of a PostgreSQL setting")
-        elif name in _RESERVED:
-            yield _mistake(name, f"cannot be set here: {_RESERVED[name]}")
+        elif name in reserved:
+            yield _mistake(name, f"cannot be set here: {reserved[name]}")
         elif not durable(name, value) and name not in accepted:
-            yield _mistake(
-                name,
-                f"{value!r} gives up durability, so that tiers would be compared without the "
-                f"writes that durability costs; if that is the question, add "
-                f"`{ACCEPT_DATA_LOSS}: {name}`",
-            )
+            accept = f"`{ACCEPT_DATA_LOSS}: {name}`"
+            yield _mistake(name, message("durability given up", value=value, accept=accept))
 
 
 def durable(name: str, value: str) -> bool:

@@ -13,8 +13,9 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
 from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
-from orchestrator.errors import NodeError, RunError
+from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import DatabaseFacts
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Tls, Volume, sources
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.machines import IsOpen
@@ -62,19 +63,11 @@ class YugabyteDB:
         chosen, mistakes = settings.read(spec)
         container_nodes.require_none(mistakes, "YugabyteDB")
         if spec.replication_factor == 1 and spec.nodes > 2:
-            world.progress.warn(
-                "1 copy on more than 2 nodes was seen on 2025.2 alone, where tables had 1 tablet: "
-                "set `tablets` in the workload's `dataset`"
-            )
+            world.progress.warn(message("one copy on many nodes"))
         image.need(chosen, world.platform)
         at = world.platform.open_to() if isinstance(world.platform, IsOpen) else ""
         if at and not chosen.tls:
-            lifecycle.require_asked_for(
-                "no-password",
-                f"YugabyteDB without TLS has an administrator without a password, at {at}: whoever "
-                "reaches that can run commands in its containers",
-                'set `tls: "on"` among the settings of `cluster` in the profile',
-            )
+            lifecycle.require_asked_for("no-password", failure(UsageError, "no password", at=at))
 
     @contextmanager
     def running(
@@ -133,10 +126,7 @@ class YugabyteDB:
         running = pages.release(banner, sources(up, pages.TSERVER).values())
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:
-            raise NodeError(
-                f"the image runs YugabyteDB {running}, expected {expected}",
-                advice="correct `version` in the profile, or get the image of that release",
-            )
+            raise failure(NodeError, "another release", running=running, expected=expected)
         if running != str(expected):
             world.progress.warn(
                 f"YugabyteDB {running or 'of unknown version'} runs, expected {expected}"
@@ -190,7 +180,7 @@ class YugabyteDB:
             "copies, tablets and data files", lambda: server_facts.placement(ups), {}, ups
         )
         ended = _counters(cluster)
-        durability = server_facts.picked(servers, server_facts.DURABILITY)
+        durability = server_facts.picked(servers, server_facts.names_of("durability"))
         known = "durable_wal_write" in durability
         return DatabaseFacts(
             version=cluster.version,
@@ -212,7 +202,7 @@ class YugabyteDB:
                 "tls": handle.settings.tls,
                 "ulimits": handle.ulimits,
                 **({"wal_devices": on_disks} if on_disks else {}),
-                "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
+                "flags": server_facts.picked(servers, server_facts.names_of("explanatory")),
                 **placement,
             },
         )
@@ -255,10 +245,7 @@ def _start(
         handle.ulimits[f"node-{number}"] = container.ulimits
         short = container_nodes.short_limits(plan, container)
         if short and number == 1:  # the engine gives all nodes the same
-            world.progress.warn(
-                "the engine does not raise the limits of YugabyteDB's processes "
-                f"({short}): many connections may fail"
-            )
+            world.progress.warn(message("low limits of processes", short=short))
         urls = nodes.sources(container)
         node = container_nodes.described(number, plan, volume, container, world, urls)
         endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
@@ -275,10 +262,7 @@ def _new(start: Callable[[], _Started], handle: _Running, up: ExitStack, world: 
     except NodeError as error:
         if not nodes.PASSWORD.search(error.evidence):
             raise
-    world.progress.warn(
-        "yugabyted did not change the administrator's password in time: the nodes start once more, "
-        "on emptied disks"
-    )
+    world.progress.warn(message("nodes start once more"))
     up.close()
     at_once.each(lambda plan: nodes.empty(plan, world), handle.plans)
     return start()

@@ -17,8 +17,9 @@ from typing import Literal
 
 from orchestrator import __version__
 from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
-from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied
+from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied, described
 from orchestrator.errors import TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
@@ -52,30 +53,10 @@ def _settled(probe: Probe) -> tuple[bool, str]:
     return unread is None, unread or "written out, quiet, and every page was read"
 
 
-START = Fact(
-    "start",
-    "nodes come up one after the other and make one cluster",
-    lambda _: (True, "all are up"),
-)
-SETTLE = Fact("settle", "memory tables are written out and the disks become quiet", _settled)
-COLD_COPY = Fact(
-    "cold-copy", "nodes start again, all at once, from the disks of a stopped cluster", copied
-)
-SECOND_COPY = Fact(
-    "second-copy", "nodes that were started from a copy start from their disks once more", copied
-)
-TLS = Fact(
-    "tls",
-    "a node with TLS starts, and answers a session that verifies its certificate",
-    lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"),
-    needed=False,
-)
-_LOAD = "use `restore: load` in profiles until the cause is known"
-_ADVICE = {
-    COLD_COPY.name: _LOAD,
-    SECOND_COPY.name: _LOAD,
-    TLS.name: 'use `tls: "off"` in profiles until the cause is known',
-}
+START = described("start", lambda _: (True, "all are up"))
+SETTLE = described("settle", _settled)
+COLD_COPY, SECOND_COPY = described("cold-copy", copied), described("second-copy", copied)
+TLS = described("tls", lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"))
 
 
 def lines() -> tuple[Fact, ...]:
@@ -150,12 +131,7 @@ def _need_lasting_disks(platform: Platform) -> None:
     """Nodes start again from their disks: where volumes are rented, those of the default class."""
     classes = platform.claims.storage_classes() if isinstance(platform, RentsVolumes) else None
     if classes is not None and not any(known.is_default for known in classes):
-        raise UnavailableError(
-            f"{platform.name} has no default storage class: a node's disk would end with the node, "
-            "and the checklist starts nodes again from their disks",
-            advice="make a class the default: annotate it with "
-            "storageclass.kubernetes.io/is-default-class=true",
-        )
+        raise failure(UnavailableError, "disks do not last", platform=platform.name)
 
 
 def finding(fact: Fact, probe: Probe) -> CheckedFact:
@@ -176,8 +152,8 @@ def _of_error(fact: Fact, error: Exception, state: State) -> CheckedFact:
     seen = f"{type(error).__name__}: {error}"
     if isinstance(error, TierbenchError):
         seen = "\n".join(text for text in (error.what, error.evidence) if text)
-    advice = _ADVICE.get(fact.name, "")
-    return CheckedFact(fact.name, fact.claim, state, f"{seen}\n{advice}".strip(), fact.inferred)
+    text = f"{seen}\n{fact.advice}".strip()
+    return CheckedFact(fact.name, fact.claim, state, text, fact.inferred)
 
 
 # ------------------------------------------------------------------ where it has passed

@@ -1,7 +1,6 @@
 """What the first-run checklist looks at on a running cluster, one small function for each line.
 
-The adapter relies on these. `inferred` marks what no real cluster was ever seen to say: it follows
-from documents and source code alone (docs/YUGABYTEDB.md).
+The adapter relies on these; checklist.yaml says of each what it claims.
 """
 
 import re
@@ -11,6 +10,7 @@ from typing import Any
 
 from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.errors import RunError
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, Node, sources
 from orchestrator.powers import UNLIMITED, World
 from orchestrator.system import at_once, http_client, sql
@@ -58,15 +58,25 @@ class Probe:
         return next(iter(rows[0].values()))
 
 
+Look = Callable[[Probe], tuple[bool, str]]
+
+
 @dataclass(frozen=True)
 class Fact:
-    """`look` returns whether the claim is true, and what was seen. `needed`: by DB=auto."""
+    """`look` returns whether the claim is true, and what was seen. `inferred`: no real cluster was
+    ever seen to say it. `needed`: by DB=auto. `advice`: until the cause is known."""
 
     name: str
     claim: str
-    look: Callable[[Probe], tuple[bool, str]]
+    look: Look
     inferred: bool = True
     needed: bool = True
+    advice: str = ""
+
+
+def described(name: str, look: Look) -> Fact:
+    """The line of this name, as checklist.yaml has it."""
+    return Fact(name, look=look, **shipped(__package__, "checklist.yaml")[name])
 
 
 def _banner(probe: Probe) -> tuple[bool, str]:
@@ -267,30 +277,22 @@ def _ulimits(probe: Probe) -> tuple[bool, str]:
 
 
 FACTS = (
-    Fact("banner", "version() names the release asked for, a server's page its build", _banner,
-         inferred=False),
-    Fact("pages", "masters, tablet servers and YSQL answer through published ports", _pages),
-    Fact("memory", "the servers take the memory they are given, not the machine's", _memory),
-    Fact("layout", "a table for which no tablets are declared gets one for each node", _layout),
-    Fact("copy", "COPY takes ROWS_PER_TRANSACTION, and tables take SPLIT INTO", _copy),
-    Fact("copy-index", "COPY into a table with an index fills both", _copy_index),
-    Fact("analyze", "several tables can be analysed at a time", _analyze, needed=False),
-    Fact("batches", "a batch of writes under conflict is done as a whole or not at all", _batches,
-         needed=False),
-    Fact("counters", "the metrics sampled here are there under their names", counted,
-         inferred=False),
-    Fact("statements", "YSQL counts statements, with a sum of microseconds", _statements,
-         inferred=False),
-    Fact("followers", "one master answers for the cluster, others may redirect", _followers),
-    Fact("commands", "yb-admin and yb-ts-cli are in the image and take these options", _commands,
-         inferred=False),
-    Fact("masters", "each node's file names its address and, in time, all masters", _remembered),
-    Fact("leaders", "every node leads tablets once nothing moves any more", _leaders),
-    Fact("isolation", "READ COMMITTED takes effect, but not before 2025.2", _isolation,
-         inferred=False),
-    Fact("history", "old versions of rows are kept as long as the flag says", _history,
-         inferred=False),
-    Fact("auto-analyze", "nothing is analysed in the background", _auto_analyze),
-    Fact("ulimits", "a node may open as many files as YugabyteDB's documents ask", _ulimits,
-         needed=False),
-)  # fmt: skip
+    described("banner", _banner),
+    described("pages", _pages),
+    described("memory", _memory),
+    described("layout", _layout),
+    described("copy", _copy),
+    described("copy-index", _copy_index),
+    described("analyze", _analyze),
+    described("batches", _batches),
+    described("counters", counted),
+    described("statements", _statements),
+    described("followers", _followers),
+    described("commands", _commands),
+    described("masters", _remembered),
+    described("leaders", _leaders),
+    described("isolation", _isolation),
+    described("history", _history),
+    described("auto-analyze", _auto_analyze),
+    described("ulimits", _ulimits),
+)

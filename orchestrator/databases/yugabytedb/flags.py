@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.databases.yugabytedb.settings import Settings
+from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.model import ClusterSpec
 
 BASE_DIR = "/home/yugabyte/yb_data"  # the tier's mount: data, WAL, configuration and logs
@@ -29,16 +30,7 @@ _SMALL_BYTES = 4 * 2**30
 _MASTER_BYTES = (512 * _MIB, 2048 * _MIB)
 _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 
-# How long old versions of rows are kept. Reads that take longer than the default of 900 s (ANALYZE
-# and counts of large tables, consistency checks) end in "Snapshot too old"; YugabyteDB's own advice
-# is a value above the time of the longest (issues 19586 and 27437: 1 to 4 h). Here it costs little
-# space: loading changes no row, a run begins with a copy, and the longest, of 35 min, keeps 20 min
-# of changes more than by default; shorter ones than 15 min keep the same. `=900` in the profile
-# gives the default back.
-HISTORY_S = 4 * 3600
-# The balancer begins so long after a master leads; until then it calls itself idle. By default 120:
-# after every start from a copy it would move leaders in the middle of what is measured.
-BALANCER_DELAY_S = 10
+HISTORY_S = 4 * 3600  # for which old versions of rows are kept
 
 
 @dataclass(frozen=True)
@@ -61,58 +53,38 @@ def memory(node_bytes: int) -> Memory:
     )
 
 
-def _common(settings: Settings) -> dict[str, str]:
-    flags = {
-        # Each node leads one tablet of every table, and no tablet splits during a run.
-        "ysql_num_shards_per_tserver": "1",
-        "enable_automatic_tablet_splitting": "false",
-        "timestamp_history_retention_interval_sec": str(HISTORY_S),
+def _set(part: str, settings: Settings, **values: int | str | None) -> dict[str, str]:
+    """The flags of this part of flags.yaml, with values that follow from the settings."""
+    since, durable = settings.version.has, settings.durability == "durable"
+    own_directory = WAL_DIR if settings.own_wal_directory else None
+    values |= {
+        "history_s": HISTORY_S,
+        "durable": "true" if durable else "false",
+        "required": "true" if durable else None,
+        "wal_directory": WAL_DISK_DIR if settings.wal_disk else own_directory,
+        "snapshots": None if since("masters_own_flags") else "false",
+        "auto_analyze": "false" if since("auto_analyze") else None,
+        "memory_defaults": "false" if since("memory_defaults_for_ysql") else None,
     }
-    if settings.durability == "durable":
-        # Required: else a file system that lacks it turns it off with only a line in the log.
-        flags |= {"durable_wal_write": "true", "require_durable_wal_write": "true"}
-    else:
-        flags["durable_wal_write"] = "false"
-    if settings.wal_disk:
-        flags["fs_wal_dirs"] = WAL_DISK_DIR
-    elif settings.own_wal_directory:
-        flags["fs_wal_dirs"] = WAL_DIR
-    return flags
+    content = filled(shipped(__package__, "flags.yaml")["set"][part], values) or {}
+    return {name: str(value) for name, value in content.items()}
 
 
 def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The master's flags, the profile's own last. Masters always make their log durable."""
-    common = _common(settings)
-    common.pop("durable_wal_write")
-    # Else it writes rows to a system table periodically. Where yugabyted's own flags come after
-    # these, it does so all the same.
-    own = settings.version.has("masters_own_flags")
-    held = {} if own else {"master_enable_metrics_snapshotter": "false"}
-    return {
-        "memory_limit_hard_bytes": str(memory(spec.size.memory_bytes).master_bytes),
-        "load_balancer_initial_delay_secs": str(BALANCER_DELAY_S),
-        **held,
-        **common,
-        **settings.master_flags,
-    }
+    own = _set("master", settings, memory_bytes=memory(spec.size.memory_bytes).master_bytes)
+    both = _set("both", settings)
+    both.pop("durable_wal_write")
+    return {**own, **both, **settings.master_flags}
 
 
 def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The tablet server's flags, the profile's own last."""
     shares = memory(spec.size.memory_bytes)
-    version = settings.version
-    # Both are flags that only the tablet server is given by yugabyted in a way that can be undone.
-    background = {"ysql_enable_auto_analyze": "false"} if version.has("auto_analyze") else {}
-    if version.has("memory_defaults_for_ysql"):
-        background["use_memory_defaults_optimized_for_ysql"] = "false"
-    return {
-        "memory_limit_hard_bytes": str(shares.tserver_bytes),
-        "db_block_cache_size_bytes": str(shares.block_cache_bytes),
-        "tserver_enable_metrics_snapshotter": "false",
-        **_common(settings),
-        **background,
-        **settings.tserver_flags,
-    }
+    memory_bytes, cache_bytes = shares.tserver_bytes, shares.block_cache_bytes
+    own = _set("tserver", settings, memory_bytes=memory_bytes, block_cache_bytes=cache_bytes)
+    both, background = _set("both", settings), _set("background", settings)
+    return {**own, **both, **background, **settings.tserver_flags}
 
 
 def joined(flags: Mapping[str, str]) -> str:

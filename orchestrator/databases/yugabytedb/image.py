@@ -12,6 +12,7 @@ from pathlib import Path
 
 from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec
 from orchestrator.platforms import own_images
 from orchestrator.powers import Platform
@@ -50,10 +51,7 @@ def advice(settings: Settings, platform: Platform) -> str:
         return f"{ways}, or take `image` out of the profile"
     number = dotted(settings.version.number)
     file = f"{_DOWNLOADS}/releases/{number}/yugabyte-{settings.version}-linux-x86_64.tar.gz"
-    return (
-        f"{ways}; or download {file} and run `make yugabyte-image TARBALL=<the file>`. DB=auto "
-        "takes PostgreSQL instead and says so in the report"
-    )
+    return message("other ways to get YugabyteDB", ways=ways, file=file)
 
 
 def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
@@ -66,11 +64,7 @@ def distribution(tarball: Path) -> Version:
     """The version in a downloaded file's name. UsageError if it is no distribution."""
     match = _TARBALL.match(tarball.name)
     if match is None or not tarball.is_file():
-        raise UsageError(
-            f"{tarball} is not a distribution of YugabyteDB",
-            advice="TARBALL=…/yugabyte-<version>-b<build>-linux-x86_64.tar.gz, as downloaded from "
-            f"{_DOWNLOADS}",
-        )
+        raise failure(UsageError, "no distribution", tarball=tarball, downloads=_DOWNLOADS)
     return parse(match[1])
 
 

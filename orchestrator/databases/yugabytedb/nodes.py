@@ -14,6 +14,7 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.keys.messages import message
 from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once
@@ -31,20 +32,9 @@ _SERVERS_LOGS = (
     "data/yb-data/*/logs/*.FATAL $(ls -t data/yb-data/*/logs/postgresql-*.log | head -n 1); do "
     '[ -s "$file" ] && echo "$file:" && tail -n 8 "$file"; done 2>/dev/null; true'
 )
-# What a failure's text tells → what it means.
+# In the text of a failure.
 PASSWORD = re.compile(r"Could not update (?:Postgress|Cassandra) user password")
-_MEANINGS = (
-    (
-        re.compile(r"soft memory limit|namespace creation", re.IGNORECASE),
-        "give nodes more memory (`cluster.node.memory`): what their servers have does not hold "
-        "what this takes; creating a database takes a master up to 500 MB",
-    ),
-    (
-        PASSWORD,
-        "yugabyted ends if the administrator's passwords are not changed within a minute each, "
-        'as on a slow disk: take `tls: "off"`, nodes with more CPUs, or a faster tier',
-    ),
-)
+_LITTLE_MEMORY = re.compile(r"soft memory limit|namespace creation", re.IGNORECASE)
 
 
 def container_spec(
@@ -119,9 +109,11 @@ def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> No
     ended = [plan for plan in plans if world.platform.container(plan.name).state() != "running"]
     said = "\n".join(at_once.each(lambda plan: _servers_logs(plan, world), ended or plans))
     error.evidence = f"{error.evidence}\n{said}".strip()
-    for pattern, meaning in _MEANINGS:
-        if pattern.search(f"{error.what}\n{error.evidence}"):
-            error.advice = meaning
+    text = f"{error.what}\n{error.evidence}"
+    if _LITTLE_MEMORY.search(text):
+        error.advice = message("little memory of servers")
+    if PASSWORD.search(text):
+        error.advice = message("passwords not changed")
 
 
 def _servers_logs(plan: ContainerSpec, world: World) -> str:

@@ -14,6 +14,7 @@ from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.databases.yugabytedb.nodes import Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
+from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, Endpoint, Node, sources
 from orchestrator.powers import World
 from orchestrator.system import at_once, sql
@@ -211,19 +212,15 @@ def check_flags(
         if value is None:
             unread.note("durable_wal_write", f"it is not among the flags of {name}")
         elif value != expected:
-            raise NodeError(
-                f"{name} runs with durable_wal_write={value}; "
-                f"`durability: {settings.durability}` means {expected}",
-                advice="a file system without O_DIRECT turns it off; XFS and ext4 have it",
+            raise failure(
+                NodeError, "durability", name=name, value=value, settings=settings, meant=expected
             )
     for node in up:
         wal_dirs = servers.get(node.name, {}).get("fs_wal_dirs", flags.WAL_DISK_DIR)
         if node.wal_device and wal_dirs != flags.WAL_DISK_DIR:
-            raise NodeError(
-                f"{node.name} has its WAL in {wal_dirs or 'the directory of its data'} and not on "
-                f"its own disk, which is at {flags.WAL_DISK_DIR}",
-                advice="look at `fs_wal_dirs` among the flags of its tablet server",
-            )
+            place = wal_dirs or "the directory of its data"
+            own = flags.WAL_DISK_DIR
+            raise failure(NodeError, "log elsewhere", node=node, place=place, own=own)
     return servers
 
 
@@ -248,11 +245,8 @@ def _check_masters(
             if value is None:
                 unread.note(flag, f"it is not among the flags of the master of {name}")
             elif _plain(value) != _plain(wanted):
-                raise NodeError(
-                    f"the master of {name} runs with {flag}={value}; the profile says {wanted}",
-                    advice="from 2024.1 on yugabyted sets some flags of masters itself, behind the "
-                    f"profile's: write `tserver.{flag}` if tablet servers alone shall have it, or "
-                    "leave it out",
+                raise failure(
+                    NodeError, "flag of masters", name=name, flag=flag, value=value, wanted=wanted
                 )
 
 

@@ -12,6 +12,7 @@ from typing import Literal, Self
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import Mistake
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.yugabyte import server_facts
 from orchestrator.yugabyte.versions import DEFAULT, Version, parse
@@ -23,36 +24,7 @@ OWN = ("durability", "tls", "zones", "wal_directory", "image", "restore")  # doc
 _YAML = {"true": "on", "false": "off"}  # what YAML makes of an unquoted `on` and `off`
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
-_PLACED = "it follows from the node's place in the cluster"
 _DURABLE = "it decides what survives a power cut: use `durability: default` or `durable`"
-_RESERVED = {
-    "fs_data_dirs": "the data lie on the tier's disk",
-    "fs_wal_dirs": "use `wal_directory`, or give the tier's `disks` one for the WAL",
-    **dict.fromkeys(
-        ("rpc_bind_addresses", "server_broadcast_addresses", "master_addresses", "webserver_port",
-         "tserver_master_addrs", "webserver_interface", "pgsql_proxy_bind_address",
-         "pgsql_proxy_webserver_port", "cql_proxy_bind_address", "placement_cloud",
-         "placement_region", "placement_zone", "placement_uuid", "cluster_uuid",
-         "instance_uuid_override"),
-        _PLACED,
-    ),
-    **dict.fromkeys(
-        ("start_cql_proxy", "server_dump_info_path"),
-        "yugabyted knows by the file of each service that a disk has data: without one it erases "
-        "the disk at the next start",
-    ),
-    **dict.fromkeys(("enable_ysql", "start_pgsql_proxy"), "the load is SQL"),
-    **dict.fromkeys(
-        ("stop_on_parent_termination", "flagfile", "undefok"), "it decides how servers are started"
-    ),
-    "replication_factor": "use `cluster.replication_factor`",
-    **dict.fromkeys(
-        ("certs_dir", "certs_for_client_dir", "use_node_to_node_encryption", "ysql_enable_auth",
-         "use_client_to_server_encryption", "allow_insecure_connections"),
-        "use `tls`",
-    ),
-    **dict.fromkeys(server_facts.DURABILITY, _DURABLE),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,6 +115,9 @@ def _flags(
     texts: Mapping[str, str], version: Version, mistakes: list[Mistake]
 ) -> dict[str, dict[str, str]]:
     """Server → flags."""
+    reserved = dict.fromkeys(server_facts.names_of("durability"), _DURABLE)
+    for each in shipped(__package__, "flags.yaml")["reserved"]:
+        reserved |= dict.fromkeys(each["flags"], each["why"])
     flags: dict[str, dict[str, str]] = {"master": {}, "tserver": {}}
     for key, value in texts.items():
         match = _NAME.fullmatch(key)
@@ -150,8 +125,8 @@ def _flags(
         if match is None:
             text = f"neither one of {', '.join(OWN)} nor the name of a flag"
             mistakes.append(_mistake(key, text))
-        elif name in _RESERVED:
-            mistakes.append(_mistake(key, f"cannot be set here: {_RESERVED[name]}"))
+        elif name in reserved:
+            mistakes.append(_mistake(key, f"cannot be set here: {reserved[name]}"))
         elif any(sign in value for sign in "{}\n"):
             mistakes.append(_mistake(key, "braces and line breaks cannot be passed to a server"))
         elif "," in value and not version.has("braced_flags"):

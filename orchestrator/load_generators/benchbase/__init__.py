@@ -17,6 +17,7 @@ import pandas as pd
 from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators.benchbase import config, results
 from orchestrator.load_generators.benchbase.distribution import find, provide
 from orchestrator.load_generators.common import consistency, merging, several
@@ -66,10 +67,7 @@ class BenchBase(Splits, InClient):
         largest = next(several.shares(workload, spec.clients))
         settings = config.settings(largest, 1, spec.clients)
         if "tls_key" in spec.existing:
-            raise UsageError(
-                "BenchBase cannot identify itself with `tls_key`: its driver reads no PEM file",
-                advice="let the server accept a password, or leave out --generator (GENERATOR)",
-            )
+            raise failure(UsageError, "no key of a client")
         provide(self._home, spec.database, world)
         if settings.warehouses_reached < settings.warehouses:
             each = " in a client" if spec.clients > 1 else ""

@@ -13,6 +13,8 @@ import jinja2
 
 from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys.addresses import Server
+from orchestrator.keys.messages import failure, message
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import misfit
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
@@ -31,7 +33,7 @@ _MAX_ATTEMPTS = 10  # the built-in workload's default
 
 @dataclass(frozen=True)
 class TransactionType:
-    """BenchBase's name, our name, and the times of TPC-C specification 5.11, clause 5.2.5.7."""
+    """One of tpcc.yaml."""
 
     name: str
     ours: str
@@ -39,13 +41,8 @@ class TransactionType:
     think_ms: int
 
 
-TYPES = (
-    TransactionType("NewOrder", "new_order", 18_000, 12_000),
-    TransactionType("Payment", "payment", 3_000, 12_000),
-    TransactionType("OrderStatus", "order_status", 2_000, 10_000),
-    TransactionType("Delivery", "delivery", 2_000, 5_000),
-    TransactionType("StockLevel", "stock_level", 2_000, 5_000),
-)
+_TPCC = shipped(__package__, "tpcc.yaml")
+TYPES = tuple(TransactionType(**each) for each in _TPCC["types"])
 _WEIGHTS = (45, 43, 4, 4, 4)
 
 
@@ -100,10 +97,7 @@ class BenchBaseSettings:
 def bind(workload: Workload) -> Workload:
     """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
-        raise UsageError(
-            f"BenchBase cannot run {workload.name}: it is used for the TPC-C-derived workload only",
-            advice="leave out --generator (GENERATOR), or take the workload tpcc",
-        )
+        raise failure(UsageError, "not for BenchBase", workload=workload.name)
     return replace(
         workload,
         generator=NAME,
@@ -196,11 +190,7 @@ def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.thinks and settings.arrival_rate:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"
     if settings.terminals > MAX_TERMINALS:
-        yield (
-            "threads",
-            f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: BenchBase gives "
-            "each a thread and a connection; the built-in workload shares connections",
-        )
+        yield "threads", message("many terminals", given=settings.terminals, most=MAX_TERMINALS)
 
 
 def _whole_seconds(value: Any) -> int:
@@ -211,29 +201,18 @@ def _whole_seconds(value: Any) -> int:
 
 # ------------------------------------------------------------------ what must be loaded
 
-# TPC-C specification 5.11, clause 4.3.3.1. The number of order lines follows from the orders.
-_PER_WAREHOUSE = {
-    "warehouse": 1,
-    "district": 10,
-    "customer": 30_000,
-    "history": 30_000,
-    "oorder": 30_000,
-    "new_order": 9_000,
-    "stock": 100_000,
-}
-_ITEMS = 100_000
 COUNT_ROWS = "SELECT {}, (SELECT sum(o_ol_cnt) FROM oorder) AS ordered_lines".format(
     ", ".join(
         f"(SELECT count(*) FROM {table}) AS {table}"
-        for table in (*_PER_WAREHOUSE, "item", "order_line")
+        for table in (*_TPCC["rows_per_warehouse"], "item", "order_line")
     )
 )
 
 
 def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
     """Says which tables have a wrong number of rows, given a row of COUNT_ROWS; "" if none."""
-    expected = {table: count * warehouses for table, count in _PER_WAREHOUSE.items()}
-    expected |= {"item": _ITEMS, "order_line": int(counts["ordered_lines"] or 0)}
+    expected = {table: count * warehouses for table, count in _TPCC["rows_per_warehouse"].items()}
+    expected |= {**_TPCC["rows"], "order_line": int(counts["ordered_lines"] or 0)}
     return "; ".join(
         f"{table} has {counts[table]:,} rows, not {count:,}"
         for table, count in expected.items()

@@ -27,6 +27,7 @@ import pandas as pd
 
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
+from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.benchbase.config import TYPES
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
@@ -95,12 +96,8 @@ def _only(out: Path, ending: str) -> Path:
     files = sorted(out.glob(f"*.{ending}"))
     if len(files) == 1:
         return files[0]
-    raise LoadError(
-        f"{out} holds {len(files)} files *.{ending}, not one",
-        advice="the folder holds the results of several executions: read them one by one"
-        if files
-        else "look at benchbase.out there: it says why BenchBase wrote none",
-    )
+    advice = message("several executions" if files else "nothing written")
+    raise LoadError(f"{out} holds {len(files)} files *.{ending}, not one", advice)
 
 
 def summary(out: Path) -> dict[str, Any]:
@@ -176,11 +173,7 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool,
 
 
 def _lost_connection(line: str) -> LoadError:
-    return LoadError(
-        "BenchBase lost its connection to the database: its figures would describe the outage",
-        advice="look at the database's log among the raw files of the run",
-        evidence=line,
-    )
+    return failure(LoadError, "connection lost", evidence=line)
 
 
 # ------------------------------------------------------------------ which row an attempt belongs to

@@ -15,35 +15,22 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from orchestrator.errors import LoadError, RunError, TierbenchError
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.platforms.common.machines import ClockOffset, as_node
-from orchestrator.powers import Clock, Completed, ContainerSpec, Conversation, World
+from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerSpec, Conversation, World
 from orchestrator.system import at_once, sql
+from orchestrator.system.shell import script
 
 LOAD_TIMEOUT_S = 24 * 3600.0
 PUT_WITHIN_S = 30.0
 LEASE_VARIABLE = "TIERBENCH_LEASE_S"
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
 _HEARTBEAT = "/tmp/heartbeat"  # in the client
-# For any POSIX shell: images of users have one too.
-_LIVE = f"""still=0
-while [ "$still" -lt "$LEASE_S" ]; do
-  sleep 1
-  now=
-  [ -f {_HEARTBEAT} ] && read -r now < {_HEARTBEAT}
-  if [ "$now" = "$last" ]; then still=$((still + 1)); else still=0 last=$now; fi
-done
-echo "no sign of tierbench for $LEASE_S s: the client ends" """
-_HEAR = ("sh", "-c", f"while read -r number; do echo $number > {_HEARTBEAT}; done")
-_PUT = (
-    *("sh", "-c"),
-    'read -r line && echo "$line" > "$0.new" && mv "$0.new" "$0" && echo written',
-)
 _WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
 _ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/client.key"
 
@@ -61,6 +48,14 @@ class InClient(LoadGenerator, Protocol):
         return client_container(image, network, world, tls, name, files)
 
 
+@runtime_checkable
+class LimitsSessions(Protocol):
+    """A load generator whose threads can be held back while they run, unless they have a pace."""
+
+    def limit_sessions(self, number: int, clients: Sequence[Node], world: World) -> None:
+        """So many threads of all `clients` go on, until it is told again."""
+
+
 @contextmanager
 def client_container(
     image: str,
@@ -72,18 +67,20 @@ def client_container(
 ) -> Iterator[Node]:
     """Starts the client, which idles until a command is run in it. The project's `workloads` are at
     `/workloads`, the files of `tls` in `/tls`; `files` are further ones, by their places, whose
-    folders are in the image. Raw output goes to `/out`."""
+    folders are in the image. Raw output goes to `/out`. In the network of a node it is on the
+    machine of the first."""
+    own_place = f"{CLIENT}-1" if name == CLIENT else name
     spec = ContainerSpec(
         name=f"{world.scope}-{name}",
         image=image,
         entrypoint=("sh",),
-        command=("-c", _LIVE),
+        command=script(__package__, "live", _HEARTBEAT)[1:],
         role="client",
         environment={"LEASE_S": str(lease_s())},
         network=network,
         init=True,
         stop_timeout_s=1,
-        placement=f"{CLIENT}-1" if name == CLIENT else name,
+        placement="node-1" if network.startswith(NETWORK_OF) else own_place,
         folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
     )
     places = {_WORKLOADS: world.root / "workloads", **_tls_files(tls), **(files or {})}
@@ -109,7 +106,8 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
         numbers = count(1)
         while not stop.is_set():
             try:  # until one cannot be sent: an engine that is restarted cuts the connection
-                with world.platform.container(client).conversation(_HEAR) as heard:
+                hear = script(__package__, "hear", _HEARTBEAT)
+                with world.platform.container(client).conversation(hear) as heard:
                     while not stop.is_set():
                         heard.send(str(next(numbers)))
                         trouble.clear()
@@ -154,7 +152,9 @@ def put(client: Node, file: str, line: str, world: World) -> None:
     cannot be written. What `Container.put` copies could be read while half of it is there."""
     container = client.container or ""
     try:
-        with world.platform.container(container).conversation((*_PUT, file)) as talk:
+        with world.platform.container(container).conversation(
+            script(__package__, "put", file)
+        ) as talk:
             talk.send(line)
             talk.receive(PUT_WITHIN_S)
     except RunError as error:
@@ -201,18 +201,15 @@ def run_in_client(
 # ------------------------------------------------------------------ its clock
 
 QUESTIONS = 10
-_ANSWER = ("sh", "-c", "while read -r _; do date +%s.%N; done")
 _TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter there
 _ANSWERS_WITHIN_S = 10.0
 
 
 def compare_clocks(client: Node, world: World) -> ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
-    with (
-        suppress(TierbenchError),
-        world.platform.container(client.container or "").conversation(_ANSWER) as conversation,
-    ):
-        offsets = list(_asked(conversation, world.clock))
+    container, tell = world.platform.container(client.container or ""), script(__package__, "tell")
+    with suppress(TierbenchError), container.conversation(tell) as talk:
+        offsets = list(_asked(talk, world.clock))
         return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None
 

@@ -53,8 +53,9 @@ def one_table(several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.
 def one_of(
     facts: Mapping[str, GeneratorFacts], notes: Mapping[str, Mapping[str, Any]]
 ) -> GeneratorFacts:
-    """Counts and rates are summed; the warm-up, which all had at once, and what all say alike are
-    kept; the rest is said by client. `notes`: of each; its clock is `shifted_s` ahead."""
+    """Counts and rates are summed; the warm-up, which all had at once, the size of a transaction,
+    and what all say alike are kept; the rest is said by client. `notes`: of each; its clock is
+    `shifted_s` ahead."""
     clients: dict[str, dict[str, Any]] = {}
     flat: list[dict[str, Any]] = []
     for name, own in facts.items():
@@ -77,7 +78,7 @@ def _together(key: str, values: list[Any], named: Sequence[str]) -> Any:
         return sum_errors(entry for errors in values if errors for entry in errors)
     if any(value is None for value in values):
         return None
-    if key == "warmup_s":
+    if key in ("warmup_s", "bytes_per_transaction"):
         return max(values)
     if all(isinstance(value, bool) for value in values):
         return all(values)

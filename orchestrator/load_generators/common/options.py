@@ -7,7 +7,8 @@ from typing import Any
 
 from orchestrator.errors import LoadError, Mistake
 from orchestrator.keys.addresses import Server
-from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import raise_all, shipped
 from orchestrator.model import Endpoint, Workload
 from orchestrator.units import format_number, short
 
@@ -62,10 +63,8 @@ def complaint(text: str, *marks: str) -> str:
 
 def ended_badly(program: str, exit_code: int, why: str, output: str) -> LoadError:
     """The error of a program that did not run to the end of its load."""
-    return LoadError(
-        f"{program} ended with exit code {exit_code}{why}",
-        advice="its output is among the raw files of the run",
-        evidence=output,
+    return failure(
+        LoadError, "ended badly", program=program, exit_code=exit_code, why=why, evidence=output
     )
 
 
@@ -101,22 +100,6 @@ def misfits(
 
 
 TRANSACTION_TYPES = 5
-_SWITCH = ("on", "off")
-_WORDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("create_secondary", "foreign_keys", "analyze", "skip_trx"), _SWITCH),
-    **dict.fromkeys(("secondary", "auto_inc", "range_selects"), _SWITCH),
-    "batches": (*_SWITCH, "auto"),
-    "isolation": ("read uncommitted", "read committed", "repeatable read", "serializable"),
-    "rand_type": ("uniform", "gaussian", "special", "pareto"),  # of sysbench 1.0.20
-    "sharding": ("hash", "range"),
-    "think": ("none", "spec"),
-    PREPARED: ("auto", "disable"),
-}
-_NUMBERS = ("arrival_rate", "rand_pareto_h", "warmup", "measure")  # all others are whole
-_ABOVE_0 = (
-    *("tables", "table_size", "warehouses", "slice_rows", "max_attempts", "threads"),
-    *("range_size", "delta", "random_points", "number_of_ranges"),
-)
 
 
 def misfit(key: str, value: Any) -> str:
@@ -126,12 +109,13 @@ def misfit(key: str, value: Any) -> str:
         fits = len(words) == TRANSACTION_TYPES and all(word.strip().isdecimal() for word in words)
         kind = f"{TRANSACTION_TYPES} whole numbers, separated by commas, not all 0"
         return "" if fits and any(map(int, words)) else f"is {kind}, not {short(value)}"
-    if key in _WORDS:
-        words = [*_WORDS[key], *((0, 1, "true", "false") if "off" in _WORDS[key] else ())]
-        named = ", ".join(_WORDS[key])
+    kinds = shipped(__package__, "options.yaml")
+    if key in kinds["words"]:
+        named = ", ".join(kinds["words"][key])
+        words = [*kinds["words"][key], *((0, 1, "true", "false") if "off" in named else ())]
         given = str(value).lower() if key == "isolation" else value  # True is 1
         return "" if given in words else f"is one of {named}, not {short(value)}"
-    least, number = int(key in _ABOVE_0), key in _NUMBERS
+    least, number = int(key in kinds["above_0"]), key in kinds["numbers"]
     if type(value) in ((int, float) if number else (int,)) and least <= value < float("inf"):
         return ""
     return f"is a {'' if number else 'whole '}number, {least} or more, not {short(value)}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import LoadError, TierbenchError, UsageError
+from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
@@ -38,17 +39,11 @@ def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> No
         return
     what = ""
     if not isinstance(generator, Splits):
-        what = (
-            f"it is run by {generator.name}, which keeps no record of each transaction: counts and "
-            "percentiles of several clients cannot be merged exactly"
-        )
+        what = message("no record to merge", generator=generator)
     elif workload.threads < spec.clients:
         what = f"it has {workload.threads} threads: each client needs one of its own"
     if what:
-        raise UsageError(
-            f"{workload.name} cannot be carried by {spec.clients} clients: {what}",
-            advice="leave out `--clients` and `clients`, or name another workload",
-        )
+        raise failure(UsageError, "one client alone", workload=workload, spec=spec, what=what)
 
 
 @contextmanager
@@ -245,9 +240,7 @@ class _Together:
         try:
             self._ready.wait()
         except threading.BrokenBarrierError:
-            raise LoadError(
-                f"not all clients were ready to begin within {READY_WITHIN_S:g} s"
-            ) from None
+            raise failure(LoadError, "not all ready", within_s=READY_WITHIN_S) from None
         return self._begins_s
 
     def _agree_on_window(self, at: int, shift_s: float, would: bool) -> float | None:
@@ -278,11 +271,7 @@ def _common(ran: Collection[_Ran]) -> tuple[Phase, Phase]:
     start_s = max(own.measure.start_s for own in ran)
     end_s = min(own.measure.end_s for own in ran)
     if end_s <= start_s:
-        raise LoadError(
-            f"the clients never measured at the same time: the last began {start_s - end_s:.1f} s "
-            "after the first had ended",
-            advice="measure for longer, or give the clients machines that start programs alike",
-        )
+        raise failure(LoadError, "never together", late_s=start_s - end_s)
     begun_s = max(own.warmup.start_s for own in ran)
     return Phase("warm-up", min(begun_s, start_s), start_s), Phase("measure", start_s, end_s)
 

@@ -9,7 +9,8 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from orchestrator.load_generators.common.options import complaint, seed_of
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, longest_s, steady_facts
+from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Share, Splits
 from orchestrator.platforms import own_images
@@ -30,6 +32,8 @@ from orchestrator.powers import World
 from orchestrator.system import files
 from orchestrator.units import format_number
 
+_OF_BULK = ("bytes_per_transaction", "payload", "ends_with_work")
+_LAST_S = 1e-3  # behind a transaction, so that a window that ends with it has it
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
 
 
@@ -42,6 +46,8 @@ class Sysbench(Splits, InClient):
         script = world.root / "workloads" / workload.script
         if not script.is_file():
             raise UsageError(f"workload {workload.name}: there is no script {script}")
+        if spec.clients > 1 and workload.script in command_lines.ENDS_WITH_WORK:
+            raise UsageError(f"workload {workload.name} ends with its work: it takes one client")
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of the loader's scripts and image."""
@@ -96,7 +102,11 @@ class Sysbench(Splits, InClient):
         if done.exit_code != 0 or phases is None:
             why = f": {complaint(done.err or done.out)}"
             raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
-        return phases
+        return _with_work(phases, out)
+
+    def limit_sessions(self, number: int, clients: Sequence[Node], world: World) -> None:
+        for client in clients:
+            put(client, command_lines.SESSIONS_FILE, str(number), world)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
@@ -123,6 +133,9 @@ class Sysbench(Splits, InClient):
             seconds.add(table)
         window.add_unstarted(records.unstarted_s if at_a_rate else {})
         figures = window.measurements(statements)
+        if facts.bytes_per_transaction:
+            done = next(m.value for m in figures if m.metric == "throughput_per_s")
+            figures += (measured("payload_bytes_per_s", done * facts.bytes_per_transaction),)
         if facts.arrival_rate_per_s:
             figures += window.flow(facts.arrival_rate_per_s, facts.unstarted or 0.0)
         return Result(figures, seconds.intervals(), records, facts)
@@ -132,6 +145,23 @@ def _conditions(workload: Workload, world: World) -> str:
     """Returns the text of the conditions beside the script; "" if there are none."""
     file = (world.root / "workloads" / workload.script).with_name("consistency.sql")
     return file.read_text() if file.is_file() else ""
+
+
+def _mode(out: Path) -> dict[str, Any]:
+    """What the script says of itself (`loop.describe`)."""
+    file = out / "recorder.json"
+    return dict(json.loads(file.read_text()).get("mode", {})) if file.is_file() else {}
+
+
+def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:
+    """The window ends with the last transaction, if the script's work was done before its time."""
+    warmup, measure = phases
+    if not _mode(out).get("ends_with_work"):
+        return phases
+    tables = [table for table in Records.of_folder(out) if len(table)]
+    ended_s = [float((table["start_s"] + table["latency_s"]).max()) for table in tables]
+    end_s = max(ended_s, default=measure.end_s) + _LAST_S
+    return warmup, replace(measure, end_s=min(measure.end_s, end_s))
 
 
 def _facts(records: Records, out: Path) -> GeneratorFacts:
@@ -144,7 +174,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         for kind in ("retried", "failed")
         for entry in thread.get(kind, ())
     ]
-    mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
+    mode = _mode(out)
     warming = steady_facts(out)
     warmup_s, steady = warming.pop("warmup_s", None), warming.pop("steady", None)
     drift = {"warmup_drift": warming} if warming else {}
@@ -159,6 +189,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         warmup_s=warmup_s,
         warmup_steady=steady,
         began_s=began_s(out),
+        **{name: mode[name] for name in _OF_BULK if name in mode},
         more={"errors": merging.sum_errors(errors), **drift},
     )
 

@@ -22,15 +22,20 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "sysbench/point_select.lua": _TABLES,
     "sysbench/insert.lua": _TABLES,
     "tpcc/tpcc.lua": (*_LOOP, "batches", "think", "weights"),
+    "bulk/copy.lua": ("arrival_rate", "isolation", "max_attempts", "batch"),
+    "bulk/index.lua": ("isolation", "max_attempts"),
+    "bulk/scan.lua": ("isolation", "max_attempts", "batch"),
 }
+ENDS_WITH_WORK = ("bulk/index.lua", "bulk/scan.lua")  # before `measure` is over
 # Parameters of a data set that the run gets too, and those of the loader alone.
-_OF_RUN = ("tables", "table_size", "warehouses")
+_OF_RUN = ("tables", "table_size", "rows", "warehouses")
 _LAYOUT = ("tablets", "sharding", "sequence_cache")  # of sysbench's tables, where they are sharded
 _OF_LOADER = ("create_secondary", "foreign_keys", "analyze", "slice_rows", *_LAYOUT)
 # Script's folder → parameters of its load.lua.
 _PARAMETERS = {
     "sysbench": ("tables", "table_size", "create_secondary", "analyze", "slice_rows", *_LAYOUT),
     "tpcc": ("warehouses", "foreign_keys", "analyze", "slice_rows", "tablets"),
+    "bulk": ("tables", "rows", "tablets", "analyze"),
 }
 
 SET_HERE: Mapping[str, str] = {
@@ -38,7 +43,10 @@ SET_HERE: Mapping[str, str] = {
     **SET_FOR_ALL,
     "seed": SET_FOR_ALL["rand_seed"],
     **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
-    **dict.fromkeys(("out", "record", "report_interval", "ends_file"), "the figures depend on it"),
+    **dict.fromkeys(
+        ("out", "record", "report_interval", "ends_file", "sessions_file"),
+        "the figures depend on it",
+    ),
     **dict.fromkeys(("begins_file", "first_thread", "part"), "`clients` of the cluster sets it"),
     **dict.fromkeys((*_OF_RUN, *_OF_LOADER), "it belongs under `dataset`"),
 }
@@ -79,12 +87,14 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     if loader is not None:
         unknown = "the loader has no such parameter; it has"
         yield from options.misfits("dataset", workload.dataset.parameters, loader, unknown)
+    if script in ENDS_WITH_WORK and workload.warmup_s:
+        yield f"scales.{workload.scale}.warmup", "is 0s: the work is done once"
     if workload.statements_per_transaction and "skip_trx" not in (known or ("skip_trx",)):
         what = f"the transactions of {script} have no given number of statements"
         yield "statements_per_transaction", what
 
 
-BEGINS_FILE = "/tmp/tierbench-begins"  # in the client
+BEGINS_FILE, SESSIONS_FILE = "/tmp/tierbench-begins", "/tmp/tierbench-sessions"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
 
 
@@ -122,6 +132,7 @@ def run_command(workload: Workload, cluster: Cluster, share: Share | None = None
         "--report-interval=1",
         "--out=/out",
         *([f"--ends-file={ENDS_FILE}"] if workload.warmup_most_s else []),
+        *([f"--sessions-file={SESSIONS_FILE}"] if workload.confirm_s else []),
         *part,
         "run",
     ]

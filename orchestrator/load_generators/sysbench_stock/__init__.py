@@ -13,6 +13,7 @@ from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.facts import GeneratorFacts
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import options as common
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
 from orchestrator.load_generators.sysbench_stock import options, results
@@ -42,10 +43,7 @@ class SysbenchStock(InClient):
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         options.check(workload, upstream=self._image is None)
         if options.is_path(workload.script) and _own_script(workload, world) is None:
-            raise UsageError(
-                f"workload {workload.name}: there is no script {workload.script}",
-                advice="give its path below workloads/, or on this machine",
-            )
+            raise failure(UsageError, "no script", workload=workload.name, script=workload.script)
         self.client_image(world)
 
     def loader_version(self, workload: Workload, world: World) -> str:
@@ -63,10 +61,7 @@ class SysbenchStock(InClient):
         if self._image is None:
             return own_images.need(world.root, "client", world.platform), {}
         if not world.platform.images.present(self._image):
-            raise UnavailableError(
-                f"the image {self._image} of {IMAGE_VARIABLE} is not here",
-                advice=f"build or pull it, or leave {IMAGE_VARIABLE} out for sysbench 1.0.20",
-            )
+            raise failure(UnavailableError, "own image", image=self._image, variable=IMAGE_VARIABLE)
         return self._image, {}
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:

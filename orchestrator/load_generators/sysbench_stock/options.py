@@ -6,42 +6,20 @@ reads; and of two equal options the last is used silently. Both are refused befo
 
 from collections.abc import Iterator, Mapping
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options as common
-from orchestrator.load_generators.common.options import PREPARED, RANDOM, SET_FOR_ALL
+from orchestrator.load_generators.common.options import SET_FOR_ALL
 from orchestrator.model import Workload
 
 BULK_INSERT = "bulk_insert"
-_PREPARED = (PREPARED, *RANDOM)
-_READS = (
-    *("point_selects", "range_selects", "range_size"),
-    *("simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"),
-)
-_WRITES = ("index_updates", "non_index_updates", "delete_inserts")
+_TABLES = ("tables", "table_size", "create_secondary", "secondary")
+_NAMES = shipped(__package__, "options.yaml")
 # Script of sysbench 1.0.20 → options that it reads while it runs.
 KNOWN: Mapping[str, tuple[str, ...]] = {
-    "oltp_point_select": _PREPARED,
-    "oltp_read_only": (*_PREPARED, "skip_trx", *_READS),
-    "oltp_read_write": (*_PREPARED, "skip_trx", *_READS, *_WRITES),
-    "oltp_write_only": (*_PREPARED, "skip_trx", *_WRITES),
-    "oltp_insert": RANDOM,
-    "oltp_update_index": (*_PREPARED, "index_updates"),
-    "oltp_update_non_index": (*_PREPARED, "non_index_updates"),
-    "oltp_delete": _PREPARED,
-    BULK_INSERT: (),
-    "select_random_points": (*_PREPARED, "random_points"),
-    "select_random_ranges": (*_PREPARED, "number_of_ranges", "delta"),
+    script: tuple(option for name in names for option in _NAMES["groups"].get(name, [name]))
+    for script, names in _NAMES["scripts"].items()
 }
-_TABLES = ("tables", "table_size", "create_secondary", "secondary")
-_SET_HERE: Mapping[str, str] = {
-    **SET_FOR_ALL,
-    "warmup_time": "`warmup` of the scale sets it",
-    **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late"),
-    **dict.fromkeys(
-        ("report_interval", "report_checkpoints", "histogram", "percentile", "verbosity"),
-        "the figures are read from it",
-    ),
-    **dict.fromkeys((*_TABLES, "auto_inc"), "it belongs under `dataset`"),
-}
+_SET_HERE: Mapping[str, str] = {**SET_FOR_ALL, **_NAMES["set_here"]}
 
 
 def is_path(script: str) -> bool:

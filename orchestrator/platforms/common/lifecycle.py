@@ -14,6 +14,7 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
+from orchestrator.keys.messages import failure
 from orchestrator.powers import Clock
 from orchestrator.system import host
 
@@ -67,12 +68,12 @@ def rent_s() -> int:
     return seconds_of("TIERBENCH_RENT_S", 900, least=60)
 
 
-def require_asked_for(what: str, is_open: str, instead: str) -> None:
-    """UsageError unless the environment asks for what protects nobody (`_ASKED_FOR`). `is_open`:
-    what others could do; `instead`: how it is avoided."""
+def require_asked_for(what: str, refusal: UsageError) -> None:
+    """Raises the refusal, which says what others could do and how that is avoided, unless the
+    environment asks for what protects nobody (`_ASKED_FOR`)."""
     if what not in os.environ.get(_ASKED_FOR, "").split():
-        advice = f"{instead}; where nobody else can reach it, `export {_ASKED_FOR}={what}`"
-        raise UsageError(is_open, advice=advice)
+        refusal.advice += f"; where nobody else can reach it, `export {_ASKED_FOR}={what}`"
+        raise refusal
 
 
 def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
@@ -82,37 +83,25 @@ def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
 
 
 def refused_beat(by: str, error: Exception) -> GuardLostError:
-    return GuardLostError(
-        f"{by} refuses this campaign's sign of life: {error}",
-        advice="another campaign takes it for dead now: sign in again, or ask for the right",
-    )
+    return failure(GuardLostError, "sign of life refused", by=by, error=error)
 
 
 def taken_over(place: str, campaign: str, its_host: str) -> GuardLostError:
     """The error of a beat that finds another campaign's guard."""
-    return GuardLostError(
-        f"{place} has been taken over by the campaign {campaign} on {its_host} since this one was "
-        "silent: each measures the other's load",
-        advice="run again when it has ended; was this machine suspended, or cut off?",
-    )
+    return failure(GuardLostError, "taken over", place=place, campaign=campaign, host=its_host)
 
 
 def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> UnavailableError:
     """The error of a second campaign. `drop`: the command that removes the guard of the first."""
-    process_id = [*process_mark.split(), "?", "?", "?"][2]
-    return UnavailableError(
-        f"another campaign is running on this {on}: process {process_id} on {its_host}, {more}",
-        advice="wait for it to end, or stop it with Ctrl-C where it runs; if that machine is gone "
-        f"for good, `{drop}`",
+    process = [*process_mark.split(), "?", "?", "?"][2]
+    return failure(
+        UnavailableError, "in use", on=on, process=process, host=its_host, more=more, drop=drop
     )
 
 
 def not_ours(kind: str, name: str, advice: str) -> UnavailableError:
     """The error of a name that is needed, and that a thing without our label has."""
-    return UnavailableError(
-        f"there is a {kind} named {name} that tierbench did not make: it is left alone",
-        advice=f"{advice}, then run again",
-    )
+    return failure(UnavailableError, "not ours", kind=kind, name=name, advice=advice)
 
 
 @contextmanager
@@ -148,8 +137,5 @@ class Swept:
     def result(self, look: str) -> tuple[str, ...]:
         """Returns what was removed. RunError if something stayed, which `look` shows."""
         if self.kept:
-            raise RunError(
-                f"leftovers of an earlier run could not be removed: {'; '.join(self.kept)}",
-                advice=f"look with `{look}` at what holds them, then `tierbench clean`",
-            )
+            raise failure(RunError, "leftovers stay", kept="; ".join(self.kept), look=look)
         return tuple(self.removed)

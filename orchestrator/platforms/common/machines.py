@@ -116,8 +116,18 @@ class LiftsItsLimits(Protocol):
 
     def lift_limits(self) -> None: ...
 
-    def limit_cpus(self, cpus: float) -> None:
-        """Changes how many processors it may use, until it ends or is told again."""
+    def limit_cpus(self, cpus: float | None) -> None:
+        """Changes how many processors it may use, until it ends or is told again; None: all."""
+
+    def find_cpus(self) -> float | None:
+        """Returns how many processors it may use; None: all that its machine has."""
+
+
+@runtime_checkable
+class JoinsNetworks(Protocol):
+    """A platform where a container can be in the network of another (`NETWORK_OF`)."""
+
+    joins_networks: bool
 
 
 @runtime_checkable

@@ -22,6 +22,7 @@ from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until, wait_while
+from orchestrator.system.shell import script
 
 NAME = "tierbench-campaign"
 _HOST, _PROCESS = "tierbench.host", "tierbench.process"
@@ -29,21 +30,6 @@ _TAKING_OVER_S = 1.0
 _REMOVAL_S = 20.0
 RENTED = ("database", "disk")  # roles: a client ends itself, much sooner
 _STEPS = 12
-# For any POSIX shell: $0 is a folder of the container; $1 a step in seconds.
-_SIGN = f"""watch() {{
-  still=0
-  while [ "$still" -lt {_STEPS} ]; do
-    sleep "$1"
-    now=
-    read -r now < "$0/sign"
-    if [ "$now" = "$last" ]; then still=$((still + 1)); else still=0 last=$now; fi
-  done
-  kill -TERM 1
-  sleep 20
-  kill -KILL -1
-}}
-if mkdir "$0"; then watch "$1" & fi
-echo $$ > "$0/sign" """
 
 
 class VolumeGuard:
@@ -241,13 +227,8 @@ class Leftovers:
 
 
 class SignsOfLife:
-    """To containers of an engine that end `seconds` after the last of them, or a step later.
-
-    A sign starts a watch in the container, unless it is there, and gives it another number; when
-    the number has stayed the same for so long the watch ends the container's first process, and
-    after a while all others. It counts by itself, so no clock that is set ends anything, and what
-    the image runs is as it was.
-    """
+    """To containers of an engine that end `seconds` after the last of them, or a step later, by a
+    watch that the first one starts there (scripts.yaml): what the image runs is as it was."""
 
     def __init__(self, engine: Engine, seconds: int) -> None:
         self._engine, self._step_s = engine, max(1, seconds // _STEPS)
@@ -273,7 +254,8 @@ class SignsOfLife:
 
     def _reach(self, container: str) -> None:
         api: Any = self._engine.client.api
-        argv = ["sh", "-c", _SIGN, "/tmp/tierbench-rent", str(self._step_s)]
+        place, step_s = "/tmp/tierbench-rent", str(self._step_s)
+        argv = list(script(__package__, "sign", place, step_s, str(_STEPS)))
         with contextlib.suppress(DockerException, OSError):
             command = api.exec_create(container, argv, stdout=False, stderr=False)
             api.exec_start(command["Id"], detach=True)

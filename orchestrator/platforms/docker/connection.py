@@ -19,6 +19,7 @@ import docker
 from docker import DockerClient
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.guards import GuardBeats
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.docker.tunnel import tunnel_to
 from orchestrator.powers import Clock
@@ -97,12 +98,7 @@ def connect(
 def _require_protected(url: str, host: str) -> None:
     """UsageError for an engine elsewhere that is asked without TLS, unless that is asked for."""
     if url.startswith("http://") and not reach(url).is_local:
-        lifecycle.require_asked_for(
-            "plain-tcp",
-            f"{host} is asked without TLS: whoever can reach it is root there, and what goes to it "
-            "can be read and changed on its way",
-            "use ssh://…, or certificates (DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH)",
-        )
+        lifecycle.require_asked_for("plain-tcp", failure(UsageError, "plain TCP", host=host))
 
 
 def _require_listening(host: str, silence_s: float) -> None:
@@ -131,10 +127,7 @@ def _without(variables: Sequence[str]) -> Iterator[None]:
 def _host_of_context(name: str | None) -> str:
     context = ContextAPI.get_context(name or None)
     if context is None:
-        raise UsageError(
-            f"there is no Docker context named {name or 'as the current one'}",
-            advice="`docker context ls` lists them; an address such as ssh://user@host needs none",
-        )
+        raise failure(UsageError, "no such context", name=name or "as the current one")
     return str(context.Host or "")
 
 
@@ -161,16 +154,11 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
     try:
         yield
     except ImageNotFound as error:
-        raise UnavailableError(
-            f"{doing}: the image is not here ({error.explanation})", advice="run `tierbench setup`"
-        ) from error
+        raise failure(UnavailableError, "no image", doing=doing, error=error.explanation) from error
     except APIError as error:
         text = str(error.explanation or error)
         if "port is already allocated" in text or "address already in use" in text:
-            raise UnavailableError(
-                f"{doing}: a port is taken ({text})",
-                advice="free the port, or leave `port` out of the profile to use any free one",
-            ) from error
+            raise failure(UnavailableError, "port taken", doing=doing, text=text) from error
         if "is not running" in text:
             raise NodeError(f"{doing}: {text}") from error
         raise RunError(f"{doing}: Docker refused: {text}") from error

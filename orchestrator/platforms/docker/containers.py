@@ -22,6 +22,7 @@ from orchestrator.system import at_once
 
 _ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
+_PERIOD_US = 100_000  # of a quota of CPU
 _NO_LIMIT_BYTES = 2**60  # of memory: an engine cannot be told to take a limit away again
 
 
@@ -146,9 +147,15 @@ class DockerContainer:
         lifted = {"cpu_quota": -1, "mem_limit": _NO_LIMIT_BYTES, "memswap_limit": _NO_LIMIT_BYTES}
         self.engine.find(f"lifting the limits of {self.name}", lambda: self._get().update(**lifted))
 
-    def limit_cpus(self, cpus: float) -> None:
-        quota, doing = round(cpus * 100_000), f"limiting the processors of {self.name}"
-        self.engine.find(doing, lambda: self._get().update(cpu_quota=quota))
+    def limit_cpus(self, cpus: float | None) -> None:
+        quota = -1 if cpus is None else round(cpus * _PERIOD_US)
+        doing, limits = f"limiting the processors of {self.name}", {"cpu_period": _PERIOD_US}
+        self.engine.find(doing, lambda: self._get().update(cpu_quota=quota, **limits))
+
+    def find_cpus(self) -> float | None:
+        limits = self._attributes().get("HostConfig", {})
+        quota, period_us = limits.get("CpuQuota") or 0, limits.get("CpuPeriod") or _PERIOD_US
+        return quota / period_us if quota > 0 else None
 
     def state(self) -> str:
         attributes = self._attributes()

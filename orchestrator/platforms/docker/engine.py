@@ -26,6 +26,7 @@ from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
 from orchestrator.powers import (
     HOST_NETWORK,
+    NETWORK_OF,
     Clock,
     Completed,
     ContainerEntry,
@@ -44,6 +45,7 @@ class DockerPlatform:
     for the environment's. `known_as`: its name among several."""
 
     name = "docker"
+    joins_networks = True
 
     def __init__(
         self,
@@ -254,8 +256,9 @@ class DockerPlatform:
         host.update(limits.named(spec) | limits.io_limits(spec.io_caps))
         api = self._client.api
         networking: Any = None
-        if spec.network == HOST_NETWORK:
-            host["network_mode"] = HOST_NETWORK
+        joins = bool(spec.network) and str(spec.network).startswith(NETWORK_OF)
+        if spec.network == HOST_NETWORK or joins:
+            host["network_mode"] = spec.network
         elif spec.network:
             endpoint = api.create_endpoint_config(ipv4_address=spec.address, aliases=[spec.name])
             networks: Any = {spec.network: endpoint}
@@ -265,7 +268,7 @@ class DockerPlatform:
             command=list(spec.command) or None,
             entrypoint=list(spec.entrypoint) if spec.entrypoint else None,
             name=spec.name,
-            hostname=spec.name,
+            hostname=None if joins else spec.name,
             environment=dict(spec.environment),
             labels={
                 **self._engine.labels,

@@ -7,6 +7,7 @@ from typing import Any, Self
 from docker.errors import DockerException
 
 from orchestrator.errors import RunError, UnavailableError
+from orchestrator.keys.messages import message
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.system import at_once
@@ -49,10 +50,7 @@ class DockerImages:
             images.load(at_once.pieces(saved, self._engine.silence_s))
 
     def ways_to_get(self, tag: str) -> str:
-        return (
-            f"`docker pull {tag}`, or, on a machine that can, `docker save` it and bring it with "
-            "`docker load`"
-        )
+        return message("ways to get an image", tag=tag)
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         lines: list[str] = []

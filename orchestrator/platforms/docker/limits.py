@@ -16,21 +16,11 @@ from typing import Any
 from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import DeviceCap
 from orchestrator.powers import ContainerSpec, Machine
 
-# The least that a container needs to make a block device without `--privileged`: mounting and loop
-# set-up (SYS_ADMIN), device nodes (MKNOD), disk files that belong to another user (DAC_OVERRIDE);
-# loop devices (major 7), FUSE (10:229) and loop-control (10:237).
-_DEVICE_RIGHTS: dict[str, Any] = {
-    "cap_drop": ["ALL"],
-    "cap_add": ["SYS_ADMIN", "MKNOD", "DAC_OVERRIDE"],
-    "security_opt": ["seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"],
-    "device_cgroup_rules": ["b 7:* rwm", "c 10:229 rwm", "c 10:237 rwm"],
-    "network_mode": "none",
-    "read_only": True,
-    "tmpfs": {"/run": "", "/tmp": ""},
-}
 _DEVICES = "/dev:/dev"
 _GROUPS = "/sys/fs/cgroup"
 # To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
@@ -54,9 +44,9 @@ class Rights:
 
     def add_to(self, host: dict[str, Any]) -> None:
         """Adds them to `host`, keywords of docker-py's `create_host_config`."""
-        host.update(_DEVICE_RIGHTS)
-        if self._with_optional:
-            host["cap_add"] = [*_DEVICE_RIGHTS["cap_add"], _OPTIONAL]
+        rights = shipped(__package__, "rights.yaml")["block_devices"]
+        optional = [_OPTIONAL] if self._with_optional else []
+        host.update({**rights, "cap_add": [*rights["cap_add"], *optional]})
         host["binds"].append(_DEVICES)
 
     def started(self, container: Any, recreate: Callable[[], Any]) -> Any:
@@ -130,10 +120,7 @@ def _limits_in_force(
         unified = next(line.split(":", 2)[2] for line in lines if line.startswith("0::"))
         return _version_2(f"{_GROUPS}{unified}", number, machine)
     except (OSError, StopIteration) as error:
-        raise GateError(
-            f"the limits of {container} cannot be read back from its control group: {error}",
-            advice="`enforcement: cgroup` needs the engine on this very machine",
-        ) from error
+        raise failure(GateError, "limits not read", container=container, error=error) from error
 
 
 def _version_1(group: str, number: str, machine: Machine) -> dict[str, int]:

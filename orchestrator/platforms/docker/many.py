@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
@@ -249,20 +250,12 @@ class _GuardOfAll:
 def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
     local = [engine.known_as for engine in engines if engine.reach.is_local]
     if local and len(engines) > 1:
-        raise UsageError(
-            f"machines: the engine {local[0]} is reached over a socket or the loopback of this "
-            "computer, so the other nodes have no address for it",
-            advice="name it by the address that the others reach: tcp://… or ssh://…",
-        )
+        raise failure(UsageError, "no address for others", engine=local[0])
     often = Counter(engine.reach.address for engine in engines).most_common(1)
     if often and often[0][1] > 1:
         address = often[0][0]
         same = [engine.known_as for engine in engines if engine.reach.address == address]
-        raise UsageError(
-            f"machines: {' and '.join(same)} are one machine ({address}), whose ports two nodes "
-            "cannot share",
-            advice="name a machine for each node",
-        )
+        raise failure(UsageError, "the same machine", engines=" and ".join(same), address=address)
 
 
 def _listed(different: Iterable[Any]) -> str | None:

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.system import at_once
 from orchestrator.system.shell import Beside, SystemShell
 
@@ -53,10 +54,7 @@ class Tunnel:
     ) -> None:
         match = _ADDRESS.fullmatch(url)
         if match is None:
-            raise UsageError(
-                f"{url} is no address of an engine behind ssh",
-                advice="write ssh://[user@]host[:port], and a path if its socket is elsewhere",
-            )
+            raise failure(UsageError, "no address behind ssh", url=url)
         self._url, self._at = url, match.groupdict(default="")
         self._start_beside, self._again_s, self._open_s = beside, again_s, open_s
         self.trouble = ""  # why it could not be made again, at the last attempt

@@ -27,6 +27,7 @@ from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.platforms.common.commands import Chunk
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Unanswered
 from orchestrator.platforms.kubernetes.trouble import MAIN
+from orchestrator.system.shell import script
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS, _END = 0, 1, 2, 3, 255
 _V5 = "v5.channel.k8s.io"
@@ -34,9 +35,6 @@ _PIECE = 256 * 1024  # of input: a frame must fit into the server's buffer
 _REST_S = 0.2  # for the rest of a frame that has begun to come; then senders have their turn
 _SEND_S = 90.0  # for what is sent, where what comes has no limit
 _PORT_PIECE = 16 * 1024  # as much as fits where there is room at all
-# $0: the address, $1: the port. Either end ends the other. Standard input is read by a child in the
-# foreground: one in the background of a command in a pod finds it ended after the first piece.
-_RELAY = 'exec 3<>"/dev/tcp/$0/$1" || exit 1; set -m; (cat <&3; kill $$) & cat >&3; kill -- -$!'
 
 
 def await_any(
@@ -160,7 +158,7 @@ class PortForward:
         path, query = f"{pod_path}/portforward", [("ports", str(port))]
         self._ways = [_Way(lambda: api.channel(path, query), data=0, numbered=True)]
         if address:
-            relay = ("bash", "-c", _RELAY, address, str(port))
+            relay = script(__package__, "relay", address, str(port), shell="bash")
             asked = [("container", MAIN), *(("command", word) for word in relay)]
             asked += [(stream, "true") for stream in ("stdin", "stdout")]
             self._ways.append(_Way(lambda: api.channel(f"{pod_path}/exec", asked), 1, False))

@@ -28,6 +28,7 @@ from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
 from orchestrator.system import at_once
@@ -79,25 +80,15 @@ def cluster_errors(doing: str) -> Iterator[None]:
     except Refused as error:
         raise _translated(doing, error) from error
     except Unanswered as error:
-        raise UnavailableError(
-            f"{doing}: the Kubernetes cluster does not answer ({error})",
-            advice="look with `kubectl cluster-info`; KUBECONFIG and the context, the "
-            "profile's or the current one, decide which cluster is meant",
-        ) from error
+        raise failure(UnavailableError, "no answer", doing=doing, error=error) from error
 
 
 def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
     text = error.message
     if error.status == 401:
-        return UnavailableError(
-            f"{doing}: the cluster does not accept the credentials ({text})",
-            advice="sign in again as for kubectl; `kubectl auth whoami` must work",
-        )
+        return failure(UnavailableError, "credentials not accepted", doing=doing, text=text)
     if error.status == 403 and "exceeded quota" in text:
-        return UnavailableError(
-            f"{doing}: a quota of the namespace is exceeded: {text}",
-            advice="ask for a larger quota, or give nodes less in the profile",
-        )
+        return failure(UnavailableError, "quota exceeded", doing=doing, text=text)
     if error.status == 403:
         return UnavailableError(f"{doing}: not allowed: {text}", advice=RIGHTS)
     if error.is_missing and "pods" in text:
@@ -261,21 +252,15 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
     except (ConfigException, OSError) as error:
         raise _unconfigured(error) from error
     if context is not None and context not in contexts:
-        raise UsageError(
-            f"the kubeconfig has no context named {context!r}",
-            advice=f"it has {listed(sorted(contexts)) or 'none'}; `context` under `kubernetes` in "
-            "the profile, and KUBECONFIG, decide which cluster is used",
-        )
+        known = listed(sorted(contexts)) or "none"
+        raise failure(UsageError, "no context of that name", context=context, known=known)
     name = context or current
     try:
         load_kube_config(_files(), name, configuration)
         return configuration, str(name), contexts[str(name)].get("namespace") or "default"
     except (ConfigException, OSError, KeyError) as error:
         if context is not None:
-            raise UnavailableError(
-                f"the context {context!r} cannot be used: {error}",
-                advice=f"`kubectl --context {context} cluster-info` must work",
-            ) from error
+            raise failure(UnavailableError, "bad context", context=context, error=error) from error
         reason = error
     try:
         loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
@@ -299,12 +284,7 @@ def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
 
 
 def _unconfigured(reason: Exception) -> UnavailableError:
-    return UnavailableError(
-        f"no Kubernetes cluster is configured here: {reason}",
-        advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
-        "get-credentials`, `aws eks update-kubeconfig`, `gcloud container clusters "
-        "get-credentials`), and choose the context with `kubectl config use-context`",
-    )
+    return failure(UnavailableError, "no cluster configured", reason=reason)
 
 
 def _files() -> str:

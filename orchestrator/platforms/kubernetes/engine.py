@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.errors import UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms.common import agent, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
@@ -166,11 +167,7 @@ class KubernetesPlatform:
         return _FOLDER
 
     def stand(self, spec: ContainerSpec) -> NoReturn:
-        raise UnavailableError(
-            f"{spec.name} cannot stay when this program ends: on Kubernetes all of a campaign goes "
-            "with its namespace",
-            advice="disks that stay need a Docker engine",
-        )
+        raise failure(UnavailableError, "nothing stays", container=spec.name)
 
 
 def _facts(node: Thing) -> MachineFacts:

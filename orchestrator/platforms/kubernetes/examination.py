@@ -7,11 +7,12 @@ scheduler counts: by requests, not by use.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any, Literal
 
 from kubernetes.utils.quantity import parse_quantity
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import volume_manifests
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
@@ -22,54 +23,12 @@ from orchestrator.units import format_bytes
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _ATTACHMENTS = "/apis/storage.k8s.io/v1/csinodes"
-# Drivers whose classes the catalog's rows are made for, and what their disks depend on.
-DRIVERS = {
-    "disk.csi.azure.com": "Ultra Disks need machines with Ultra support, in zones",
-    "ebs.csi.aws.com": "io2 needs machines that are built for it to reach its limits",
-    "pd.csi.storage.gke.io": "Hyperdisks need machine types that take them",
-}
-_OF_SNAPSHOTS = volume_manifests.SNAPSHOTS
-_SNAPSHOTS = f"volumesnapshots.{_OF_SNAPSHOTS}"
-_IN_NO_NAMESPACE = (
-    "namespaces", "nodes", "persistentvolumes", "storageclasses", "volumesnapshotc",
-)  # fmt: skip
 _OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 
-@dataclass(frozen=True)
-class _Right:
-    """A right, in the given namespace or in all; `resource` as `kubectl auth can-i` has it."""
-
-    what_for: str
-    verbs: str
-    resource: str
-
-
-_NAMESPACE = _Right("the namespace of a campaign", "get list create delete", "namespaces")
-_NEEDED = (
-    _Right("one campaign at a time", "get create patch delete", "leases.coordination.k8s.io"),
-    _Right("an end of what is rented", "create patch", "jobs.batch"),
-    _Right("its first account", "get", "serviceaccounts"),
-    _Right("where pods may run", "get list", "nodes"),
-    _Right("nodes and clients", "get list create patch delete", "pods"),
-    _Right("commands in them", "get create", "pods/exec"),
-    _Right("SQL from here", "get create", "pods/portforward"),
-    _Right("their logs", "get", "pods/log"),
-    _Right("why one does not start", "list", "events"),
-    _Right("their passwords", "get list create delete", "secrets"),
-    _Right("names of nodes", "get list create delete", "services"),
-    _Right("disks of nodes", "get list create delete", "persistentvolumeclaims"),
-    _Right("what a disk was given", "get list", "persistentvolumes"),
-    _Right("classes that are there", "list", "storageclasses.storage.k8s.io"),
-    _Right("snapshots that are left", "list", _SNAPSHOTS),
-)
-_FOR_SOME = (
-    _Right("emulated tiers", "create delete", "persistentvolumes"),
-    _Right("tiers made from a row", "get create delete", "storageclasses.storage.k8s.io"),
-    _Right("kept data sets", "get create delete", _SNAPSHOTS),
-    _Right("whether they can be kept", "list", f"volumesnapshotclasses.{_OF_SNAPSHOTS}"),
-    _Right("whether they are gone", "list", f"volumesnapshotcontents.{_OF_SNAPSHOTS}"),
-)
+def _words(of: str) -> dict[str, Any]:
+    """What examination.yaml says of this."""
+    return dict(shipped(__package__, "examination.yaml")[of])
 
 
 def examine(
@@ -81,11 +40,13 @@ def examine(
         named = f"context {api.context}, " if api.context else ""
         yield Finding("Kubernetes cluster", True, f"{named}{api.host}, version {version}")
         yield from _machines(machines)
-        needed = _NEEDED if namespace else (_NAMESPACE, *_NEEDED)
-        yield from (_right(api, right, namespace, needed=True) for right in needed)
-        yield from (_right(api, right, namespace, needed=False) for right in _FOR_SOME)
+        needed = ({} if namespace else _words("namespace")) | _words("needed")
+        yield from (_right(api, name, needed[name], namespace) for name in needed)
+        for name, right in _words("for_some").items():
+            yield _right(api, name, right, namespace, lacking=None)
         yield from _storage(api)
-        yield from _only_a_campaign_tells()
+        for subject, text in _words("only_a_campaign_tells").items():
+            yield Finding(subject, None, text)
 
 
 def _machines(machines: list[Thing]) -> Iterator[Finding]:
@@ -104,18 +65,26 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         yield Finding(f"machine {name_of(machine)}", True, text)
 
 
-def _right(api: Api, right: _Right, namespace: str, needed: bool) -> Finding:
-    place = "" if right.resource.startswith(_IN_NO_NAMESPACE) else namespace
-    refused = [verb for verb in right.verbs.split() if not _allowed(api, right, verb, place)]
-    subject = f"right to {right.verbs.replace(' ', ', ')} {right.resource}"
+def _right(
+    api: Api,
+    resource: str,
+    right: Sequence[str],
+    namespace: str,
+    lacking: Literal[False] | None = False,
+) -> Finding:
+    """A right in the given namespace, or in all. `lacking`: what the finding is without it."""
+    verbs, what_for = right
+    outside = shipped(__package__, "examination.yaml")["outside"]
+    place = "" if resource.startswith(tuple(outside)) else namespace
+    refused = [verb for verb in verbs.split() if not _allowed(api, resource, verb, place)]
+    subject = f"right to {verbs.replace(' ', ', ')} {resource}"
     if not refused:
-        return Finding(subject, True, f"given: {right.what_for}")
-    text = f"{' and '.join(refused)} is refused: {right.what_for}; {RIGHTS}"
-    return Finding(subject, False if needed else None, text)
+        return Finding(subject, True, f"given: {what_for}")
+    return Finding(subject, lacking, f"{' and '.join(refused)} is refused: {what_for}; {RIGHTS}")
 
 
-def _allowed(api: Api, right: _Right, verb: str, namespace: str) -> bool:
-    whole, _, below = right.resource.partition("/")
+def _allowed(api: Api, resource: str, verb: str, namespace: str) -> bool:
+    whole, _, below = resource.partition("/")
     name, _, group = whole.partition(".")
     asked = {"verb": verb, "group": group, "resource": name, "subresource": below}
     review = {
@@ -127,7 +96,7 @@ def _allowed(api: Api, right: _Right, verb: str, namespace: str) -> bool:
 
 
 def _storage(api: Api) -> Iterator[Finding]:
-    classes = _seen(api, CLASSES)
+    classes, drivers = _seen(api, CLASSES), _words("drivers")
     attached = {
         str(driver["name"]): (driver.get("allocatable") or {}).get("count")
         for node in _seen(api, _ATTACHMENTS)
@@ -140,12 +109,12 @@ def _storage(api: Api) -> Iterator[Finding]:
         late = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
         zone = "made where its node runs" if late else "made before its node, maybe in another zone"
         most = f"; at most {attached[driver]} disks a machine" if attached.get(driver) else ""
-        hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
+        hint = f"; {drivers[driver]}" if driver in drivers else ""
         subject = f"storage class {name_of(storage_class)}"
         yield Finding(subject, True, f"{driver}, {zone}{most}{hint}")
     snapshots = _seen(api, volume_manifests.SNAPSHOT_CLASSES)
-    drivers = ", ".join(str(kind.get("driver")) for kind in snapshots)
-    text = drivers or "no class is seen: data are loaded for every run"
+    made_by = ", ".join(str(kind.get("driver")) for kind in snapshots)
+    text = made_by or "no class is seen: data are loaded for every run"
     yield Finding("volume snapshots", True if snapshots else None, text)
 
 
@@ -155,18 +124,6 @@ def _seen(api: Api, path: str) -> list[Thing]:
         return api.listed(path)
     except Refused:
         return []
-
-
-def _only_a_campaign_tells() -> Iterator[Finding]:
-    """What no answer of the API server says. Each is checked by a campaign before its first run."""
-    for subject, text in (
-        ("disks are what their class says", "the gate measures one on each node's machine, by fio"),
-        ("their size and class", "read back from the PersistentVolume of each"),
-        ("emulated tiers", "need privileged pods, FUSE and loop devices: the first disk tells"),
-        ("telemetry", "needs pods that mount the machine's root read-only: else it is missing"),
-        ("images", "are pulled by the first pods: TIERBENCH_REGISTRY names where from"),
-    ):
-        yield Finding(subject, None, text)
 
 
 def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> float:

@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 
 from orchestrator.errors import LeftBehindError, RunError, TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
 from orchestrator.platforms.kubernetes import manifests, space
@@ -146,20 +147,14 @@ class LeaseGuard:
         except Refused as error:
             if error.status != 403:
                 raise
-            raise UnavailableError(
-                f"a campaign needs a namespace of its own, and you may not make one: {error}",
-                advice=f"ask for the right to create and delete namespaces; {RIGHTS}",
-            ) from error
+            raise failure(UnavailableError, "no namespace", error=error, rights=RIGHTS) from error
 
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
         account = f"{space.NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
         there = partial(self._api.find, account)
         if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
-            raise UnavailableError(
-                f"{self._space.namespace} has no service account within {_ACCOUNT_S:g} s",
-                advice="is there such a namespace, and the cluster's controller manager running?",
-            )
+            raise failure(UnavailableError, "no account", space=self._space, within_s=_ACCOUNT_S)
 
 
 class Rent:

@@ -1,4 +1,4 @@
-"""A container as a pod: the manifest of each thing that is made for it. Pure.
+"""A container as a pod: what manifests.yaml needs for each thing that is made for it. Pure.
 
 Pods have one container, `main`. What must be there before it begins is in a Secret: passwords, and
 the files of its spec.
@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.errors import UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
 from orchestrator.platforms.kubernetes.space import manifest, object_name
-from orchestrator.platforms.kubernetes.trouble import MAIN
-from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
+from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
 
 SERVICE = "nodes"  # the headless service of a cluster's network
 # A pod's own end: longer than any stop that is asked for, which says its own time.
@@ -26,14 +26,6 @@ _GATE_CPU, _GATE_MEMORY = "100m", "64Mi"
 # server had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m and
 # more by 0.15, and on Docker, where all containers count alike, by 0.05.
 SHARES = {"disk": "500m", "client": "250m"}  # by role
-_NAME_WAIT_S = 60
-# Its own name, which DNS knows only when the pod has an address: a second after it has begun. Who
-# asks before is told for 5 s that there is none. It runs without it all the same.
-_WAIT_FOR_NAME = f"""n=0
-sleep 1.5
-while command -v getent >/dev/null && ! getent hosts "$0" >/dev/null; do
-  n=$((n + 1)); [ $n -lt {_NAME_WAIT_S * 5} ] || break; sleep 0.2
-done"""
 
 
 def pod(
@@ -47,58 +39,41 @@ def pod(
     """The pod of a container. `claims`: of the volumes that its mounts name; one that has none is
     a folder that ends with the pod. UnavailableError if it asks for what no pod can have."""
     if spec.io_caps:
-        raise UnavailableError(
-            f"{spec.name}: a pod cannot have limits of its disk in its control group",
-            advice="on Kubernetes use `enforcement: emulated` or a storage class",
-        )
+        raise failure(UnavailableError, "no limits in a control group", container=spec.name)
     volumes, mounts = _volumes(spec, claims)
+    # No pod joins another's network: it is on that machine, by its placement.
+    network = "" if (spec.network or "").startswith(NETWORK_OF) else spec.network
     hostname, _, subdomain = (spec.address or "").partition(".")
-    of_machine = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-    secrets = [{"name": name} for name in placing.image_pull_secrets]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": object_name(spec.name),
-            "labels": {
-                **labels,
-                space.ROLE: spec.role,
-                **({space.NETWORK: object_name(spec.network)} if spec.network else {}),
-                **placement_labels(spec.placement),
-            },
-            "annotations": {space.NAME: spec.name, "kubectl.kubernetes.io/default-container": MAIN},
-        },
-        "spec": {
-            "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": max(spec.stop_timeout_s, LONGEST_STOP_S),
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            # Another process than `main` is the first: it reaps, and `main` can be killed.
-            "shareProcessNamespace": True,
-            **({"hostname": hostname, "subdomain": subdomain} if subdomain else {}),
-            **(of_machine if spec.network == HOST_NETWORK else {}),
-            **({"imagePullSecrets": secrets} if secrets else {}),
-            **rules(spec.placement, spread, placing),
-            **({"initContainers": [_gate(spec, image)]} if subdomain else {}),
-            "containers": [_main(spec, image, mounts)],
-            "volumes": volumes,
-        },
-    }
+    of_network = {space.NETWORK: object_name(network)} if network else {}
+    on_host = spec.network == HOST_NETWORK
+    return manifest(
+        "Pod",
+        name=object_name(spec.name),
+        labels={**labels, space.ROLE: spec.role, **of_network, **placement_labels(spec.placement)},
+        name_here=spec.name,
+        stop_s=max(spec.stop_timeout_s, LONGEST_STOP_S),
+        hostname=hostname if subdomain else None,
+        subdomain=subdomain or None,
+        host_network=on_host or None,
+        dns_policy="ClusterFirstWithHostNet" if on_host else None,
+        pull_secrets=[{"name": name} for name in placing.image_pull_secrets] or None,
+        **rules(spec.placement, spread, placing),
+        before=[_gate(spec, image)] if subdomain else None,
+        image=image,
+        command=list(spec.entrypoint or ()) or None,
+        arguments=list(spec.command) or None,
+        environment=_environment(spec) or None,
+        ports=[{"containerPort": port} for port in spec.ports] or None,
+        resources=_resources(spec) or None,
+        rights=_rights(spec) or None,
+        mounts=mounts,
+        volumes=volumes,
+    )
 
 
-def _main(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "name": MAIN,
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
-        **({"command": list(spec.entrypoint)} if spec.entrypoint else {}),
-        **({"args": list(spec.command)} if spec.command else {}),
-        **({"env": _environment(spec)} if spec.environment else {}),
-        **({"ports": [{"containerPort": port} for port in spec.ports]} if spec.ports else {}),
-        **({"resources": resources} if (resources := _resources(spec)) else {}),
-        **({"securityContext": rights} if (rights := _rights(spec)) else {}),
-        "volumeMounts": mounts,
-    }
+def _gate(spec: ContainerSpec, image: str) -> dict[str, Any]:
+    cpu, memory = _GATE_CPU if spec.cpus else None, _GATE_MEMORY if spec.memory_bytes else None
+    return manifest("gate", image=image, address=spec.address, cpu=cpu, memory=memory)
 
 
 def _rights(spec: ContainerSpec) -> dict[str, Any]:
@@ -133,7 +108,7 @@ def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any] | N
     if not given:
         return None
     data = {key: base64.b64encode(content).decode() for key, content in given.items()}
-    return manifest("v1", "Secret", object_name(spec.name), labels, type="Opaque", data=data)
+    return manifest("Secret", name=object_name(spec.name), labels=labels, data=data)
 
 
 def _key(number: int, name: str) -> str:
@@ -150,22 +125,6 @@ def _resources(spec: ContainerSpec) -> dict[str, Any]:
         **({"memory": str(spec.memory_bytes)} if spec.memory_bytes else {}),
     }
     return {"requests": amounts, "limits": amounts}
-
-
-def _gate(spec: ContainerSpec, image: str) -> dict[str, Any]:
-    """A container that ends when the name of `main` is known; with limits if `main` has some, or
-    the pod's would not count."""
-    amounts = {
-        **({"cpu": _GATE_CPU} if spec.cpus else {}),
-        **({"memory": _GATE_MEMORY} if spec.memory_bytes else {}),
-    }
-    return {
-        "name": "gate",
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["sh", "-c", _WAIT_FOR_NAME, spec.address],
-        **({"resources": {"requests": amounts, "limits": amounts}} if amounts else {}),
-    }
 
 
 def _volumes(
@@ -212,43 +171,31 @@ def _mount(name: str, path: str, read_only: bool = False) -> dict[str, Any]:
 
 
 def service(network: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    """The headless service by which nodes find each other, also before they are ready."""
-    spec = {
-        "clusterIP": "None",
-        "publishNotReadyAddresses": True,
-        "selector": {space.LABEL: "1", space.NETWORK: object_name(network)},
-    }
-    return manifest("v1", "Service", SERVICE, labels, spec=spec)
+    selector = {space.LABEL: "1", space.NETWORK: object_name(network)}
+    return manifest("Service", name=SERVICE, labels=labels, selector=selector)
 
 
 def lease(
     name: str, labels: Mapping[str, str], notes: Mapping[str, str], now_s: float, dead_s: float
 ) -> dict[str, Any]:
     renewed = datetime.fromtimestamp(now_s, UTC).isoformat(timespec="microseconds")
-    spec = {
-        "holderIdentity": labels[space.CAMPAIGN],
-        "leaseDurationSeconds": round(dead_s),
-        "renewTime": renewed.replace("+00:00", "Z"),
-    }
-    thing = manifest("coordination.k8s.io/v1", "Lease", name, labels, spec=spec)
-    thing["metadata"]["annotations"] = dict(notes)
-    return thing
+    return manifest(
+        "Lease",
+        name=name,
+        labels=labels,
+        notes=notes,
+        campaign=labels[space.CAMPAIGN],
+        dead_s=round(dead_s),
+        renewed=renewed.replace("+00:00", "Z"),
+    )
 
 
 def rent(name: str, labels: Mapping[str, str], rent_s: int) -> dict[str, Any]:
-    """A job that makes no pod, and fails after `rent_s` unless its deadline is moved."""
-    nothing = {"name": "none", "image": own_images.name_in_registry(own_images.BASE)}
-    spec = {
-        "parallelism": 0,
-        "completions": 1,
-        "activeDeadlineSeconds": rent_s,
-        "ttlSecondsAfterFinished": 0,
-        "template": {"spec": {"restartPolicy": "Never", "containers": [nothing]}},
-    }
-    return manifest("batch/v1", "Job", name, labels, spec=spec)
+    image = own_images.name_in_registry(own_images.BASE)
+    return manifest("Job", name=name, labels=labels, rent_s=rent_s, image=image)
 
 
 def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
     """`privileged` pods serve emulated disks: a cluster that enforces pod security must be told."""
     security = {"pod-security.kubernetes.io/enforce": "privileged"}
-    return manifest("v1", "Namespace", name, {**labels, **security})
+    return manifest("Namespace", name=name, labels={**labels, **security})

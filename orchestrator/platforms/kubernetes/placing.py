@@ -15,7 +15,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.space import KIND, NODES, PLACEMENT, Space, name_of
+from orchestrator.platforms.kubernetes.space import KIND, NODES, PLACEMENT, Space, manifest, name_of
 
 MACHINE = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -45,36 +45,22 @@ def placement_labels(placement: str) -> dict[str, str]:
 
 def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
     """Returns the parts of a pod's spec that choose its machine."""
-    parts: dict[str, Any] = {}
-    if labels := _labels(placement, chosen):
-        parts["nodeSelector"] = dict(labels)
-    if chosen.tolerations:
-        parts["tolerations"] = [dict(toleration) for toleration in chosen.tolerations]
-    affinity: dict[str, Any] = {}
+    kind, is_free = kind_of(placement), not spread.machine
     demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
     demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
-    if kind_of(placement) == _NODE and not spread.machine and spread.taken:
+    if kind == _NODE and is_free and spread.taken:
         demands.append(_demand(MACHINE, spread.taken, "NotIn"))
-    if demands:
-        affinity["nodeAffinity"] = {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [{"matchExpressions": demands}]
-            }
-        }
-    if placement and not spread.machine:
-        affinity["podAntiAffinity"] = _away_from_nodes(placement)
-    if affinity:
-        parts["affinity"] = affinity
-    if kind_of(placement) == _NODE and not spread.machine:
-        parts["topologySpreadConstraints"] = [
-            {
-                "maxSkew": 1,
-                "topologyKey": ZONE,
-                "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": {KIND: _NODE}},
-            }
-        ]
-    return parts
+    wishes = [manifest("away_from_nodes", placement=placement)]
+    if kind != _NODE:
+        wishes.append(manifest("away_from_its_kind", kind=kind))
+    return manifest(
+        "rules",
+        selector=dict(_labels(placement, chosen)) or None,
+        tolerations=list(map(dict, chosen.tolerations)) or None,
+        demands=demands or None,
+        wishes=wishes if placement and is_free else None,
+        spread=[manifest("over_zones")] if kind == _NODE and is_free else None,
+    )
 
 
 def _labels(placement: str, chosen: Placing) -> Mapping[str, str]:
@@ -82,23 +68,6 @@ def _labels(placement: str, chosen: Placing) -> Mapping[str, str]:
     if kind_of(placement) == _CLIENT and chosen.client_selector:
         return chosen.client_selector
     return chosen.node_selector
-
-
-def _away_from_nodes(placement: str) -> dict[str, Any]:
-    """Only a wish: a demand would keep one node more than there are machines from all of them."""
-    others = {
-        "labelSelector": {
-            "matchExpressions": [_demand(KIND, (_NODE,)), _demand(PLACEMENT, (placement,), "NotIn")]
-        },
-        "topologyKey": MACHINE,
-    }
-    alike = {"labelSelector": {"matchLabels": {KIND: kind_of(placement)}}, "topologyKey": MACHINE}
-    return {
-        "preferredDuringSchedulingIgnoredDuringExecution": [
-            {"weight": 100, "podAffinityTerm": others},
-            *([{"weight": 50, "podAffinityTerm": alike}] if kind_of(placement) != _NODE else []),
-        ]
-    }
 
 
 def _demand(key: str, values: tuple[str, ...], operator: str = "In") -> dict[str, Any]:

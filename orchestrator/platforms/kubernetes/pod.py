@@ -23,22 +23,12 @@ from orchestrator.platforms.kubernetes.space import Space
 from orchestrator.platforms.kubernetes.trouble import LOST, MAIN
 from orchestrator.powers import Completed, Container, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
+from orchestrator.system.shell import script
 
-# $0: the seconds. KILL follows TERM after five.
-_RUN = (
-    'while IFS= read -r pair && [ -n "$pair" ]; do export "$pair"; done; '
-    'command -v timeout >/dev/null || exec "$@" </dev/null; '
-    'exec timeout -k 5 "$0" "$@" </dev/null'
-)
 _ENDED_BY_TIMEOUT = (124, 137)
 _GRACE_S = 15.0  # after the time limit: for its KILL, and for the answer
 _KILLED_S = 30.0
 _SILENCE_S = 90.0  # longer than what is waited for beside a disk
-# $0: the folder; $1: how many bytes come, for standard input may stay open. `main` may have another
-# user than this computer.
-_UNPACK = 'head -c "$1" | tar -x -C "$0" --no-same-owner -f -'
-_PACK = 'tar -c -C "$0" -f - . || [ $? = 1 ]'  # 1: a file grew meanwhile
-_KILL = ("sh", "-c", "kill -KILL -1")  # all of the pod but its first process and this shell
 
 
 class Pod:
@@ -77,7 +67,8 @@ class Pod:
     ) -> Completed:
         doing = f"running {argv[0]} in {self.name}"
         started = self._clock.monotonic()
-        frames = self._begin(doing, ("sh", "-c", _RUN, str(math.ceil(timeout_s)), *argv))
+        limited = script(__package__, "run", str(math.ceil(timeout_s)), *argv)
+        frames = self._begin(doing, limited)
         frames.send(_environment(env or {}))
         output = Output(frames)
         deadline = started + timeout_s + _GRACE_S
@@ -162,12 +153,12 @@ class Pod:
 
     def put(self, source: Path, target: str) -> None:
         folder, content = archives.packed(source, target)
-        argv = ("sh", "-c", _UNPACK, folder, str(len(content)))
+        argv = script(__package__, "unpack", folder, str(len(content)))
         self.pipe(f"putting {source} into", argv, content)
 
     def fetch(self, folder: str, target: Path) -> None:
         with tempfile.SpooledTemporaryFile(archives.IN_MEMORY_BYTES) as content:
-            self.pipe(f"fetching {folder} from", ("sh", "-c", _PACK, folder), out=content)
+            self.pipe(f"fetching {folder} from", script(__package__, "pack", folder), out=content)
             archives.unpack(content, target)
 
     # -------------------------------------------------------------- stopping
@@ -184,7 +175,7 @@ class Pod:
             if wait_until(stopped, deadline_s=timeout_s, clock=self._clock, every_s=0.1):
                 return
             with suppress(TierbenchError):
-                self.pipe("killing all in", _KILL)
+                self.pipe("killing all in", script(__package__, "kill"))
             if not wait_until(stopped, deadline_s=_KILLED_S, clock=self._clock, every_s=0.1):
                 raise RunError(f"{self.name} still runs {_KILLED_S:g} s after it was killed")
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from orchestrator.errors import NodeError, UnavailableError
+from orchestrator.keys.messages import failure, message
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import commands
 from orchestrator.platforms.common.lifecycle import taken_down
@@ -190,18 +191,11 @@ class ClusterImages:
         )
 
     def ways_to_get(self, tag: str) -> str:
-        return (
-            f"push it to a registry that the cluster can reach (`docker tag {tag} REGISTRY/{tag}`, "
-            f"`docker push REGISTRY/{tag}`) and set {own_images.REGISTRY_VARIABLE}=REGISTRY, "
-            "or import it on each machine (`ctr -n k8s.io images import`)"
-        )
+        return message("ways into a cluster", tag=tag, variable=own_images.REGISTRY_VARIABLE)
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> NoReturn:
-        raise UnavailableError(
-            f"a Kubernetes cluster builds no images: {tag} must come from a registry",
-            advice=f"build it where there is an engine (`docker build -t {tag} {folder}`); then "
-            + self.ways_to_get(tag),
-        )
+        ways = self.ways_to_get(tag)
+        raise failure(UnavailableError, "builds no images", tag=tag, folder=folder, ways=ways)
 
     pull = present  # machines pull images when a pod needs them
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.guards import GuardBeats
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
@@ -63,12 +65,9 @@ def object_name(name: str) -> str:
     return f"{plain[: _LONGEST - 7].strip('-')}-{digest}"
 
 
-def manifest(
-    version: str, kind: str, name: str, labels: Mapping[str, str], **content: Any
-) -> dict[str, Any]:
-    """A thing as it is written. `version`: that of its API."""
-    metadata = {"name": name, "labels": dict(labels)}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, **content}
+def manifest(what: str, **values: Any) -> dict[str, Any]:
+    """A thing, or a part of one, as manifests.yaml has it, with these values."""
+    return filled(shipped(__package__, "manifests.yaml")[what], values) or {}
 
 
 def namespace_of(campaign: str) -> str:
@@ -155,10 +154,8 @@ class Space:
             conditions = thing.get("status", {}).get("conditions") or []
             reasons = [each.get("message") for each in conditions if each.get("status") == "True"]
             said = "; ".join(filter(None, reasons)) or "it says no reason"
-            raise RunError(
-                f"{what} could not be removed within {deadline_s:g} s: {said}",
-                advice=f"`kubectl describe` it (in {self.namespace}, unless it is in none), which "
-                "says what holds it, then `tierbench clean`",
+            raise failure(
+                RunError, "thing not removed", what=what, within_s=deadline_s, said=said, space=self
             )
 
     def machine_trouble(self, pod: Thing) -> str:

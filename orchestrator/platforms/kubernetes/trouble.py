@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.keys.messages import message
+
 MAIN = "main"  # the container of a pod that the caller asked for
 
 # Reasons of a waiting container that seldom pass by themselves. ErrImagePull becomes
@@ -55,12 +57,8 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
         waiting = (container.get("state") or {}).get("waiting") or {}
         reason, text = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
         if reason in _IMAGE:
-            return Trouble(
-                f"its image cannot be pulled ({reason}): {_pull_error(events) or text}",
-                "push the image to a registry that the cluster can reach, and say where with "
-                "TIERBENCH_REGISTRY; a private one needs a pull secret",
-                lasting_s=0.0,
-            )
+            said = f"its image cannot be pulled ({reason}): {_pull_error(events) or text}"
+            return Trouble(said, message("image out of reach"), lasting_s=0.0)
         if reason in _SETTING:
             return Trouble(
                 f"it cannot be started ({reason}): {text}",
@@ -69,13 +67,8 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
             )
     if text := _unscheduled(pod):
         volumes = volume_trouble(events)
-        return Trouble(
-            f"no machine takes it: {text}" + (f"; {volumes}" if volumes else ""),
-            "the cluster adds a machine: wait for it"
-            if grows(events)
-            else "give nodes less CPU and memory in the profile, or the cluster more machines; "
-            "`kubectl describe nodes` shows what is taken",
-        )
+        said = f"no machine takes it: {text}" + (f"; {volumes}" if volumes else "")
+        return Trouble(said, message("cluster grows" if grows(events) else "cluster is full"))
     if text := _last(events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume")):
         return Trouble(f"its volume cannot be mounted: {text}", "look at the storage driver's log")
     if text := _last(events, ("FailedCreatePodSandBox",)):

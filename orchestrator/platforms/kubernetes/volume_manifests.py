@@ -25,39 +25,42 @@ def local_volume(
     machine: str,
     labels: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A volume on a block device, for one claim. The machine's kubelet makes its file system."""
     # nouuid: disks are copies of each other, with the same XFS identity.
-    options = ["noatime", *(["nouuid"] if fstype == "xfs" else [])]
-    there = {"matchExpressions": [{"key": MACHINE, "operator": "In", "values": [machine]}]}
-    spec = {
-        "capacity": {"storage": _NOMINAL},
-        "accessModes": ["ReadWriteOnce"],
-        "persistentVolumeReclaimPolicy": "Retain",
-        "storageClassName": "",
-        "mountOptions": options,
-        "claimRef": {"name": claim, "namespace": namespace},
-        "local": {"path": device, "fsType": fstype},
-        "nodeAffinity": {"required": {"nodeSelectorTerms": [there]}},
-    }
-    return manifest("v1", "PersistentVolume", name, labels, spec=spec)
+    return manifest(
+        "PersistentVolume",
+        name=name,
+        labels=labels,
+        size=_NOMINAL,
+        options=["noatime", *(["nouuid"] if fstype == "xfs" else [])],
+        claim=claim,
+        namespace=namespace,
+        device=device,
+        fstype=fstype,
+        machines=[{"key": MACHINE, "operator": "In", "values": [machine]}],
+    )
 
 
 def local_claim(name: str, volume: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    thing = claim(name, "", _NOMINAL, None, labels)
-    thing["spec"]["volumeName"] = volume
-    return thing
+    return claim(name, "", _NOMINAL, None, labels, volume)
 
 
 def claim(
-    name: str, storage_class: str, size: str, source: VolumeSource | None, labels: Mapping[str, str]
+    name: str,
+    storage_class: str,
+    size: str,
+    source: VolumeSource | None,
+    labels: Mapping[str, str],
+    volume: str | None = None,
 ) -> dict[str, Any]:
-    spec = {
-        "accessModes": ["ReadWriteOnce"],
-        "storageClassName": storage_class,
-        "resources": {"requests": {"storage": size}},
-        **({"dataSource": _source(source)} if source else {}),
-    }
-    return manifest("v1", "PersistentVolumeClaim", object_name(name), labels, spec=spec)
+    return manifest(
+        "PersistentVolumeClaim",
+        name=object_name(name),
+        labels=labels,
+        storage_class=storage_class,
+        size=size,
+        source=_source(source) if source else None,
+        volume=volume,
+    )
 
 
 def _source(source: VolumeSource) -> dict[str, str]:
@@ -68,9 +71,10 @@ def _source(source: VolumeSource) -> dict[str, str]:
 
 
 def snapshot(name: str, claim: str, its_class: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    source = {"persistentVolumeClaimName": object_name(claim)}
-    spec = {"volumeSnapshotClassName": its_class, "source": source}
-    return manifest(f"{SNAPSHOTS}/v1", "VolumeSnapshot", object_name(name), labels, spec=spec)
+    name, claim = object_name(name), object_name(claim)
+    return manifest(
+        "VolumeSnapshot", name=name, labels=labels, claim=claim, snapshot_class=its_class
+    )
 
 
 def storage_class(thing: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.claims import (
     RentedVolume,
     SnapshotClass,
@@ -67,12 +68,7 @@ class Volumes:
             elif defaults := [known for known in self.storage_classes() if known.is_default]:
                 default = defaults[0]
                 if default.retains:
-                    raise UnavailableError(
-                        f"the default storage class {default.name} keeps its volumes: one for each "
-                        "node and run would stay, and cost money",
-                        advice="make one the default whose reclaimPolicy is Delete, or declare the "
-                        "nodes' disks in the profile",
-                    )
+                    raise failure(UnavailableError, "class keeps volumes", name=default.name)
                 up.enter_context(self.claim(name, default.name, _UNDECLARED_SIZE_BYTES))
             up.callback(self._claims.pop, name, None)
             yield name
@@ -172,10 +168,7 @@ class Volumes:
         there, limit_s = partial(self._api.find, f"{space.VOLUMES}/{volume}"), space.REMOVAL_S
         with cluster_errors(f"removing the volume of {claim}"):
             if wait_while(there, deadline_s=limit_s, clock=self._clock, every_s=0.3):
-                raise RunError(
-                    f"the rented volume {volume} of {claim} is not gone after {limit_s:g} s",
-                    advice="look with `kubectl get pv`: it may cost money until it is removed",
-                )
+                raise failure(RunError, "volume stays", volume=volume, claim=claim, limit_s=limit_s)
 
     def _volume_of(self, claim: str) -> Thing | None:
         with cluster_errors(f"looking at the claim {claim}"):
@@ -187,13 +180,9 @@ class Volumes:
         bound = partial(self._volume_of, claim)
         volume = wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3)
         if volume is None:
-            said = trouble.volume_trouble(self._space.events(object_name(claim)))
-            raise RunError(
-                f"the claim {claim} got no volume within {timeout_s:g} s: "
-                f"{said or 'its provisioner says nothing'}",
-                advice="is its storage class right, and its driver running? A class that waits for "
-                "its first consumer gives a volume only to a container that uses it",
-            )
+            events = self._space.events(object_name(claim))
+            said = trouble.volume_trouble(events) or "its provisioner says nothing"
+            raise failure(RunError, "no volume", claim=claim, within_s=timeout_s, said=said)
         return volume_manifests.described_volume(volume)
 
     # -------------------------------------------------------------- snapshots

@@ -19,7 +19,7 @@ POINTS_PER_LINE, LEAST_PER_LINE = 150, 50
 POINTS = 6000  # of all lines of a chart, as long as each has the least
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
-_SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s"]
+_SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s", "limit"]
 _RATES = ["line", "tier", "run", "seconds", "node", "phase"]
 MEAN, BUSIEST = "mean of nodes", "busiest node"
 
@@ -75,6 +75,21 @@ class Runs:
         lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
         return _thinned(rates.assign(line=lines, run=rates["tier"]), ["tier", "run", "node"])
 
+    def of_limits(self, bin_s: int) -> pd.DataFrame:
+        """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
+        which something was at its limit in most of a tier's runs, on the node that is judged."""
+        every = self.index.verdict.bottlenecks
+        judged = {limit.profile: limit.node for limit in every if limit.workload == self.workload}
+        table = self._by_second.reindex(columns=[*_RATES, "limit"]).dropna(subset=["limit"])
+        table = table[table["node"].astype(str) == table["tier"].map(judged)]
+        bins = table.assign(begin=np.floor(table["seconds"] / bin_s) * bin_s)
+        limits = bins.groupby(["tier", "begin"], sort=False)["limit"]
+        most = limits.agg(lambda names: names.mode().iloc[0]).reset_index()
+        same = most[["tier", "limit"]].ne(most[["tier", "limit"]].shift()).any(axis=1).cumsum()
+        each = {"tier": "first", "limit": "first", "begin": "min", "end": "max"}
+        stretches = most.assign(end=most["begin"] + bin_s).groupby(same).agg(each)
+        return stretches[stretches["limit"] != ""]
+
     @cached_property
     def nodes(self) -> pd.Series:
         """Database nodes of each run, by its line."""
@@ -125,9 +140,8 @@ def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
     table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
     span_s = table["seconds"].max() - table["seconds"].min()
     lines = table.drop_duplicates("line").set_index("line")[list(labels)].astype(str)
-    bin_s = max(
-        1, math.ceil(span_s / min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines))))
-    )
+    of_line = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines)))
+    bin_s = max(1, math.ceil(span_s / of_line))
     table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
     means = table.groupby(["line", "seconds"], sort=False)["value"].mean().reset_index()
     return Series(lines.loc[means.pop("line")].reset_index(drop=True).join(means), bin_s)

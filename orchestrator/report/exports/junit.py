@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis import results
@@ -17,34 +17,26 @@ from orchestrator.metrics import METRICS
 from orchestrator.planning import load_points
 from orchestrator.report import wording
 from orchestrator.report.exports.run_figures import RunFigures, runs
+from orchestrator.report.prose import words
 from orchestrator.report.rendering import filled
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.caveats import stamps
 
-_Outcome = Literal["passed", "skipped", "failure", "error"]
 # What XML 1.0 cannot hold, not even escaped; a server's log may have it.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class _Case:
-    """`kind`: the word for why it did not pass; `text`: what there is to say of it."""
+    """`outcome`: passed, skipped, failure or error; `kind`: the word for why it did not pass;
+    `text`: what there is to say of it."""
 
     group: str
     name: str
-    outcome: _Outcome
+    outcome: str
     kind: str
     text: str
     time_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class _Suite:
-    """`began`: of its first run, as the schema has a time; None if none was begun."""
-
-    workload: str
-    cases: list[_Case]
-    began: str | None
 
 
 def text(campaign: Results, verdict: Verdict) -> str:
@@ -55,11 +47,13 @@ def text(campaign: Results, verdict: Verdict) -> str:
     return filled("junit.xml.jinja", {"xml": lambda words: _NOT_XML.sub("\ufffd", words)}, **values)
 
 
-def _suite(index: ReportIndex, workload: str, every: list[RunFigures]) -> _Suite:
+def _suite(index: ReportIndex, workload: str, every: list[RunFigures]) -> dict[str, Any]:
+    """`began`: of its first run, as the schema has a time; None if none was begun."""
     own = (data for data in index.campaign.runs if data.record.run.workload == workload)
     span = results.span_s(own)
     began = datetime.fromtimestamp(span[0], UTC).strftime("%Y-%m-%dT%H:%M:%S") if span else None
-    return _Suite(workload, list(_cases(index, workload, every)), began)
+    cases = list(_cases(index, workload, every))
+    return {"workload": workload, "cases": cases, "began": began}
 
 
 def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterator[_Case]:
@@ -85,12 +79,7 @@ def _run(index: ReportIndex, run: RunFigures) -> _Case:
     return _Case("runs", name, "passed", "", f"{len(run.figures)} figures", time_s)
 
 
-_OF_WORD: dict[str, _Outcome] = {
-    "better": "passed",
-    "same": "passed",
-    "worse": "failure",
-    "inconclusive": "skipped",
-}
+_OF_WORD = words("junit.outcomes")
 
 
 def _comparison(delta: Delta) -> _Case:

@@ -29,6 +29,7 @@ _UNITS = (
     ("_s", "seconds", 1),
     ("_pct", "ratio", 100),
 )
+_OF_DELTA = ("baseline", "workload", "metric", "scope")
 _OUTCOMES = (*get_args(Outcome), MISSING)
 
 
@@ -102,14 +103,8 @@ def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Itera
     high, _ = _family("change_high_pct", "Upper end of the interval of the change")
     word = Metric(f"{_PREFIX}verdict", "What is concluded from the change", "stateset")
     for delta in verdict.deltas:
-        labels = {
-            "campaign": campaign.name,
-            "baseline": delta.baseline,
-            "profile": delta.contender,
-            "workload": delta.workload,
-            "metric": delta.metric,
-            "scope": delta.scope,
-        }
+        labels = {name: getattr(delta, name) for name in _OF_DELTA}
+        labels |= {"campaign": campaign.name, "profile": delta.contender}
         for family, value in (
             (change, None if delta.overloaded else delta.change_pct),
             (low, delta.ci_low_pct),

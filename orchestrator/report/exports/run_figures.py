@@ -34,10 +34,9 @@ class RunFigures:
 def runs(campaign: Results) -> Iterator[RunFigures]:
     """The planned runs in order, those without a record too."""
     cpus = results.machine_cpus(campaign)
-    left = {data.record.run.number: data for data in campaign.runs}
     used = {data.record.run.number for cell in results.cells(campaign) for data in cell.finished}
     for run in campaign.plan.runs:
-        data = left.get(run.number)
+        data = campaign.by_number.get(run.number)
         outcome = data.record.outcome if data else MISSING
         figures: dict[tuple[str, str], Measurement] = {}
         if data and outcome == "done":

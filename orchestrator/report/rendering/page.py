@@ -114,13 +114,12 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Field → its values in order; texts as numbers of `words`, since they come again and again."""
     columns: dict[str, Any] = {}
     for name in rows[0] if rows else ():
-        values = [row[name] for row in rows]
-        if all(isinstance(value, str) for value in values):
-            words = {word: place for place, word in enumerate(dict.fromkeys(values))}
-            columns[name] = {"words": list(words), "at": [words[value] for value in values]}
-        else:
-            # 12.0 as 12
+        cells = [row[name] for row in rows]
+        if all(isinstance(cell, str) for cell in cells):
+            words = {word: place for place, word in enumerate(dict.fromkeys(cells))}
+            columns[name] = {"words": list(words), "at": [words[cell] for cell in cells]}
+        else:  # 12.0 as 12
             columns[name] = [
-                int(v) if isinstance(v, float) and v.is_integer() else v for v in values
+                int(c) if isinstance(c, float) and c.is_integer() else c for c in cells
             ]
     return columns

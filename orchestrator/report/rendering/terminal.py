@@ -8,19 +8,11 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from orchestrator.report.blocks import Answer, Cell, Footnote, Stamp, StatusWord, Table
+from orchestrator.report.prose import words
 
-_STATUS_STYLE: dict[StatusWord, str] = {
-    "conclusive": "bold green",
-    "enough; cheaper not excluded": "bold yellow",
-    "enough; price open": "bold yellow",
-    "partly conclusive": "bold yellow",
-    "not conclusive": "bold red",
-    "nothing to compare": "bold",
-    "observed": "bold",
-}
+_STATUS_STYLE, _WORD_STYLE = words("status.styles"), words("verdict.styles")
 GAP = 2
 NARROWEST = 14  # "not declared", "inconclusive"
-_WORD_STYLE = {"better": "green", "worse": "red", "same": "dim", "inconclusive": "yellow"}
 
 
 def status(word: StatusWord, text: str) -> Text:
@@ -42,7 +34,7 @@ def answers(answers: tuple[Answer, ...], tiers: int) -> RenderableType:
         if answer.tier:
             line.append(answer.tier, style="bold")
             line.append(f" ({answer.price})  " if answer.price else "  ")
-        elif tiers > 1:
+        elif tiers > 1 and answer.tier is None:
             line.append("no answer  ", style="bold yellow")
         line.append(answer.text)
         grid.add_row(Text(answer.workload), line)

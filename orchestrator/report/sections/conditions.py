@@ -59,12 +59,21 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
 def environment(index: ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
     machine = list(_pairs(index.campaign.fingerprint))
-    several = any(profile.cluster.clients > 1 for profile in index.profiles)
-    clusters = [_cluster_row(profile, several) for profile in index.profiles]
+    specs = [profile.cluster for profile in index.profiles]
+    shown = {  # whether the column says anything that is not the same without it
+        "Load clients": any(spec.clients > 1 for spec in specs),
+        "Client": any(spec.client != "outside" for spec in specs),
+        "Network": any(spec.network_bytes_per_s for spec in specs),
+    }
+    words = ("Tier", "Database", "Settings", "Client", "Network")
+    clusters = list(map(_cluster_row, index.profiles))
+    titles = [title for title in clusters[0] if shown.get(title, True)]
+    given = ", ".join(index.campaign.plan.overrides)
+    overrides = (Paragraph(said("environment.overrides", given=given)),) if given else ()
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
-        Part("Clusters", (table_of(clusters, ("Tier", "Database", "Settings")),)),
-        Part("Workloads", (*_overrides(index), _workloads(index))),
+        Part("Clusters", (table_of(clusters, words, titles=titles),)),
+        Part("Workloads", (*overrides, _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
     )
     return Section("environment", "Environment and settings", parts)
@@ -99,12 +108,11 @@ def _value(name: str, value: Any) -> str:
     return str(value)
 
 
-def _cluster_row(profile: Profile, several: bool) -> dict[str, Cell | str]:
-    """`several`: the load of some of the profiles comes from more than one client."""
+def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
     cluster, size = profile.cluster, profile.cluster.node
-    settings = ", ".join(
-        f"{key} = {value}" for key, value in (*cluster.settings.items(), *cluster.existing.items())
-    )
+    given = (*cluster.settings.items(), *cluster.existing.items())
+    settings = ", ".join(f"{key} = {value}" for key, value in given)
+    rate = cluster.network_bytes_per_s
     undeclared = Cell("not declared", missing=True)
     return {
         "Tier": Cell(profile.name, tier=profile.name),
@@ -115,14 +123,10 @@ def _cluster_row(profile: Profile, several: bool) -> dict[str, Cell | str]:
         "Memory per node": units.format_bytes(size.memory_bytes) if size else undeclared,
         "Disk per node": units.format_bytes(size.disk_bytes) if size else undeclared,
         "Settings": settings or "the defaults of this tool",
-        **({"Load clients": str(cluster.clients)} if several else {}),
+        "Load clients": str(cluster.clients),
+        "Client": "beside the first node" if cluster.client == "beside" else "outside",
+        "Network": units.format_link_rate(rate) if rate else "not limited",
     }
-
-
-def _overrides(index: ReportIndex) -> tuple[Paragraph, ...]:
-    given = index.campaign.plan.overrides
-    text = f"Not as in the workloads' files, but as set on the command line: {', '.join(given)}."
-    return (Paragraph(text),) if given else ()
 
 
 def _workloads(index: ReportIndex) -> Table:
@@ -156,8 +160,12 @@ def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
         why = "others ran it" if index.campaign.published else "no run was finished"
         return (Paragraph(f"Nothing: {why}."),)
     names = dict.fromkeys(name for facts in known.values() for name in facts)
-    shared = {name: _shared({t: facts.get(name) for t, facts in known.items()}) for name in names}
-    return (_facts(shared.items()),)
+    rows = {}
+    for name in names:
+        values = {tier: facts.get(name, "not recorded") for tier, facts in known.items()}
+        each = "; ".join(f"{tier}: {value}" for tier, value in values.items())
+        rows[name] = values.popitem()[1] if len({*values.values()}) == 1 else each
+    return (_facts(rows.items()),)
 
 
 def _warm_up(workload: Workload) -> str:
@@ -177,9 +185,3 @@ def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
         if not _NOT_SETTINGS & set(name.split("."))
         and all(run.get(name, value) == value for run in runs)
     }
-
-
-def _shared(values: Mapping[str, str | None]) -> str:
-    if len(set(values.values())) == 1:
-        return str(next(iter(values.values())))
-    return "; ".join(f"{tier}: {value or 'not recorded'}" for tier, value in values.items())

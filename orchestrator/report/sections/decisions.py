@@ -1,25 +1,19 @@
 """What each tier costs and gives, per workload: the table that a decision was taken from, and
 throughput and tail latency against cost per month."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import (
-    CellSummary,
-    Change,
-    Decision,
-    NeighbourTier,
-    ObjectiveResult,
-    Offer,
-)
+from orchestrator.analysis import conclusions
+from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Offer
 from orchestrator.metrics import METRICS
 from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
@@ -88,7 +82,7 @@ def _money(amount: float | None, offer: Offer) -> str:
     return _UNKNOWN if amount is None else wording.money(amount, offer.currency)
 
 
-def _slo_cell(result: ObjectiveResult) -> Cell:
+def _slo_cell(result: conclusions.ObjectiveResult) -> Cell:
     mean, _, interval = result.measured.partition(" (")
     return Cell(f"{result.word}: {mean}", detail=interval.removesuffix(")"))
 
@@ -140,7 +134,7 @@ def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
         yield said("decision.no_cost_to_plan_with", why=" and ".join(why))
 
 
-def _step(word: str, step: NeighbourTier, decision: Decision) -> str:
+def _step(word: str, step: conclusions.NeighbourTier, decision: Decision) -> str:
     cost = ""
     if step.cost_change and decision.currency:
         cost = f", {wording.money(abs(step.cost_change), decision.currency)} a month {word}"
@@ -167,33 +161,54 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     return (Charts(drawn, tiers, caption),) if drawn else ()
 
 
-def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
-    rate = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
-    if index.throughput_metric(workload) == "nopm":
-        rate = Measure("nopm", "throughput", "NOPM", "NOPM")
-    average, p99 = "average latency", "p99 latency"
-    if index.latency_scope(workload) == NEW_ORDER:
-        average, p99 = "New-Order average", "New-Order p99"
-    latency = Measure("latency_avg_s", "latency", average, "ms", 1e3)
-    if index.has_p99((offer.tier, workload) for offer in offers):
-        latency = Measure("latency_p99_s", "p99", p99, "ms", 1e3)
+def _measures(
+    index: ReportIndex, workload: str, offers: Sequence[Offer]
+) -> tuple[tuple[Measure, str], ...]:
+    """Throughput, and the latency that the SLO is about, else the farthest out that all tiers have;
+    each with its type of transactions."""
+    throughput, nopm = measures("decision.rates")
+    rate = nopm if index.throughput_metric(workload) == "nopm" else throughput
+    of_orders = index.latency_scope(workload) == NEW_ORDER
+    average, p99 = measures("decision.new_order" if of_orders else "decision.latencies")
+    latency = p99 if index.has_p99((offer.tier, workload) for offer in offers) else average
     scope, slo = "", index.campaign.plan.workload(workload).slo
     if own := next((clause for clause in slo if METRICS[clause.metric].unit == "s"), None):
         title, scope = format_objective(own).partition(" <")[0], own.scope
         latency = Measure(own.metric, "latency", title, "ms", 1e3)
-    for shown, of_type in ((rate, ""), (latency, scope)):
-        cells = [
-            (offer, index.cell(offer.tier, workload, shown.metric, of_type)) for offer in offers
+    return (rate, ""), (latency, scope)
+
+
+def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
+    slo, currency = index.campaign.plan.workload(workload).slo, offers[0].currency
+    for shown, of_type in _measures(index, workload, offers):
+        rows = [
+            _price_row(offer, cell, shown.factor)
+            for offer in offers
+            if (cell := index.cell(offer.tier, workload, shown.metric, of_type)) is not None
         ]
-        rows = [_price_row(offer, cell, shown.factor) for offer, cell in cells if cell is not None]
         limits = [
             {"value": clause.limit * shown.factor, "slo": format_objective(clause)}
             for clause in slo
             if clause.metric == shown.metric and of_type in ("", clause.scope)
         ]
-        if len(rows) > 1:
-            tables = {"offers": rows, "slo": limits}
-            yield _price_chart(workload, shown, offers[0].currency, tables, index.tiers)
+        if len(rows) < 2:
+            continue
+        what, unit = shown.title, shown.unit
+        axis = unit if unit == what else f"{what}, {unit}"
+        heading = f"{what} against price"
+        spec = charts.drawing(
+            "price",
+            index.tiers,
+            heading=heading,
+            what=what,
+            value=axis,
+            cost=f"cost of all nodes, {currency} a month",
+            costs=[0, max(row["cost"] for row in rows) * 1.2],
+            slo=charts.drawing("price.slo", value=axis) if limits else None,
+        )
+        title = f"{heading}: {axis} against cost a month, {currency}"
+        tables = {"offers": rows, "slo": limits}
+        yield charts.figure(f"{workload}-price-{shown.file}", title, spec, tables)
 
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
@@ -212,27 +227,3 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
         "interval": interval,
         "price": wording.money(offer.monthly_cost or 0.0, offer.currency),
     }
-
-
-def _price_chart(
-    workload: str,
-    shown: Measure,
-    currency: str,
-    tables: Mapping[str, Sequence[dict[str, Any]]],
-    tiers: Sequence[str],
-) -> Chart:
-    what, unit = shown.title, shown.unit
-    axis = unit if unit == what else f"{what}, {unit}"
-    heading = f"{what} against price"
-    spec = charts.drawing(
-        "price",
-        tiers,
-        heading=heading,
-        what=what,
-        value=axis,
-        cost=f"cost of all nodes, {currency} a month",
-        costs=[0, max(row["cost"] for row in tables["offers"]) * 1.2],
-        slo=charts.drawing("price.slo", value=axis) if tables["slo"] else None,
-    )
-    title = f"{heading}: {axis} against cost a month, {currency}"
-    return charts.figure(f"{workload}-price-{shown.file}", title, spec, tables)

@@ -5,42 +5,31 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Chart,
-    Charts,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    table_of,
-)
+from orchestrator.report import blocks, wording
+from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
 from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections.summary import change_cell, has_intervals, levels
+from orchestrator.report.sections.summary import change_cell, levels
 from orchestrator.report.wording import sentence
 
 
 def section(index: ReportIndex) -> Section:
     """Tables, and why some comparisons are open."""
-    anchor, title = "deltas", f"Against {index.verdict.baseline}"
+    baseline = index.verdict.baseline
     if not index.contenders and not index.twin:
-        title = "Against another tier"
-        nothing = Paragraph(said("deltas.alone", baseline=index.verdict.baseline))
-        tables: tuple[Part, ...] = (Part("", (nothing,)),)
-    else:
-        p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
-        latency = _table(index, {"latency_avg_s": "average", **p99})
-        tables = (
-            Part("Latency (negative is better)", (latency,)),
-            Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
-        )
-    return Section(anchor, title, (*tables, *_open_questions(index)))
+        nothing = Paragraph(said("deltas.alone", baseline=baseline))
+        return Section("deltas", "Against another tier", (Part("", (nothing,)),))
+    p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
+    latency = _table(index, {"latency_avg_s": "average", **p99})
+    tables = (
+        Part("Latency (negative is better)", (latency,)),
+        Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
+    )
+    return Section("deltas", f"Against {baseline}", (*tables, *_open_questions(index)))
 
 
-def _table(index: ReportIndex, metrics: Mapping[str, str]) -> Table:
+def _table(index: ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:
     """Tiers down, workloads across. `metrics`: metric → its word; "": the rate of the workload."""
     loads = [workload.name for workload in index.workloads]
     rows = [
@@ -82,9 +71,8 @@ def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
         return ()
     plan = index.campaign.plan
     margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
-    caption = said("deltas.dots_alone", margin=margin)
-    if has_intervals(index):
-        caption = said("deltas.dots", levels=levels(index), margin=margin)
+    at = levels(index)
+    caption = said("deltas.dots" if at else "deltas.dots_alone", levels=at, margin=margin)
     return (Charts(drawn, index.contenders, caption),)
 
 

@@ -10,21 +10,10 @@ from orchestrator import units
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import Ceiling, DepthLaw, MatrixCell
-from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Block,
-    Cell,
-    Chart,
-    Charts,
-    Measure,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    table_of,
-)
+from orchestrator.report import blocks, wording
+from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said, words
 from orchestrator.report.report_index import ReportIndex
 
 Matrix = Sequence[MatrixCell]
@@ -33,11 +22,7 @@ ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 _NOT_REACHED = "not reached"
 _PALE = "#eaf3f9"  # of the lowest value
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
-_HEATS = (
-    Measure("iops", "iops", "IOPS", "I/Os per second"),
-    Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
-    Measure("latency_avg_s", "latency", "Mean latency", "ms", 1e3),
-)
+_HEATS = measures("matrix.measures")
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -54,24 +39,29 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
     known = {tier: rows for tier, rows in measured.items() if not rows.empty}
     begun = {tier: _so_far(index, tier, workload.name, cells) for tier in index.tiers}
     begun = {tier: rows for tier, rows in begun.items() if tier not in known and not rows.empty}
-    parts = [Part("", (_about(workload, cells),))]
+    count = units.counted(len(cells), "cell")
+    warmup, lasted = map(units.format_seconds, (workload.warmup_s, workload.measure_s))
+    about = said("matrix.about", cells=count, warmup=warmup, measured=lasted)
+    parts = [Part("", (Paragraph(about),))]
     if known:
+        highest = [_ceiling_row(profile, measured[profile.name]) for profile in index.profiles]
+        ceilings = table_of(highest, ("Tier",), (said("matrix.ceilings"),))
         parts += [
-            Part("Ceilings found", (_ceilings(index.profiles, measured),)),
+            Part("Ceilings found", (ceilings,)),
             Part("Latency against depth", tuple(_depth(index, workload, known))),
             Part("What a larger block costs", (_steps(known),)),
         ]
     shown = {**known, **begun}
     for tier, rows in shown.items():
-        blocks, title = list[Block](), f"Every cell of {tier}"
+        above, title = list[blocks.Block](), f"Every cell of {tier}"
         if tier in begun:
-            title, count = f"Cells of {tier} so far", units.counted(len(cells), "cell")
+            title = f"Cells of {tier} so far"
             text = f"No run of {tier} was measured to its end: {len(rows)} of {count} so far."
-            blocks.append(Paragraph(text))
+            above.append(Paragraph(text))
         maps = tuple(_heat_map(shown, heat, tier, workload.name) for heat in _HEATS)
-        parts.append(
-            Part(title, (*blocks, Charts(maps, (tier,), said("matrix.maps")), _table(rows)))
-        )
+        cell_rows = [_row(row) for _, row in rows.iterrows()]
+        table = table_of(cell_rows, ("Asked for",), (said("matrix.every_cell"),))
+        parts.append(Part(title, (*above, Charts(maps, (tier,), said("matrix.maps")), table)))
     if not shown:
         parts = [Part("", (Paragraph("No run of this workload left figures."),))]
     title = f"{workload.name}: {workload.title}"
@@ -96,21 +86,7 @@ def _so_far(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.D
     return disk_matrix.table(cells, {(m.metric, m.scope): m.value for m in newest})
 
 
-def _about(workload: Workload, cells: Matrix) -> Paragraph:
-    warmup, measured = map(units.format_seconds, (workload.warmup_s, workload.measure_s))
-    count = units.counted(len(cells), "cell")
-    return Paragraph(said("matrix.about", cells=count, warmup=warmup, measured=measured))
-
-
-_CEILINGS = (
-    *("IOPS", "IOPS declared", "Reading", "Writing", "Bandwidth declared"),
-    *("Native I/O size", "One I/O alone"),
-)
-
-
-def _ceilings(profiles: Sequence[Profile], measured: ByTier) -> Table:
-    rows = [_ceiling_row(profile, measured[profile.name]) for profile in profiles]
-    return table_of(rows, ("Tier",), (said("matrix.ceilings"),))
+_CEILINGS = words("matrix.columns").values()
 
 
 def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
@@ -148,18 +124,16 @@ def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
     return f"{_in_words(pattern, read_pct)} of {disk_matrix.block_name(int(block_bytes))}"
 
 
-def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[Block]:
+def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[blocks.Block]:
     laws = [(tier, law) for tier, rows in measured.items() for law in disk_matrix.depth_laws(rows)]
     least = disk_matrix.MIN_LAW_POINTS
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
-    yield _laws(laws) if laws else nothing
+    table = table_of(
+        [_law_row(*law) for law in laws], ("Tier", "Asked for"), (said("matrix.depth"),)
+    )
+    yield table if laws else nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
     yield Charts((chart,), tuple(measured), said("matrix.deeper"))
-
-
-def _laws(laws: Sequence[tuple[str, DepthLaw]]) -> Table:
-    remark = said("matrix.depth")
-    return table_of([_law_row(*law) for law in laws], ("Tier", "Asked for"), (remark,))
 
 
 def _law_row(tier: str, law: DepthLaw) -> dict[str, Cell | str]:
@@ -188,7 +162,7 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
     return charts.figure(f"{workload}-depth", title, spec, {"points": points})
 
 
-def _steps(measured: ByTier) -> Table | Paragraph:
+def _steps(measured: ByTier) -> blocks.Table | Paragraph:
     rows: list[dict[str, Cell | str]] = [
         {
             "Tier": Cell(tier, tier=tier),
@@ -209,11 +183,6 @@ def _steps(measured: ByTier) -> Table | Paragraph:
 
 
 _LATENCIES = {"latency_avg_s": "Mean", **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")}}
-
-
-def _table(rows: pd.DataFrame) -> Table:
-    remark = said("matrix.every_cell")
-    return table_of([_row(row) for _, row in rows.iterrows()], ("Asked for",), (remark,))
 
 
 def _row(row: pd.Series) -> dict[str, str]:
@@ -237,7 +206,7 @@ def _in_words(pattern: str, read_pct: float) -> str:
     return f"{pattern} {mix}"
 
 
-def _heat_map(measured: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
+def _heat_map(measured: ByTier, heat: blocks.Measure, tier: str, workload: str) -> Chart:
     """A panel for each pattern and read share. Colours mean the same for all tiers."""
     values = pd.concat(measured.values())[heat.metric] * heat.factor
     low, high = float(values.min()), float(values.max())
@@ -262,7 +231,7 @@ def _in_order(cells: Sequence[Mapping[str, Any]], name: str, rank: str) -> list[
     return list(dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank])))
 
 
-def _heat_cell(row: pd.Series, heat: Measure) -> dict[str, Any]:
+def _heat_cell(row: pd.Series, heat: blocks.Measure) -> dict[str, Any]:
     value = float(row[heat.metric]) * heat.factor
     depth, threads, block = (int(row[key]) for key in ("depth", "threads", "block_bytes"))
     return {

@@ -6,7 +6,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.results import RunData, span_s
-from orchestrator.analysis.telemetry.disk_demand import Overhead, overheads, queue_depth
+from orchestrator.analysis.telemetry.disk_demand import overheads, queue_depth
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
@@ -27,15 +27,12 @@ def section(index: ReportIndex) -> Section:
 
 
 def _declared(index: ReportIndex) -> Table:
-    rows = [
-        {**_declared_row(profile.name, tier), **which}
-        for profile in index.profiles
-        for tier, which in (
-            (profile.tier, {}),
-            (profile.tier.wal, {"Held to it by": "real disk for WAL, not throttled"}),
-        )
-        if tier
-    ]
+    rows: list[Row] = []
+    for name, tier in ((profile.name, profile.tier) for profile in index.profiles):
+        rows.append(_declared_row(name, tier))
+        if tier.wal:
+            held = {"Held to it by": "real disk for WAL, not throttled"}
+            rows.append(_declared_row(name, tier.wal) | held)
     return table_of(rows, ("Tier", "Burst", "Held to it by"))
 
 
@@ -56,11 +53,8 @@ def _declared_row(name: str, tier: Tier) -> dict[str, Cell | str]:
 def _burst(burst: Burst | None) -> str:
     if burst is None:
         return "none"
-    rates = [
-        units.format_number(burst.iops) + " IOPS" if burst.iops is not None else "",
-        units.format_bytes_per_s(burst.bytes_per_s) if burst.bytes_per_s is not None else "",
-    ]
-    most = units.listed([rate for rate in rates if rate])
+    rates = ((burst.iops, "IOPS"), (burst.bytes_per_s, "bytes/s"))
+    most = units.listed([units.format_quantity(of, unit) for of, unit in rates if of is not None])
     start = units.format_quantity(burst.start_pct, "%")
     return f"up to {most} for {units.format_seconds(burst.duration_s)}, credit {start} at the start"
 
@@ -86,9 +80,7 @@ def _gates(index: ReportIndex) -> Part:
             began_s, _ = span_s(runs) or (gate.taken_s, 0.0)
             rows.extend(_gate_rows(profile.name, gate, max(0.0, began_s - gate.taken_s)))
             continue
-        untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
-        if gate:
-            untested = "not measured; its limits are only declared"
+        untested = said("disks.not_measured" if gate else "disks.no_gate")
         rows.append(f"{profile.name}: {untested}")
     return Part(title, (table_of(rows, _GATE_WORDS, titles=_GATE_COLUMNS),))
 
@@ -116,18 +108,14 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
 
 
 def _check_row(check: GateCheck) -> Row:
-    unit = "" if check.unit == "1/s" else check.unit
-    off, allowed = "", ""
-    if check.declared:
-        off = units.format_change((check.measured / check.declared - 1) * 100)
-    if check.tolerance_pct is not None:
-        allowed = f"±{units.format_number(check.tolerance_pct)} %"
+    unit, allowed_pct = "" if check.unit == "1/s" else check.unit, check.tolerance_pct
+    off_pct = (check.measured / check.declared - 1) * 100 if check.declared else None
     return {
         "Limit": check.limit,
         "Declared": wording.declared(check.declared, unit),
         "Measured": units.format_quantity(check.measured, unit),
-        "Off by": off,
-        "Allowed": allowed,
+        "Off by": "" if off_pct is None else units.format_change(off_pct),
+        "Allowed": "" if allowed_pct is None else f"±{units.format_quantity(allowed_pct, '%')}",
         "Verdict": Cell(check.verdict, strong=not check.passed),
     }
 
@@ -139,17 +127,15 @@ def _sources(index: ReportIndex) -> Items:
         tier, origin = profile.tier, profile.tier.origin
         dated = origin.source and origin.as_of
         source = f"{origin.source}, as of {origin.as_of}" if dated else origin.source
-        sentences = [
-            sentence(f"limits: {source or 'source not stated'}"),
-            sentence(f"latency: {latency}") if (latency := described(tier)) else "",
-            sentence(origin.notes.strip()),
-            *(sentence(cap) for cap in origin.vm_caps),
-            sentence(f"price of a disk: {wording.price(tier.price)}"),
-            sentence(f"price of a disk for WAL: {wording.price(tier.wal.price)}")
-            if tier.wal
-            else "",
-        ]
-        rows.append(Paragraph(" ".join(part for part in sentences if part), lead=profile.name))
+        texts = (
+            f"limits: {source or 'source not stated'}",
+            f"latency: {latency}" if (latency := described(tier)) else "",
+            origin.notes.strip(),
+            *origin.vm_caps,
+            f"price of a disk: {wording.price(tier.price)}",
+            f"price of a disk for WAL: {wording.price(tier.wal.price)}" if tier.wal else "",
+        )
+        rows.append(Paragraph(" ".join(map(sentence, filter(None, texts))), lead=profile.name))
     return Items(tuple(rows))
 
 
@@ -163,14 +149,13 @@ def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
 
 
 def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
-    windows: dict[str, list[tuple[Overhead, float]]] = {"read": [], "write": []}
-    for run in _runs(index, profile):
-        for disk in group(run.record.facts, "disks"):
-            for way, overhead in overheads(run.record, disk).items():
-                windows[way].append((overhead, queue_depth(run.record, disk)))
-    for way, of_way in windows.items():
-        if not of_way:
-            continue
+    windows = units.gathered(
+        (way, (overhead, queue_depth(run.record, disk)))
+        for run in _runs(index, profile)
+        for disk in group(run.record.facts, "disks")
+        for way, overhead in overheads(run.record, disk).items()
+    )
+    for way, of_way in sorted(windows.items()):  # reads, then writes
         costs = [overhead for overhead, _ in of_way]
         off = max((c.off_pct for c in costs if c.off_pct is not None), key=abs, default=None)
         yield {

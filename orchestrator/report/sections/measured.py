@@ -10,9 +10,11 @@ from orchestrator.planning.slo import format_objective
 from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, table_of
 from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.units import gathered
 
 # Title of a column → its metric, and whether it is of the node that has most of it, not of all.
 _Columns = dict[str, tuple[str, bool]]
+_ALWAYS = ("latency_avg_s", "latency_p95_s", "latency_p99_s", "throughput_per_s", "cpu_pct")
 
 
 def section(index: ReportIndex) -> Section:
@@ -49,29 +51,20 @@ def _workload_part(index: ReportIndex, workload: Workload) -> Part:
 
 
 def _columns(index: ReportIndex, workload: str) -> _Columns:
-    """Per-statement latency, NOPM and the busiest disk only if this workload has them."""
+    """NOPM, payload, the busiest disk and what else few have only if this workload has them."""
 
-    def where(shown: bool, title: str, metric: str) -> _Columns:
-        return {title: (metric, False)} if shown else {}
+    def shown(metric: str) -> bool:
+        if metric == "nopm":
+            return index.is_tpcc_derived(workload)
+        if metric == "node_payload_bytes_per_s" and not _several_nodes(index):
+            return False
+        return metric in _ALWAYS or any(index.cell(tier, workload, metric) for tier in index.tiers)
 
-    def has(metric: str) -> bool:
-        return any(index.cell(tier, workload, metric) for tier in index.tiers)
-
-    new_order, at_a_rate = index.latency_scope(workload) != "all", has("offered_per_s")
-    statement, wait = "statement_latency_avg_s", "connection_wait_avg_s"
-    return {
-        "New-Order average latency" if new_order else "Average latency": ("latency_avg_s", False),
-        "p95": ("latency_p95_s", False),
-        "p99": ("latency_p99_s", False),
-        **where(has(statement), "Latency per statement", statement),
-        **where(has(wait), "Wait for a connection", wait),
-        **where(index.is_tpcc_derived(workload), "NOPM", "nopm"),
-        **where(at_a_rate, "Offered", "offered_per_s"),
-        **where(at_a_rate, "Served", "served_per_s"),
-        "Transactions/s": ("throughput_per_s", False),
-        "CPU": ("cpu_pct", False),
-        **_disk_columns(index),
-    }
+    titles = dict(words("measured.columns"))
+    if index.latency_scope(workload) != "all":
+        titles["latency_avg_s"] = "New-Order average latency"
+    columns = {title: (metric, False) for metric, title in titles.items() if shown(metric)}
+    return {**columns, **_disk_columns(index)}
 
 
 def _disk_columns(index: ReportIndex) -> _Columns:
@@ -120,22 +113,19 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
 def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
     """Tier and type → each clause of the SLO about that type, and whether it was proven to be met,
     by the decision; what that did not judge is open."""
-    words = {
+    word = {
         (offer.tier, result.objective): result.word
         for decision in index.verdict.decisions
         if decision.workload == workload
         for offer in decision.offers
         for result in offer.slo
     }
-    clauses: dict[tuple[str, str], list[str]] = {}
-    for objective in index.campaign.plan.workload(workload).slo:
-        if objective.scope == "all":
-            continue
-        clause = format_objective(objective)
-        short = clause.removeprefix(f"{objective.scope} ")
-        for tier in index.tiers:
-            word = words.get((tier, clause), "open")
-            clauses.setdefault((tier, objective.scope), []).append(f"{short}: {word}")
+    slo = index.campaign.plan.workload(workload).slo
+    clauses = gathered(
+        ((tier, scope), f"{text.removeprefix(f'{scope} ')}: {word.get((tier, text), 'open')}")
+        for scope, text in ((of.scope, format_objective(of)) for of in slo if of.scope != "all")
+        for tier in index.tiers
+    )
     return {key: "; ".join(of_type) for key, of_type in clauses.items()}
 
 

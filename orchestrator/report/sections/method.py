@@ -11,7 +11,7 @@ from orchestrator.model import Plan, Run
 from orchestrator.planning import slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
-from orchestrator.report.prose import said
+from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 
 
@@ -75,7 +75,7 @@ def analyze(campaign: Results) -> str:
 
 
 def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
-    data = index.runs.get(run.number)
+    data = index.campaign.by_number.get(run.number)
     window = data.record.phase("measure") if data is not None else None
     unknown = Cell("not published" if index.campaign.published else "never measured", missing=True)
     loss = index.loss(run)
@@ -94,11 +94,10 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
 def _files(index: ReportIndex) -> Items:
     """What a run's folder holds, as far as any run of this campaign left it."""
     runs = index.campaign.runs
-    files = {"record.json": "every figure of the run, its phases, facts and doubts"}
-    if not all(run.intervals.empty for run in runs):
-        files["intervals.csv"] = "throughput and latency, second by second"
-    if not all(run.telemetry.empty for run in runs):
-        files["samples.parquet"] = "CPU, memory and disk counters as read, once a second"
-    if not index.campaign.published:
-        files["raw/"] = "untouched output, exact commands, logs, settings as applied"
-    return Items(tuple(Paragraph(what, lead=file) for file, what in files.items()))
+    absent = {
+        "intervals.csv": all(run.intervals.empty for run in runs),
+        "samples.parquet": all(run.telemetry.empty for run in runs),
+        "raw/": index.campaign.published,
+    }
+    files = words("method.files").items()
+    return Items(tuple(Paragraph(what, lead=file) for file, what in files if not absent.get(file)))

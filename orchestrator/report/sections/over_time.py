@@ -3,31 +3,26 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from orchestrator import units
 from orchestrator.planning import load_points
 from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
 from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import Tier
 
-_INTERVALS = (
-    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
-    Measure("latency_p50_s", "latency-p50", "Median latency", "ms", 1e3),
-    Measure("latency_p95_s", "latency-p95", "95th percentile latency", "ms", 1e3),
-    Measure("latency_p99_s", "latency-p99", "99th percentile latency", "ms", 1e3),
-)
-_CPU = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
-_DISKS = (
-    Measure("disk_iops", "iops", "Disk IOPS", "IOPS"),
-    Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
-)
-
+_INTERVALS, _DISKS = measures("over_time.measures"), measures("over_time.disks")
+(_CPU,) = measures("over_time.cpu")
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
+_HEIGHT, _BAND = 150, 6  # pixels of lines, and of each tier's band below them
+_LIMITS = {"IOPS cap": "#882255", "bandwidth cap": "#DDCC77", "node CPU": "#332288"}  # its colour
+_NO_STRIP = pd.DataFrame({"tier": [], "limit": []})
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Caps = Mapping[float, str]  # declared limit → its label
 
@@ -44,19 +39,25 @@ def section(index: ReportIndex) -> Section:
 
 def _workload_part(index: ReportIndex, workload: str) -> Part:
     runs = series.Runs(index, workload)
-    drawn = tuple(_drawn(index, runs))
+    bin_s = runs.of_interval("throughput_per_s").bin_s
+    strip = runs.of_limits(bin_s)
+    drawn = tuple(_drawn(index, runs, strip))
     if not drawn:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
-    bin_s = runs.of_interval("throughput_per_s").bin_s
     points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
     remark = max((chart.remark for chart in drawn), key=len)  # that of the caps holds the other
     caption = said("over_time.lines", points=points, remark=remark).rstrip()
-    block = Charts(drawn, index.tiers_with_figures, caption)
+    block = Charts(drawn, index.tiers_with_figures, caption, bands=_bands(strip))
     return Part(workload, (block, *_node_charts(index, runs)))
 
 
-def _drawn(index: ReportIndex, runs: series.Runs) -> Iterator[Chart]:
+def _bands(strip: pd.DataFrame) -> dict[str, str]:
+    """What was at its limit → its colour."""
+    return {name: colour for name, colour in _LIMITS.items() if name in set(strip["limit"])}
+
+
+def _drawn(index: ReportIndex, runs: series.Runs, strip: pd.DataFrame) -> Iterator[Chart]:
     tiers = {profile.name: profile.tier for profile in index.profiles}
     drawn = [(m, runs.of_interval(m.metric)) for m in _INTERVALS]
     drawn += [(m, runs.of_disk(m.metric)) for m in _DISKS]
@@ -70,7 +71,7 @@ def _drawn(index: ReportIndex, runs: series.Runs) -> Iterator[Chart]:
             limits = caps(tiers, measure.metric, means.highest)
             remark = said("over_time.busiest")
             remark += f" {said('over_time.caps')}" if limits else ""
-        yield over_time(runs.workload, measure, means, index.tiers, limits, remark)
+        yield over_time(runs.workload, measure, means, index.tiers, limits, remark, strip)
 
 
 def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
@@ -114,11 +115,16 @@ def over_time(
     tiers: Sequence[str],
     limits: _Caps,
     remark: str = "",
+    strip: pd.DataFrame = _NO_STRIP,
 ) -> Chart:
-    """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told."""
+    """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told.
+    strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier."""
     both = "of" in series.table and BUSIEST in set(series.table["of"])
     few = len(series.table) < _FEW_POINTS
     told = {"subtitle": f"{MEAN}; dotted: {BUSIEST}"} if both else {}
+    drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
+    bands = _bands(strip)
+    banded = drawn if bands else []
     spec = charts.drawing(
         "over_time",
         tiers,
@@ -127,9 +133,13 @@ def over_time(
         dots={"size": 12, "filled": True} if few else False,
         dashes=charts.drawing("over_time.dashes", both=[MEAN, BUSIEST]) if both else None,
         caps=charts.drawing("over_time.caps") if limits else None,
+        height=_HEIGHT,
+        below=_BAND * len(banded),
     )
+    for place, tier in enumerate(banded):
+        of_tier = strip[strip["tier"] == tier].drop(columns="tier")
+        spec["layer"].append(_band(place, charts.colours(tiers)[tier], of_tier, bands))
     title = f"{measure.title} under {workload}, {measure.unit}"
-    drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
     lines = {tier: charts.of_tier(tier) for tier in drawn}
     if both:
         lines = {
@@ -141,6 +151,19 @@ def over_time(
     reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
     tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
+
+
+def _band(place: int, colour: str, strip: pd.DataFrame, bands: Mapping[str, str]) -> dict[str, Any]:
+    """Between the lines and their axis: what was at its limit, behind the tier's colour. Its data
+    are its own: a tier that is hidden, or never at a limit, must leave no axis without values."""
+    bottom = _HEIGHT + _BAND * (place + 1)
+    edges: dict[str, Any] = {"top": bottom - _BAND + 2, "bottom": bottom}
+    limits = {"domain": list(bands), "range": list(bands.values())}
+    rows = {"values": strip.to_dict("records")}
+    parts = [charts.drawing("over_time.band", colour=colour, **edges)]
+    if len(strip):
+        parts.append(charts.drawing("over_time.stretches", rows=rows, limits=limits, **edges))
+    return {"layer": parts}
 
 
 def _tables(series: Series, measure: Measure, limits: _Caps) -> dict[str, list[dict[Any, Any]]]:

@@ -1,6 +1,6 @@
 """What the runs used: the bottleneck of each, each database node, and the storage engine."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from orchestrator import units
@@ -15,27 +15,24 @@ _EVIDENCE = words("limits.columns")
 
 def bottlenecks(index: ReportIndex) -> Section:
     """The cause that limited each cell in words, and the values of each resource beside it."""
-    known = {(b.workload, b.profile): b for b in index.verdict.bottlenecks}
-    rows: list[str | dict[str, Cell]] = []
-    for workload in index.workloads:
-        rows.append(workload.name)
-        for tier in index.tiers:
-            bottleneck = known.get((workload.name, tier))
-            head = Cell(tier, tier=tier)
-            if bottleneck is None:
-                done = index.finished(tier, workload.name)
-                why = "could not be told" if done else "missing: no finished run"
-                cause = Cell(why, missing=True)
-            else:
-                head = Cell(tier, detail=bottleneck.node or "no node", tier=tier)
-                words = bottleneck.cause.replace("_", " ")  # `IOPS cap`
-                words = words.replace("iops", "IOPS").replace("cpu", "CPU")
-                cause = Cell(words, detail=bottleneck.text)
-            values = {title: _evidence(bottleneck, key) for key, title in _EVIDENCE.items()}
-            rows.append({"Tier": head, "Limited by": cause, **values})
+    known = {(b.profile, b.workload): b for b in index.verdict.bottlenecks}
+    rows = index.rows(lambda tier, load: _limit_row(index, tier, load, known.get((tier, load))))
     remark = said("limits.published" if index.campaign.published else "limits.busiest")
     table = table_of(rows, ("Tier", "Limited by"), (remark,))
     return Section("limits", "What limited each run", (Part("", (table,)),))
+
+
+def _limit_row(index: ReportIndex, tier: str, workload: str, limit: Bottleneck | None) -> Row:
+    if limit is None:
+        done = index.finished(tier, workload)
+        why = "could not be told" if done else "missing: no finished run"
+        head, cause = Cell(tier, tier=tier), Cell(why, missing=True)
+    else:
+        head = Cell(tier, detail=limit.node or "no node", tier=tier)
+        words = limit.cause.replace("_", " ")  # `IOPS cap`
+        cause = Cell(words.replace("iops", "IOPS").replace("cpu", "CPU"), detail=limit.text)
+    values = {title: _evidence(limit, key) for key, title in _EVIDENCE.items()}
+    return {"Tier": head, "Limited by": cause, **values}
 
 
 def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
@@ -105,25 +102,38 @@ def _node_column(
     return cells
 
 
+_OF_CONSERVATION = words("conservation.columns")
+
+
+def conservation(index: ReportIndex) -> tuple[Section, ...]:
+    """Whether what was counted in several places adds up; empty where nothing was."""
+    rows = index.rows(lambda tier, load: _counted(index, tier, load, _OF_CONSERVATION))
+    table = table_of(rows, ("Tier",), (said("conservation.about"),))
+    section = Section("conservation", "Whether the counts add up", (Part("", (table,)),))
+    return (section,) if any(map(index.has, _OF_CONSERVATION)) else ()
+
+
 _OF_ENGINE = words("storage_engine.columns")
 
 
 def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
     """What the servers did with log and data files; empty where no counters were sampled."""
-    if not any(map(index.has, _OF_ENGINE)):
-        return ()
-    table = table_of(_engine_rows(index), ("Tier",), (said("storage_engine.about"),))
-    return (Section("storage-engine", "Log and data files", (Part("", (table,)),)),)
+    rows = index.rows(lambda tier, load: _engine_row(index, tier, load))
+    table = table_of(rows, ("Tier",), (said("storage_engine.about"),))
+    section = Section("storage-engine", "Log and data files", (Part("", (table,)),))
+    return (section,) if any(map(index.has, _OF_ENGINE)) else ()
 
 
-def _engine_rows(index: ReportIndex) -> Iterator[str | dict[str, Cell]]:
-    sync = "wal_sync_avg_s"
-    for load in (workload.name for workload in index.workloads):
-        yield load
-        for tier in index.tiers:
-            row = {"Tier": Cell(tier, tier=tier), **index.metric_cells(tier, load, _OF_ENGINE)}
-            slowest = index.busiest(tier, load, sync)
-            if slowest is not None and index.cell(tier, load, sync) is not None:
-                where = f"{slowest.scope} {wording.value(slowest)}"
-                row[_OF_ENGINE[sync]] = replace(row[_OF_ENGINE[sync]], detail=where)
-            yield row
+def _counted(
+    index: ReportIndex, tier: str, workload: str, columns: Mapping[str, str]
+) -> dict[str, Cell]:
+    return {"Tier": Cell(tier, tier=tier), **index.metric_cells(tier, workload, columns)}
+
+
+def _engine_row(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell]:
+    sync, row = "wal_sync_avg_s", _counted(index, tier, workload, _OF_ENGINE)
+    slowest = index.busiest(tier, workload, sync)
+    if slowest is not None and index.cell(tier, workload, sync) is not None:
+        where = f"{slowest.scope} {wording.value(slowest)}"
+        row[_OF_ENGINE[sync]] = replace(row[_OF_ENGINE[sync]], detail=where)
+    return row

@@ -1,12 +1,12 @@
 """The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Decision, Delta, Sweep
 from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.analysis.statistics.looks import repetitions
-from orchestrator.model import Plan
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
@@ -27,15 +27,11 @@ def subtitle(index: ReportIndex) -> str:
     cluster = plan.profiles[0].cluster
     parts = [index.campaign.name, _database(index), units.counted(cluster.nodes, "node")]
     if plan.repetitions > 1:
-        parts.append(f"{_least(plan)}{plan.repetitions} repetitions")
+        least = min(repetitions(plan, workload.name) for workload in plan.workloads)
+        span = f"{least} to " if least < plan.repetitions else ""
+        parts.append(f"{span}{plan.repetitions} repetitions")
     parts.append(_when(index))
     return " · ".join(part for part in parts if part)
-
-
-def _least(plan: Plan) -> str:
-    """`2 to `, where workloads have unlike numbers of repetitions."""
-    least = min(repetitions(plan, workload.name) for workload in plan.workloads)
-    return f"{least} to " if least < plan.repetitions else ""
 
 
 def _database(index: ReportIndex) -> str:
@@ -73,14 +69,15 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
         return "not conclusive", f"No workload has an answer{too_few}.{lost}"
     have = "has" if answered == 1 else "have"
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
-    open_ = any(decision.cheaper_open for decision in index.verdict.decisions)
-    word: StatusWord = "enough; cheaper not excluded" if open_ else "conclusive"
-    without = dict.fromkeys(decision.without_prices for decision in index.verdict.decisions)
-    by_limits = [why for why in without if why]
-    if by_limits:
-        word = "enough; price open"
+    decisions = index.verdict.decisions
+    by_limits = [why for why in dict.fromkeys(of.without_prices for of in decisions) if why]
+    word: StatusWord = "conclusive"
     if answered < total or lost:
         word = "partly conclusive"
+    elif by_limits:
+        word = "enough; price open"
+    elif any(decision.cheaper_open for decision in decisions):
+        word = "enough; cheaper not excluded"
     chosen = "".join(f"{index.opening(why)} " for why in by_limits)
     return word, (
         f"{chosen}{answered} of {units.counted(total, 'workload')} {have} an answer; "
@@ -89,10 +86,10 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
 
 
 def _lost_text(index: ReportIndex) -> str:
-    if not (lost := index.lost_runs):
+    runs = index.campaign.plan.runs
+    if not (lost := sum(index.loss(run) is not None for run in runs)):
         return ""
-    planned = units.counted(len(index.campaign.plan.runs), "planned run")
-    text = f" {len(lost)} of {planned} left no figures"
+    text = f" {lost} of {units.counted(len(runs), 'planned run')} left no figures"
     if excluded := len(index.verdict.excluded):  # they finished, and do not count as valid
         were = "was" if excluded == 1 else "were"
         text += f" that count: {excluded} {were} excluded as invalid"
@@ -140,19 +137,18 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
 
 def _swept(sweep: Sweep) -> str:
     """What a sweep found of its one tier."""
-    tier = sweep.tiers[0]
+    tier, named = sweep.tiers[0], partial(load_in_words, sweep.axis)
     if tier.peak_per_s is None:
         return "no load left figures"
-    peak = units.format_quantity(tier.peak_per_s, "1/s")
-    ends = [load_in_words(sweep.axis, value) for value in (sweep.values[0], sweep.values[-1])]
-    text = f"at most {peak} from {ends[0]} to {ends[1]}; the knee "
-    known = tier.knee is not None
-    text += f"is at {load_in_words(sweep.axis, tier.knee or 0)}" if known else "was not reached"
-    if not sweep.slo:
-        return text
-    if tier.at_slo is None:
-        return f"{text}; no load is proven to meet the SLO"
-    return f"{text}; proven to meet the SLO up to {load_in_words(sweep.axis, tier.at_slo)}"
+    met = tier.at_slo is not None and said("sweeps.met", load=named(tier.at_slo))
+    return said(
+        "sweeps.alone",
+        peak=units.format_quantity(tier.peak_per_s, "1/s"),
+        first=named(sweep.values[0]),
+        last=named(sweep.values[-1]),
+        knee="was not reached" if tier.knee is None else f"is at {named(tier.knee)}",
+        slo=(met or said("sweeps.not_met")) if sweep.slo else "",
+    )
 
 
 def faster(index: ReportIndex) -> Iterator[Answer]:
@@ -201,10 +197,8 @@ def _reading(index: ReportIndex) -> Iterator[str]:
     if index.contenders:
         plan = index.campaign.plan
         margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-        if has_intervals(index):
-            yield said("summary.changes", levels=levels(index), margins=margins)
-        else:
-            yield said("summary.changes_alone")
+        at, alone = levels(index), said("summary.changes_alone")
+        yield said("summary.changes", levels=at, margins=margins) if at else alone
     if index.twin:
         yield said("summary.twin", twin=index.twin, baseline=index.verdict.baseline)
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
@@ -212,13 +206,10 @@ def _reading(index: ReportIndex) -> Iterator[str]:
 
 
 def levels(index: ReportIndex) -> str:
-    """Of the changes' intervals: `95 %`."""
-    return wording.confidence(delta.confidence_pct for delta in index.verdict.deltas)
-
-
-def has_intervals(index: ReportIndex) -> bool:
-    """Whether any change has one: it needs two repetitions on each side."""
-    return any(delta.ci_low_pct is not None for delta in index.verdict.deltas)
+    """Of the changes' intervals: `95 %`; empty if none has one, which two repetitions give."""
+    deltas = index.verdict.deltas
+    known = any(delta.ci_low_pct is not None for delta in deltas)
+    return wording.confidence(delta.confidence_pct for delta in deltas) if known else ""
 
 
 def _metrics(index: ReportIndex, workload: str) -> dict[str, str]:

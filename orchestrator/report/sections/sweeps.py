@@ -1,45 +1,33 @@
 """Load sweeps: the loads of each tier as tables and charts, its knee, its capacity at the SLO."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Sweep, TierSweep
-from orchestrator.planning.load_points import load_in_words
-from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Cell,
-    Chart,
-    Charts,
-    Measure,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    table_of,
-)
+from orchestrator.planning.load_points import Axis, load_in_words
+from orchestrator.report import blocks, wording
+from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said
+from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
 
 
-def sections(index: ReportIndex) -> tuple[Section, ...]:
+def sections(index: ReportIndex) -> Iterator[Section]:
     """One for each sweep: what was found, charts, then each tier's figures at each load."""
-    every = []
     for sweep in index.verdict.sweeps:
         drawn = charts_of_sweep(index, sweep)
-        blocks = (Charts(drawn, index.tiers, said("sweeps.charts")),) if drawn else ()
+        pictures = (Charts(drawn, index.tiers, said("sweeps.charts")),) if drawn else ()
         text = " ".join([said("sweeps.knee"), *([said("sweeps.capacity")] if sweep.slo else [])])
         parts = (
-            Part("", (Paragraph(text), overview(sweep), *blocks)),
+            Part("", (Paragraph(text), overview(sweep), *pictures)),
             *(Part(tier, (_loads(index, sweep, tier),)) for tier in index.tiers),
         )
         title = f"{sweep.workload} under several loads"
-        every.append(Section(f"sweep-{sweep.workload}", title, parts))
-    return tuple(every)
+        yield Section(f"sweep-{sweep.workload}", title, parts)
 
 
-def overview(sweep: Sweep) -> Table:
+def overview(sweep: Sweep) -> blocks.Table:
     """What was found of each tier."""
     stops = [f"{tier.tier}: {tier.stopped}." for tier in sweep.tiers if tier.stopped]
     remarks = (f"SLO: {', '.join(sweep.slo)}.",) if sweep.slo else ()
@@ -64,7 +52,7 @@ def _overview_row(sweep: Sweep, tier: TierSweep) -> dict[str, Cell]:
     }
 
 
-def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> Table:
+def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> blocks.Table:
     """A tier's figures, its loads as rows."""
     of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
     titles = {
@@ -88,14 +76,14 @@ def _loads(index: ReportIndex, sweep: Sweep, tier: str) -> Table:
     return table_of(rows, ("Load",))
 
 
+_MANY = 1e6  # in thousands and millions from here on, as bytes are
 _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
-_THROUGHPUT = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
-_P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
-_AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
+_THROUGHPUT, _P99, _AVERAGE = measures("sweeps.measures")
 
 
 def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
-    """Throughput and latency against load, each if there are figures of it."""
+    """Throughput and latency against load, each if there are figures of it. On logarithmic
+    axes if they are values of a factor."""
     tails = index.has_p99(
         (tier, workload)
         for tier in index.tiers
@@ -106,7 +94,7 @@ def charts_of_sweep(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
     return tuple(chart for chart in drawn if chart is not None)
 
 
-def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[str, Any]]:
+def _points(index: ReportIndex, sweep: Sweep, shown: blocks.Measure) -> Iterator[dict[str, Any]]:
     """One per tier and load, with the ends of its interval. Latency under overload is left out."""
     for tier in index.tiers:
         for value, workload in zip(sweep.values, sweep.workloads, strict=True):
@@ -117,15 +105,18 @@ def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[s
                 yield {"tier": tier, "load": value, "value": mean, "low": low, "high": high}
 
 
-def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
+def _chart(index: ReportIndex, sweep: Sweep, shown: blocks.Measure) -> Chart | None:
     points = list(_points(index, sweep, shown))
     if not points:
         return None
     of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
     whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
     what = f"{shown.title} of {whose}{sweep.workload}"
-    load = "threads" if sweep.axis == "threads" else "transactions/s asked for"
-    wide = sweep.values[-1] >= _WIDE * sweep.values[0]
+    load = {"rate": "transactions/s asked for"}.get(sweep.axis, sweep.axis)
+    of_loads = sweep.axis in get_args(Axis)
+    if not of_loads:  # nothing reaches zero there: such an interval is cut
+        points = [{**point, "low": point["low"] or point["value"] / 10} for point in points]
+    wide = not of_loads or sweep.values[-1] >= _WIDE * sweep.values[0]
     spec = charts.drawing(
         "load",
         index.tiers,
@@ -134,6 +125,8 @@ def _chart(index: ReportIndex, sweep: Sweep, shown: Measure) -> Chart | None:
         load=load,
         loads=list(sweep.values),
         across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        marks=".3~s" if sweep.values[-1] >= _MANY else "~r",
+        up={"zero": True} if of_loads else {"type": "log", "nice": False},
         mean=f"mean, {shown.unit}",
         low=f"interval from, {shown.unit}",
         high=f"to, {shown.unit}",

@@ -11,7 +11,7 @@ from orchestrator.planning.slo import text_of
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import method, summary
+from orchestrator.report.sections import factors, method, summary
 from orchestrator.report.sections.caveats import stamps
 
 
@@ -32,6 +32,7 @@ def section(index: ReportIndex) -> Section:
     doubts += [Paragraph(note.text, note.where.capitalize()) for note in index.footnotes]
     lists = {
         "": (*_bought(index, tier, first.price), *why),
+        "How far it holds": tuple(Paragraph(of.text, of.workload) for of in factors.answers(index)),
         "Which is faster": tuple(Paragraph(of.text, of.workload) for of in summary.faster(index)),
         "What was tested": tuple(_tested(index)),
         "What limits it": tuple(Paragraph(cell.text, cell.workload) for cell in limits),

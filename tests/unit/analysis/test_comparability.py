@@ -30,6 +30,8 @@ def clustered(**changes: Any) -> Record:
         (lambda: clustered(database="yugabytedb"), "database postgresql against yugabytedb"),
         (lambda: clustered(nodes=1), "number of nodes 3 against 1"),
         (lambda: clustered(clients=2), "number of load clients 1 against 2"),
+        (lambda: clustered(client="beside"), "place of load clients outside against beside"),
+        (lambda: clustered(network_bytes_per_s=12_500_000), "network not given against 100 Mbit/s"),
         (lambda: clustered(replication_factor=1), "replication factor 3 against 1"),
         (lambda: clustered(node=NodeSize(4.0, GIB, 250 * GIB)), "CPUs per node 8.0 against 4.0"),
         (

@@ -92,6 +92,34 @@ def test_a_cap_that_binds_at_times_is_named_with_its_share() -> None:
     assert f"At the IOPS cap {limit.evidence['held_pct']:.0f} % of the time" in limit.text
 
 
+def declared(run: RunData, bytes_per_s: int) -> RunData:
+    """The run, read anew as one whose profile says how fast its links are."""
+    profile = run.record.profile
+    cluster = replace(profile.cluster, network_bytes_per_s=bytes_per_s)
+    record = replace(run.record, profile=replace(profile, cluster=cluster))
+    return replace(run, record=record, sampled=held(sampled_in(run)))
+
+
+def test_a_link_at_its_declared_rate_is_named_by_its_bytes_and_one_that_is_not_by_waits() -> None:
+    _, run = simulated(LIMITS["network, bytes/s"][0])
+    limit = named(declared(run, 100_000))
+    assert limit.cause == "network_bound", limit.text
+    assert "at its declared rate" in limit.text and "packets/s" in limit.text
+    assert limit.evidence["held_pct"] == limit.evidence["time_at_network_rate_pct"] > 75
+    other = named(declared(run, 200_000))
+    assert other.cause == "network_bound" and "at its declared rate" not in other.text
+    assert 40 < other.evidence["network_of_rate_pct"] < 60
+    assert "network_of_rate_pct" not in named(run).evidence
+
+
+def test_a_full_link_and_a_full_disk_are_not_told_apart() -> None:
+    _, run = simulated(CAPPED)
+    sent = named(run).evidence["network_sent_bytes_per_s"]
+    limit = named(declared(run, round(sent)))
+    assert limit.cause == "unattributed", limit.text
+    assert limit.text.startswith("Disk and network were both at their limit")
+
+
 def test_the_next_limit_is_named_with_its_distance() -> None:
     limit = named(simulated(LIMITS["latency"][0])[1])
     assert limit.evidence["ahead_pct"] > 50
@@ -115,6 +143,46 @@ def test_data_in_memory_and_few_sessions() -> None:
     assert limit.cause == "in_cache", limit.text
     gains = gains_pct(system)
     assert max(gains[thing] for thing in ("iops", "bandwidth", "latency")) < 1
+
+
+def test_a_core_that_others_may_fill_is_not_the_load_generator_s() -> None:
+    """One thread of it may be the limit, or what else is busy there: nothing is named."""
+    _, run = simulated(LIMITS["one core of the client"][0])
+    samples = sampled_in(run)
+    away = (samples["node"] == "away") & (samples["metric"] == "cpu_busy_seconds_total")
+    samples.loc[away, "value"] += samples["time_s"][away] - samples["time_s"].min()
+    limit = named(replace(run, sampled=held(samples)))
+    assert "client_core_pct" not in limit.evidence
+    assert limit.cause == "unattributed", limit.text
+
+
+def test_a_load_generator_that_uses_up_its_quota_is_the_limit() -> None:
+    """Of its machine it uses little, and of a quota that somebody else set nothing is recorded."""
+    _, run = simulated(LIMITS["network, round trip"][0])
+    samples = sampled_in(run)
+    used = samples[(samples["node"] == "client") & (samples["metric"] == "cpu_seconds_total")]
+    seconds = used["time_s"] - used["time_s"].min()
+    for throttled, cause in ((9.0, "client_bound"), (1.0, "network_bound")):
+        quota = [used.assign(metric="cpu_periods_total", value=10 * seconds)]
+        quota += [used.assign(metric="cpu_throttled_periods_total", value=throttled * seconds)]
+        table = pd.concat([samples, *quota], ignore_index=True)
+        limit = named(replace(run, sampled=held(table)))
+        assert limit.cause == cause, limit.text
+
+
+def test_a_session_that_waits_for_cpu_may_call_itself_idle() -> None:
+    """So it was seen of a node at its quota: what had been sent to it had not been read yet."""
+    seen = {"sessions": 8.0, "seen_idle_pct": 94.0, "seen_running_pct": 6.0}
+    client = {"client_cores": 0.3, "client_cpu_pct": 15.0, "host_cpu_pct": 70.0}
+    node = {"disk_iops": 3.0, "node_cores": 1.0, "cpu_pct": 99.9, "throttled_pct": 98.0}
+    full = causes.judge(seen | client | node, build_tier("ultra"), "node-1")
+    assert full.name == "cpu_bound", full.text
+    free = node | {"node_cores": 0.3, "cpu_pct": 30.0, "throttled_pct": 0.0}
+    network = causes.judge(seen | client | free, build_tier("ultra"), "node-1")
+    assert network.name == "network_bound", network.text
+    crowded = {"low_priority_pct": 28.0, "other_cpu_pct": 5.0}
+    machine = causes.judge(seen | client | free | crowded, build_tier("ultra"), "node-1")
+    assert machine.name == "unattributed", "work of low priority does not always give way"
 
 
 def test_a_served_rate() -> None:

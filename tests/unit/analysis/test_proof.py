@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,8 @@ from tests.campaigns import build_campaign
 from tests.fakes import transaction_table
 
 EACH_S = 10.0
-LIMITS = ("IOPS", "disk latency", "node CPU")
+LIMITS = ("IOPS", "disk latency", "node CPU", "client CPU", "sessions")
+LEVELS = {"client CPU": (1.0, 0.75), "sessions": (1.0, 0.75)}
 (RUN,) = build_campaign(profiles=("premium",), workloads=("insert",), repetitions=1).runs
 THREADS = 4
 
@@ -29,7 +31,7 @@ def tried_out(
     """A run in which throughput follows each limit as told, with noise from window to window, and
     loses so much from the first window to the last."""
     dice = np.random.default_rng(1)
-    each = [(limit, times) for limit in LIMITS for times in (1.25, 0.75)]
+    each = [(limit, times) for limit in LIMITS for times in LEVELS.get(limit, (1.25, 0.75))]
     order = [*each, *reversed(each)]
     changes, tables, start_s = [], [], 1000.0
     for number, (limit, times) in enumerate(order):
@@ -59,8 +61,9 @@ def test_a_limit_that_throughput_follows_is_confirmed_and_the_others_are_not() -
     bottleneck = judged("iops_cap", tried_out({"IOPS": 1.0, "disk latency": -0.05}, noise_pct=0.5))
     assert bottleneck.cause == "iops_cap"
     assert "confirms this." in bottleneck.text
-    iops, latency, cpu = bottleneck.elasticities
-    assert (iops.limit, latency.limit, cpu.limit) == ("IOPS", "disk latency", "node CPU")
+    tried = {elasticity.limit: elasticity for elasticity in bottleneck.elasticities}
+    assert set(tried) == set(LIMITS)
+    iops, latency, cpu = (tried[limit] for limit in LIMITS[:3])
     assert iops.low < 1.0 < iops.high and iops.high - iops.low < 0.1
     assert abs(latency.value - 0.05) < 0.03 and abs(cpu.value) < 0.03
     assert "IOPS +25 % gave throughput +25 % (+2" in bottleneck.text
@@ -89,6 +92,25 @@ def test_where_nothing_helps_no_cause_is_left() -> None:
 def test_a_cause_is_found_where_counters_told_none() -> None:
     bottleneck = judged("unattributed", tried_out({"disk latency": -0.8}, noise_pct=0.5))
     assert bottleneck.cause == "latency_bound"
+
+
+def test_what_can_only_be_less_is_told_so() -> None:
+    bottleneck = judged("client_bound", tried_out({"client CPU": 1.0}, noise_pct=0.5))
+    assert "client CPU −25 % gave throughput −25 % (−2" in bottleneck.text
+    assert "confirms this." in bottleneck.text
+    (told,) = re.findall(r"client CPU −25 % gave \S+ \S+ % \(−(\d+) to −(\d+) %\)", bottleneck.text)
+    assert int(told[0]) > int(told[1]), "the greatest loss comes first, as in all intervals"
+
+
+def test_sessions_are_the_limit_only_where_no_other_is() -> None:
+    """More of them help wherever a wait is not for a queue."""
+    told = tried_out({"sessions": 0.9, "disk latency": -0.8}, noise_pct=0.5)
+    assert judged("unattributed", told).cause == "latency_bound"
+    assert (
+        judged("unattributed", tried_out({"sessions": 0.9}, noise_pct=0.5)).cause == "few_sessions"
+    )
+    in_memory = judged("in_cache", tried_out({"sessions": 0.9}, noise_pct=0.5))
+    assert in_memory.cause == "in_cache"
 
 
 def test_a_cause_that_is_no_limit_stays_and_what_was_tried_is_told() -> None:

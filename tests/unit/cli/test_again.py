@@ -41,6 +41,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "max_cost": ("--max-cost", "5000 USD"),
     "latency_at": ("--latency-at", "70%"),
     "sweep": ("--sweep", "threads=1,4"),
+    "vary": ("--vary", "data=2,4 tables"),
     "gate_every": ("--profiles", "mine.yaml", "--gate-every", "3"),
     "drain": ("--profiles", "mine.yaml", "--drain"),
     "warmup": ("--warmup", "steady"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from orchestrator.cli import main, plans
 from orchestrator.cli.options import Request
@@ -77,6 +78,23 @@ def test_order_time_space_and_cost_are_shown(
     ):
         assert said in text
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_network_of_a_declared_rate_and_a_client_beside_are_shown_and_checked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    profile = yaml.safe_load((ROOT / "profiles/ultra.yaml").read_text())
+    cluster = yaml.safe_load((ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text())
+    own = {"network": "100Mbit", "client": "beside", "database": "postgresql"}
+    file = tmp_path / "slow.yaml"
+    file.write_text(yaml.safe_dump({**profile, "cluster": {**cluster, **own}}))
+    assert compare("insert", "--json", profiles=f"{file} ultra") == EXIT_DONE
+    found = content(capsys)
+    assert "slow: network" in found["passed"] and "ultra: network" not in found["passed"]
+    assert found["plan"]["profiles"][0]["cluster"]["network_bytes_per_s"] == 12_500_000
+    assert compare("insert", profiles=f"{file} ultra") == EXIT_DONE
+    text = " ".join(capsys.readouterr().out.split())
+    assert "postgresql, client beside, network 100 Mbit/s" in text
 
 
 def test_times_add_up_to_the_plans_estimate(capsys: pytest.CaptureFixture[str]) -> None:

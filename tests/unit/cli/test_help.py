@@ -1,56 +1,45 @@
-"""Help: each command stands in a panel with an example that the program takes."""
+"""What `--help` says of options and arguments (help.txt): of each something, nothing in vain."""
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import typer
 
-from orchestrator.cli import main
+from orchestrator.cli import main, options
 from orchestrator.cli.commands import COMMANDS
-from orchestrator.cli.options import _PANELS, Request, Told
-from tests import ROOT
-from tests.apps import an_app
 
 PROGRAM: Any = typer.main.get_command(main.program)
-APP = an_app(ROOT)
 
 
-def test_every_command_has_its_place() -> None:
-    assert set(PROGRAM.commands) == set(COMMANDS)
+def commands() -> Iterator[tuple[str, Any]]:
+    """Each command with its words: `disk up`."""
+    for name in COMMANDS:
+        command = PROGRAM.loaded(name)
+        for own, member in getattr(command, "commands", {"": command}).items():
+            yield f"{name} {own}".strip(), member
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_each_example_is_of_its_command_and_is_parsed(name: str) -> None:
-    words = shlex.split(COMMANDS[name][2])
-    command = PROGRAM.loaded(words[0])
-    context = command.make_context(name, words[1:], obj=APP)
-    if hasattr(command, "commands"):
-        _, member, rest = command.resolve_command(context, words[1:])
-        member.make_context(words[1], rest, parent=context)
-    assert words[0] == name
+def said() -> set[str]:
+    return {getattr(p, "help", "") or "" for _, member in commands() for p in member.params}
 
 
-def test_each_option_in_a_panel_is_of_a_campaign() -> None:
-    names = " ".join(_PANELS.values()).split()
-    assert set(names) <= {*Request.__dataclass_fields__, *Told.__dataclass_fields__}
-    assert len(names) == len(set(names))
+def test_something_is_said_of_each() -> None:
+    silent = [
+        f"{words} {parameter.name}"
+        for words, member in commands()
+        for parameter in member.params
+        if parameter.name != "tarball" and not getattr(parameter, "help", None)
+    ]
+    assert silent == []
 
 
-@pytest.mark.parametrize("words", [["-h"], ["help"], ["run", "-h"], ["help", "run"]])
-def test_help_is_found_in_each_way(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.exit_code(words, APP) == 0
-    assert "Usage: tierbench" in capsys.readouterr().out
+def test_each_text_is_said_of_one() -> None:
+    assert set(options._help().values()) <= said()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_no_switch_has_a_twin_that_means_nothing(name: str) -> None:
-    """Of `--burst` both mean something: with, without, or either."""
-    command = PROGRAM.loaded(name)
-    members = getattr(command, "commands", {name: command}).values()
-    twins = {
-        twin for member in members for option in member.params for twin in option.secondary_opts
-    }
-    assert twins <= {"--no-burst"}
+def test_a_command_may_mean_something_else() -> None:
+    of_data = {words: p.help for words, m in commands() for p in m.params if p.name == "data"}
+    assert of_data["compare"].startswith("Size of the data sets")
+    assert of_data["disk up"].startswith("The file of its data")

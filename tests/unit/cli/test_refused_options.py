@@ -104,6 +104,8 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 JSON = {"--json": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
+    "predict": {"--tier": "", "--json": "", "--results": ""},
+    "advise": dict.fromkeys(("--slo", "--tier", "--json", "--results"), ""),
     "report": dict.fromkeys(("--brief", "--markdown", "--results"), "") | JSON,
     "calibrate": {
         "--profile": "",

@@ -143,9 +143,10 @@ def test_control_group_version_2(tmp_path: Path, path: str, below: str) -> None:
 
 
 def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
-    here = tree(tmp_path, {"proc/stat": "cpu  100 0 50 900 3 1 2 7 0 0\ncpu0 1\n"})
+    here = tree(tmp_path, {"proc/stat": "cpu  100 60 50 900 3 1 2 7 0 0\ncpu0 1 0 0 0 0 0 0 0\n"})
     assert values(MachineCollector(on(here)).read([HOST, DATABASE], 1.0)) == {
         "cpu_busy_seconds_total": pytest.approx(1.53),
+        "cpu_low_priority_seconds_total": pytest.approx(0.6),
         "cpu_steal_seconds_total": pytest.approx(0.07),
     }
     tree(tmp_path, {"proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"})
@@ -157,7 +158,7 @@ def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
 
 def test_the_busiest_core_is_that_since_the_last_reading(tmp_path: Path) -> None:
     """A thread that moves keeps one core busy in each second, and each for half of the time."""
-    line = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 {} 0 0 {} 0 0 0 0 0 0\ncpu1 {} 0 0 {} 5 0 0 0 0 0\n"
+    line = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 {} 40 0 {} 0 0 0 0 0 0\ncpu1 {} 0 0 {} 5 0 0 0 0 0\n"
     here = tree(tmp_path, {"proc/stat": line.format(100, 100, 100, 100)})
     collector = MachineCollector(on(here))
     assert "busiest_core_pct" not in values(collector.read([HOST], 1.0))
@@ -169,12 +170,23 @@ def test_the_busiest_core_is_that_since_the_last_reading(tmp_path: Path) -> None
 
 
 def test_network_leaves_out_loopback(tmp_path: Path) -> None:
-    table = "head\nhead\n    lo: 9 0 0 0 0 0 0 0 9\n  eth0: 100 1 0 0 0 0 0 0 200 1\n"
-    here = tree(tmp_path, {**PROCESS, "proc/42/net/dev": table})
+    table = "head\nhead\n    lo: 9 7 0 0 0 0 0 0 9 7\n  eth0: 100 1 0 0 0 0 0 0 200 2\n"
+    here = tree(tmp_path, {**PROCESS, "proc/42/net/dev": table, "proc/42/net/snmp": SNMP})
     assert values(NetworkCollector(on(here)).read([DATABASE], 1.0)) == {
         "network_received_bytes_total": 100,
         "network_sent_bytes_total": 200,
+        "network_received_packets_total": 1,
+        "network_sent_packets_total": 2,
+        "tcp_sent_segments_total": 4711,
+        "tcp_sent_again_segments_total": 12,
     }
+
+
+# As Linux 6.1 has it, without most columns.
+SNMP = (
+    "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoMax InSegs OutSegs RetransSegs InErrs\n"
+    "Tcp: 120000 5000 4711 12 0\nUdp: InDatagrams NoPorts\nUdp: 4 0\n"
+)
 
 
 STATS = "7 3 loop3 1 0 8 1 0 0 0 0 0 0 0\n7 4 loop4 2 0 8 1 0 0 0 0 0 0 0\n"
@@ -187,6 +199,7 @@ def machine(root: Path, of_42: str, of_43: str) -> LocalMachine:
     for process, group in ((42, of_42), (43, of_43)):
         files[f"proc/{process}/cgroup"] = f"0::{group}\n"
         files[f"proc/{process}/net/dev"] = NETWORK
+        files[f"proc/{process}/net/snmp"] = SNMP
     for group in {of_42, of_43} - {"/"}:
         files[f"sys/fs/cgroup{group}/cpu.stat"] = "usage_usec 2500000\n"
         files[f"sys/fs/cgroup{group}/memory.current"] = "4096\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import Collector
 from orchestrator.run.telemetry import Readings, read_once
-from orchestrator.system.sql import Address
+from orchestrator.system.sql import Address, query
+from tests import ROOT
 from tests.fakes import FakeClock
 
 ENDPOINT = Endpoint("10.1.2.11", 5432, 5432, "bench", "secret", "bench")
@@ -62,6 +64,14 @@ def test_one_session_for_all_readings_which_ends_with_them() -> None:
             assert told == TOLD
     assert (len(server.opened), server.closed) == (1, 1)
     assert {sample.node for sample in tick(waits).samples()} == {"node-1"}
+
+
+def test_sessions_of_the_built_in_load_are_not_those_of_this_program() -> None:
+    """Both say who they are; by the same name the load was never seen."""
+    lua = (ROOT / "workloads" / "lib" / "pq.lua").read_text()
+    (name,) = re.findall(r'p\.application_name or "(.+)"', lua)
+    statement = query("orchestrator.collectors", "sessions")
+    assert "application_name <> 'tierbench'" in statement and name != "tierbench"
 
 
 def test_a_server_that_is_busy_is_not_waited_for_and_its_answer_is_not_lost() -> None:

@@ -83,7 +83,8 @@ def test_a_loaded_database_is_kept_when_it_has_settled() -> None:
     assert command == "keep it" and snapshot.is_file()
     assert env["TIERBENCH_SNAPSHOT"] == "key" and env["PGDATABASE"] == "tierbench"
     assert (env["PGHOST"], env["PGUSER"], env["PGSSLMODE"]) == ("10.0.0.11", "bench", "require")
-    assert any("VACUUM" in text for text in server.statements)
+    assert any("VACUUM (FREEZE, ANALYZE)" in text for text in server.statements)
+    assert not cluster.analyze, "a load need not do so too"
 
 
 def test_each_run_starts_from_what_was_kept() -> None:

@@ -222,14 +222,6 @@ def test_cleaning_leaves_the_lease_of_a_campaign_that_lives() -> None:
     assert json.loads(server.lease) == OTHER
 
 
-def test_a_note_of_an_older_release_says_why_it_is_left_alone() -> None:
-    server = Server()
-    declared, _ = declaration.read(spec())
-    owned_database.remember(CACHE[-1], declared, owned_database.Owner(host.name(), "c0", 5))
-    (line,) = existing.clean(world(), server.connect)
-    assert "an older release made it" in line and "drop it with: psql" in line
-
-
 def test_the_name_of_the_lease_is_not_that_of_a_database_to_measure() -> None:
     _, (mistake,) = declaration.read(spec(database="tierbench_campaign"))
     assert "take another name" in mistake.what

@@ -135,8 +135,8 @@ def test_statistics_are_collected_where_the_planner_uses_them(version: str, expe
 
 def test_the_pinned_releases_are_on_both_sides_of_every_difference() -> None:
     old, new = versions.parse(versions.STUDY), versions.parse(versions.RECENT)
-    assert not any(old.has(difference) for difference in versions.SINCE)
-    assert all(new.has(difference) for difference in versions.SINCE)
+    assert not any(old.has(difference) for difference in versions.since())
+    assert all(new.has(difference) for difference in versions.since())
 
 
 # ------------------------------------------------------------------ memory and flags

@@ -18,6 +18,7 @@ from orchestrator.databases.yugabytedb import checklist, flags
 from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
 from orchestrator.errors import NodeError, RunError
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.system import sql
 from orchestrator.yugabyte import pages, versions
@@ -209,3 +210,8 @@ def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None
 def test_what_the_program_does_not_need_keeps_db_auto_from_nothing() -> None:
     names = {fact.name for fact in checklist.lines()}
     assert names - checklist.needed() == {"analyze", "batches", "tls", "ulimits"}
+
+
+def test_each_line_is_looked_at_in_its_order() -> None:
+    described = shipped("orchestrator.databases.yugabytedb", "checklist.yaml")
+    assert [fact.name for fact in checklist.lines()] == list(described)

@@ -18,7 +18,7 @@ from orchestrator.databases.yugabytedb.readiness import check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize
 from orchestrator.powers import World
-from orchestrator.yugabyte import counters, pages, queries, server_facts
+from orchestrator.yugabyte import counters, pages, server_facts
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.pages import FLAGS, listed, serving
 
@@ -129,7 +129,8 @@ class Release:
             name = "yb_effective_transaction_isolation_level"
             return [{"level": self._known.get(name)}]
         assert "current_setting(name, true)" in sql
-        return [{"name": name, "value": self._known.get(name)} for name in queries.SESSION_SETTINGS]
+        names = server_facts.names_of("session")
+        return [{"name": name, "value": self._known.get(name)} for name in names]
 
     def copy(self, sql: str, text: str) -> None:
         raise AssertionError(sql)

@@ -215,7 +215,7 @@ def test_durable_means_synced_logs_and_synced_files_on_every_node() -> None:
 
 def test_nodes_that_differ_show_all_values() -> None:
     servers = {"node-1": {"durable_wal_write": "true"}, "node-2": {"durable_wal_write": "false"}}
-    assert server_facts.picked(servers, server_facts.DURABILITY) == {
+    assert server_facts.picked(servers, server_facts.names_of("durability")) == {
         "durable_wal_write": "true, false"
     }
 

@@ -18,7 +18,7 @@ from orchestrator.load_generators.common import client, options, several
 from orchestrator.load_generators.common.client import client_container, compare_clocks
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result
-from orchestrator.powers import World
+from orchestrator.powers import NETWORK_OF, World
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
 from tests.fakes import FakePlatform, fake_world
@@ -58,6 +58,14 @@ def test_every_program_in_it_encrypts_and_verifies_as_the_cluster_says(
     files = {source for _, source, _ in engine.put} - {str(world.root / "workloads")}
     assert files == {file for file in (tls.root, tls.certificate, tls.key) if file}
     assert client.jdbc_options(tls) == options
+
+
+def test_a_client_in_the_network_of_a_node_is_on_the_machine_of_the_first() -> None:
+    world = fake_world(platform=(engine := FakePlatform()))
+    for network, place in (("net", "client-1"), (f"{NETWORK_OF}run-node-1", "node-1")):
+        with client.client_container("image", network, world, TLS_IF_OFFERED):
+            spec = engine.specs[f"{world.scope}-client"]
+            assert (spec.network, spec.placement) == (network, place)
 
 
 @pytest.mark.parametrize("broken", [False, True])

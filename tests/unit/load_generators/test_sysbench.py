@@ -187,6 +187,12 @@ def test_tpcc_takes_no_number_of_statements() -> None:
     assert refused.where == "workloads/mine.yaml: statements_per_transaction"
 
 
+def test_threads_look_for_how_many_go_on_only_where_that_is_tried() -> None:
+    option = f"--sessions-file={command_lines.SESSIONS_FILE}"
+    assert option not in command_lines.run_command(a_workload(), CLUSTER)
+    assert option in command_lines.run_command(replace(a_workload(), confirm_s=24.0), CLUSTER)
+
+
 def test_no_command_line_holds_a_password() -> None:
     assert "secret" not in " ".join(command_lines.run_command(a_workload(), CLUSTER))
 

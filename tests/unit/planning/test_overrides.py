@@ -150,6 +150,18 @@ def test_the_report_says_what_was_set() -> None:
         assert ("set on the command line: threads=32" in repr(section)) == said
 
 
+def test_the_report_says_how_fast_networks_are_and_where_clients_are_if_any_is_told() -> None:
+    campaign = report_verdicts.campaign(frames=False)
+    first, *others = campaign.plan.profiles
+    cluster = replace(first.cluster, network_bytes_per_s=12_500_000, client="beside")
+    profiles = (replace(first, cluster=cluster), *others)
+    slow = replace(campaign, plan=replace(campaign.plan, profiles=profiles))
+    for found, said in ((campaign, False), (slow, True)):
+        told = repr(conditions.environment(ReportIndex(found, report_verdicts.verdict())))
+        assert ("100 Mbit/s" in told and "beside the first node" in told) == said
+        assert ("not limited" in told) == said
+
+
 def test_plans_of_before_still_load(tmp_path: Path) -> None:
     plan = planned("tpcc", "threads=32")
     folder = store.create(tmp_path, plan, {}, 1_000.0)

@@ -207,6 +207,20 @@ def test_snapshots_that_cannot_be_meant(written: str, words: str) -> None:
     assert mistake.where.endswith("snapshots") and "is of `enforcement: mounted`" in mistake.what
 
 
+@pytest.mark.parametrize("key", ["network: 100Mbit", "client: beside"])
+def test_a_key_of_nodes_that_are_started_is_refused_on_those_of_others(key: str) -> None:
+    others = "database: existing\nreplication_factor: 1\nexisting: {hosts: db.example}\n"
+    text = profile_text("{enforcement: existing}", "{}")
+    words = f"`{key.partition(':')[0]}` is of nodes that are started"
+    for cluster, refused in ((others + key, True), (others, False)):
+        try:
+            read_profile("x", text.replace("cluster: {}", "cluster: of"), {"of": cluster}, "smoke")
+            found = ""
+        except UsageError as error:
+            found = repr(error.mistakes)
+        assert (words in found) == refused, found
+
+
 def test_a_misspelt_key_hides_no_key_that_is_missing_elsewhere() -> None:
     text = profile_text("{iops: 5, throughput: 60MB/s, titel: x}").replace("title:", "heading:")
     said = {mistake.where.partition(": ")[2]: mistake.what for mistake in mistakes_of(text)}

@@ -71,6 +71,15 @@ def test_data_are_a_multiple_of_what_the_nodes_hold_in_memory() -> None:
         assert [note.kind for note in notes] == ["data as asked"] * 2
 
 
+def test_a_load_begins_with_no_rows_whatever_is_asked_for() -> None:
+    parameters = {"tables": 4, "rows": 0}
+    empty = replace(SELECT, dataset=replace(SELECT.dataset, parameters=parameters))
+    full = replace(SELECT, dataset=replace(SELECT.dataset, parameters={**parameters, "rows": 10}))
+    _, loads, notes = sizes.with_data([build_profile("premium")], [empty, full], "1GiB")
+    assert loads[0] == empty and len(notes) == 1
+    assert (durations.data_bytes(loads[1]) or 0) == pytest.approx(GIB, rel=0.01)
+
+
 def test_the_largest_memory_counts_and_bytes_count_once() -> None:
     profile = build_profile("premium")
     assert profile.cluster.node is not None

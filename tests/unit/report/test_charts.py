@@ -111,6 +111,36 @@ def test_chart_draws_each_run_with_its_cap_and_warm_up() -> None:
     assert "http" not in svg.replace("http://www.w3.org/", "")
 
 
+def test_a_band_for_each_tier_shows_what_was_at_its_limit_when() -> None:
+    campaign = one_run("premium", warmup_s=0.0, measure_s=20.0).campaign
+    (run,) = campaign.runs
+    samples = sampled_in(run)
+    seconds = samples["time_s"] - START_S
+    of_disk = samples["metric"].str.startswith("disk_") & samples["node"].str.startswith("node-")
+    idle = samples["metric"].isin(["disk_writes_total", "disk_read_bytes_total"])
+    samples.loc[of_disk & idle, "value"] = 0.0
+    reads = of_disk & (samples["metric"] == "disk_reads_total")
+    grown = 1_100.0 * seconds.clip(upper=10.0) + 400.0 * (seconds - 10.0).clip(lower=0.0)
+    samples.loc[reads, "value"] = grown[reads]
+    campaign = replace(campaign, runs=(replace(run, sampled=held(samples)),))
+    index = ReportIndex(campaign, judge(campaign))
+    strip = series.Runs(index, "insert").of_limits(1)
+    assert strip.to_dict("records") == [  # of a node whose CPU is nearly full all the time
+        {"tier": "premium", "limit": "IOPS cap", "begin": 0.0, "end": 10.0},
+        {"tier": "premium", "limit": "node CPU", "begin": 10.0, "end": 20.0},
+    ]
+    table = pd.DataFrame({"seconds": [0.5, 1.5], "value": 1.0, "tier": "premium", "run": "a"})
+    chart = over_time.over_time(
+        "insert", IOPS, series.Series(table, 1), ["ultra", "premium"], {}, strip=strip
+    )
+    assert 'fill="#882255"' in chart.svg
+    assert f'fill="{charts.PALETTE[1]}"' in chart.svg, "the tier's own colour begins its band"
+    (part,) = over_time.section(index).parts
+    (block, *_) = part.blocks
+    assert isinstance(block, Charts) and list(block.bands) == ["IOPS cap", "node CPU"]
+    assert "what was at its limit" in block.caption
+
+
 def test_tiers_keep_their_colours_and_differ() -> None:
     seven = charts.colours([f"tier-{number}" for number in range(7)])
     assert len(set(seven.values())) == 7

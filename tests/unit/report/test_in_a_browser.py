@@ -72,7 +72,7 @@ def _strip(page: Page, chart: str) -> tuple[float, float]:
 def _seconds(chart: str) -> str:
     """An expression: the labels of the time axis, in no order."""
     axis = f"{_in(chart, '.live')}.querySelector('.role-axis-label')"
-    return f"[...{axis}.querySelectorAll('text')].map(t => t.textContent).join()"
+    return f"[...{axis}.querySelectorAll('text')].map(t => t.textContent).sort().join()"
 
 
 def test_every_chart_is_drawn_without_error_and_without_a_request(page: Page, file: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from typing import get_args
 
+from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.keys.strict_yaml import parse
+from orchestrator.report.blocks import StatusWord
 from orchestrator.report.prose import said, words
 from orchestrator.tier import DiskKind
 from tests.sources import MODULES, PACKAGE, nodes
@@ -15,13 +17,13 @@ PROSE = PACKAGE / "report" / "prose.yaml"
 
 
 def named_in_code() -> set[str]:
-    """Every text that stands in a call of `said` or `words`, also as one of two."""
+    """Every text that stands in a call of `said`, `words` or `measures`, also as one of two."""
     return {
         text.value
         for file in MODULES
         if file.is_relative_to(PACKAGE / "report")
         for call in nodes(file)
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("said", "words")
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("said", "words", "measures")
         for text in ast.walk(call.args[0])
         if isinstance(text, ast.Constant) and isinstance(text.value, str)
     }
@@ -40,4 +42,7 @@ def test_words_are_of_kinds_that_there_are() -> None:
     """A misspelt kind would go without its label, and nobody would see it."""
     assert words("stamps.notes").keys() <= set(get_args(NoteKind))
     assert words("stamps.doubts").keys() <= set(get_args(DoubtKind))
+    assert words("status.styles").keys() == set(get_args(StatusWord))
+    assert words("junit.outcomes").keys() == set(get_args(VerdictWord))
+    assert words("verdict.styles").keys() == set(get_args(VerdictWord))
     assert words("disks.held_by").keys() == set(get_args(DiskKind))

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from orchestrator.run.confirming import Changes
+from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.model import Node
+from orchestrator.run import confirming
+from orchestrator.run.confirming import LESS, Changes, Lever
 from orchestrator.run.window import Follower
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log, fake_world
 from tests.plans import a_plan
 
 BEGIN_S, LASTS_S = 2_000.0, 10.0
@@ -51,7 +54,7 @@ def changed(stop_after_s: float = float("inf"), takes_s: float = 0.0) -> tuple[C
     levers = Levers(clock, takes_s)
     (workload,) = a_plan().workloads[:1]
     changes = Changes(
-        {name: levers.of(name) for name in ("IOPS", "node CPU")},
+        {name: Lever(levers.of(name)) for name in ("IOPS", "node CPU")},
         replace(workload, confirm_s=8 * LASTS_S),
         lambda: levers.set.append((clock.now() - BEGIN_S, "window over", 1.0)),
         Follower(clock, Waiting(clock, BEGIN_S + stop_after_s)),
@@ -88,3 +91,72 @@ def test_a_load_that_ends_before_leaves_all_limits_as_declared(stop_after_s: flo
 def test_a_change_that_came_late_is_not_noted() -> None:
     changes, _ = changed(takes_s=3.0)
     assert changes.kept == []
+
+
+# ------------------------------------------------------------------ what is changed of clients
+
+
+@dataclass
+class Limited(FakeContainer):
+    """Its engine says how many processors it may use; `told` has what was changed."""
+
+    own_cpus: float | None = None
+    told: list[float | None] = field(default_factory=list)
+
+    def lift_limits(self) -> None:
+        """Nothing: no test does."""
+
+    def limit_cpus(self, cpus: float | None) -> None:
+        self.told.append(cpus)
+
+    def find_cpus(self) -> float | None:
+        return self.own_cpus
+
+
+class Limits(FakePlatform):
+    def __init__(self, own_cpus: float | None) -> None:
+        super().__init__(Log())
+        self.limited = {n: Limited(n, self, own_cpus=own_cpus) for n in ("client-1", "client-2")}
+
+    def container(self, name: str) -> Limited:
+        return self.limited[name]
+
+
+HOST = Node("host", "host", cpus=4.0, machine="here")
+CLIENTS = [Node(f"client-{n}", "client", f"client-{n}", machine="here") for n in (1, 2)]
+
+
+def test_clients_without_a_limit_share_their_machine_and_can_only_have_less() -> None:
+    platform = Limits(own_cpus=None)
+    lever = confirming.cpus_of_clients(CLIENTS, [HOST, *CLIENTS], fake_world(platform=platform))
+    assert lever is not None and lever.levels == LESS
+    for times in (0.75, 1.0):
+        lever.set(times)
+    assert [own.told for own in platform.limited.values()] == [[1.5, None]] * 2
+
+
+def test_a_client_with_a_limit_of_its_own_can_have_more() -> None:
+    platform = Limits(own_cpus=0.2)
+    lever = confirming.cpus_of_clients(CLIENTS[:1], [HOST, *CLIENTS], fake_world(platform=platform))
+    assert lever is not None and lever.levels == (1.25, 0.75)
+    for times in (1.25, 1.0):
+        lever.set(times)
+    assert platform.limited["client-1"].told == [0.25, 0.2]
+
+
+def test_nothing_is_changed_of_a_client_whose_machine_is_not_known() -> None:
+    elsewhere = replace(CLIENTS[0], machine="there")
+    assert (
+        confirming.cpus_of_clients([elsewhere], [HOST], fake_world(platform=Limits(None))) is None
+    )
+
+
+def test_sessions_can_be_fewer_unless_the_load_has_a_pace() -> None:
+    workload = replace(a_plan().workloads[0], threads=6, options={})
+    world, generator = fake_world(), Sysbench()
+    lever = confirming.sessions(generator, workload, CLIENTS, world)
+    assert lever is not None and lever.levels == (1.0, pytest.approx(4 / 6))
+    at_a_rate = replace(workload, options={"arrival_rate": 10})
+    one_thread = replace(workload, threads=1)
+    for other in (at_a_rate, one_thread):
+        assert confirming.sessions(generator, other, CLIENTS, world) is None

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import LoadError, NodeError
-from orchestrator.model import ClusterSpec, Volume
+from orchestrator.facts import DatabaseFacts
+from orchestrator.model import Cluster, ClusterSpec, Volume
+from orchestrator.powers import World
 from tests.fake_parts import DOWN, FakeDatabase
 from tests.fakes import Log
+from tests.plans import a_plan
 from tests.unit.run.conftest import Failing, Make
 
 CHECKS = ["sweep", "check premium", "check database", "check point-select"]
@@ -46,6 +49,34 @@ def test_a_run_in_order(make: Make) -> None:
     assert record.outcome == "done"
     assert [phase.name for phase in record.phases][2:4] == ["warm-up", "measure"]
     assert record.measurements[0].value == 42.0
+
+
+class Counting(FakeDatabase):
+    """Says how often its counters began anew."""
+
+    begun = 0
+
+    def begin_measuring(self, cluster: Cluster, world: World) -> None:
+        super().begin_measuring(cluster, world)
+        self.begun += 1
+
+    def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
+        return DatabaseFacts(since_reset={"begun": float(self.begun)})
+
+
+def test_cold_caches_are_not_warmed_and_debts_are_waited_for(make: Make) -> None:
+    plan = a_plan(repetitions=1)
+    loads = tuple(replace(load, warm=False, settle=True) for load in plan.workloads)
+    campaign = make()
+    counting = {"postgresql": Counting(campaign.log)}
+    campaign.parts = replace(campaign.parts, databases=counting)
+    (record,) = campaign.execute(plan=replace(plan, workloads=loads))
+    assert record.facts["database"]["since_reset"] == {"begun": 1.0}, "those of the window"
+    settled = [*IN_FORCE[:2], "begin measuring", *IN_FORCE[2:]]  # under the tier's limits
+    measured = ["begin measuring", *settled, *LIFTED, "verify"]
+    assert campaign.log.words == CHECKS + LOADING + GATE + UP + measured + READ + DOWN
+    names = [phase.name for phase in record.phases]
+    assert names[2:6] == ["warm-up", "measure", "settle", "check"]
 
 
 def test_a_data_set_is_loaded_once_and_the_gate_taken_once(make: Make) -> None:

@@ -44,6 +44,7 @@ def tree(root: Path, container: str, number: int) -> Path:
         "proc/42/cgroup": f"0::/{group}\n",
         "proc/42/stat": f"42 (postgres) S {' '.join(['0'] * 18)} 5 0\n",
         "proc/42/net/dev": f"head\nhead\n eth0: {number * 10} 0 0 0 0 0 0 0 {number * 20} 0\n",
+        "proc/42/net/snmp": "Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: 9 0\nUdp: A\nUdp: 1\n",
         "proc/42/mountinfo": f"41 36 8:16 / /data rw,x{number} - xfs /dev/sdb rw\n",
         "sys/fs/cgroup/cgroup.controllers": "cpu memory\n",
         f"sys/fs/cgroup/{group}/cpu.stat": f"usage_usec {number}000000\n",

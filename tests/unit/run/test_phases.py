@@ -136,8 +136,11 @@ class Liftable(FakeContainer):
         assert isinstance(self.platform, Lifting)
         self.platform.log.say(f"{self.name} may take all")
 
-    def limit_cpus(self, cpus: float) -> None:
+    def limit_cpus(self, cpus: float | None) -> None:
         """Nothing: no test changes them."""
+
+    def find_cpus(self) -> float | None:
+        return None
 
 
 class Lifting(FakePlatform):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks, MadeOnMachines, NodesData
 from orchestrator.platforms import own_images
@@ -49,20 +50,13 @@ def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine])
 
     def look(machine: Machine) -> None:
         for device, module in devices:  # one after the other: its agent may just be starting
+            needed = {"device": device, "module": module, "machine": machine.name}
             try:
                 is_there = machine.exists(device)
             except OSError as error:
-                what = f"this tier needs {device}, which cannot be looked for on {machine.name}"
-                raise UnavailableError(
-                    f"{what}: {error}",
-                    advice="start this program on the machine that runs the containers, or use a "
-                    "profile with `enforcement: none`",
-                ) from error
+                raise failure(UnavailableError, "kernel not seen", **needed, error=error) from error
             if not is_there:
-                raise UnavailableError(
-                    f"this tier needs {device}, which the kernel of {machine.name} does not offer",
-                    advice=f"`modprobe {module}` there, or use a profile with `enforcement: none`",
-                )
+                raise failure(UnavailableError, "kernel lacks", **needed)
 
     at_once.each(look, machines)
 
@@ -212,10 +206,11 @@ def _await(line: str, container: Container, deadline_s: float, late: str, clock:
         nonlocal said
         said = next((text for text in container.logs().splitlines() if text.startswith(line)), "")
         if not said and container.state() != "running":
-            raise RunError(
-                f"the disk {container.name} could not start",
+            raise failure(
+                RunError,
+                "disk did not start",
+                disk=container.name,
                 evidence=container.logs(tail=20),
-                advice="`tierbench doctor` says what the kernel lacks",
             )
         return bool(said)
 
@@ -234,9 +229,7 @@ def _ready(
     points = [len(latency.read), len(latency.write)] if latency else [0, 0]
     reported = ready.get("latency_table_points") or [0, 0]
     if [int(count or 0) for count in reported] != points:
-        raise GateError(
-            f"the emulated disk draws latencies from tables of {reported} points, expected {points}"
-        )
+        raise failure(GateError, "other tables", reported=reported, points=points)
     return as_node(container, node, "disk"), ready
 
 
@@ -258,8 +251,8 @@ def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]
         answer = None
     if reply.exit_code != 0 or not isinstance(answer, dict) or "error" in answer:
         why = _message(reply.err) or _message(reply.out) or f"exit {reply.exit_code}"
-        refusal = UsageError if reply.exit_code == _BAD_ARGUMENTS else RunError
-        raise refusal(f"the disk {container} refused `{' '.join(question)}`: {why}")
+        kind = UsageError if reply.exit_code == _BAD_ARGUMENTS else RunError
+        raise kind(f"the disk {container} refused `{' '.join(question)}`: {why}")
     return answer
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.kernel import mounts
+from orchestrator.keys.messages import failure
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Platform, World
@@ -106,7 +107,7 @@ def named(name: str, world: World) -> KnownDisk:
     if known := {**disks, **{known.disk.at: known for known in disks.values()}}.get(name):
         return known
     names = f"there are {', '.join(disks)}" if disks else "there is none"
-    raise UsageError(f"no disk named {name!r}; {names}", advice="tierbench disk list")
+    raise failure(UsageError, "unknown disk", name=name, names=names)
 
 
 # ------------------------------------------------------------------ up
@@ -126,27 +127,18 @@ def prepared(
     file, if it shall not be one in the cache. UsageError or UnavailableError, and nothing was
     changed, if the disk cannot be put up there."""
     if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} is no name for a disk",
-            advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
-        )
+        raise failure(UsageError, "bad name of a disk", name=name)
     others = {known.disk.name: known for known in standing_disks(world)}
     left = others.pop(name, None)
     if left and left.state == "up":
-        raise UsageError(
-            f"the disk {name} is up already, at {left.disk.at}",
-            advice=f"give --name for another one, or `tierbench disk down {name}` first",
-        )
+        raise failure(UsageError, "disk is up", name=name, at=left.disk.at)
     image = Path(data or (left.disk.image if left else world.cache / "standing" / f"{name}.img"))
     image = Path(world.machine.real_path(str(image.absolute())))
     for other in others.values():
         if other.disk.image == str(image):
             raise UsageError(f"{image} has the data of the disk {other.disk.name} already")
     if left and left.disk.image != str(image):
-        raise UsageError(
-            f"the data of the disk {name} are in {left.disk.image}, not in {image}",
-            advice=f"`tierbench disk down {name}` first, or give another --name",
-        )
+        raise failure(UsageError, "data elsewhere", name=name, left=left, image=image)
     size_bytes = _size(image, size_bytes, default_bytes, world, again=bool(left or data))
     if not at.is_absolute():
         raise UsageError(f"--at is {at}: give it in full, from /")
@@ -168,23 +160,14 @@ def _size(
         size_bytes = asked_bytes or default_bytes
         free_bytes = world.machine.free_bytes(str(image.parent))
         if free_bytes < size_bytes:
-            raise UnavailableError(
-                f"{image.parent} has {format_bytes(free_bytes)} free, and the disk may take "
-                f"{format_bytes(size_bytes)}",
-                advice="give a smaller --size, or a file with --data on a larger disk",
-            )
+            has, size = map(format_bytes, (free_bytes, size_bytes))
+            raise failure(UnavailableError, "no room", folder=image.parent, has=has, size=size)
         return size_bytes
     if not again:
-        raise UsageError(
-            f"{image} has data that an earlier disk left",
-            advice=f"`--data {image}` uses them; remove the file if nobody needs them",
-        )
+        raise failure(UsageError, "data left", image=image)
     size_bytes = image.stat().st_size
     if asked_bytes not in (None, size_bytes):
-        raise UsageError(
-            f"{image} is a disk of {format_bytes(size_bytes)}, which cannot be changed",
-            advice="leave --size out",
-        )
+        raise failure(UsageError, "other size", image=image, size=format_bytes(size_bytes))
     return size_bytes
 
 
@@ -192,14 +175,12 @@ def _check_place(at: Path, world: World) -> bool:
     """Whether the mount point is still to be made. UsageError if nothing can be mounted there."""
     if not world.machine.exists(str(at)):
         if not world.machine.is_folder(str(at.parent)):
-            raise UsageError(f"{at.parent} does not exist, so nothing can be mounted at {at}")
+            raise failure(UsageError, "no folder", folder=at.parent, at=at)
         return True
     if str(at) in _mounted(world):
-        raise UsageError(f"something is mounted at {at} already", advice="give another --at")
+        raise failure(UsageError, "place taken", at=at)
     if not world.machine.is_folder(str(at)) or world.machine.listing(str(at)):
-        raise UsageError(
-            f"{at} is not an empty directory", advice="give one that is empty, or does not exist"
-        )
+        raise failure(UsageError, "folder not empty", at=at)
     return False
 
 
@@ -244,11 +225,7 @@ def _mount(device: str, at: str, world: World) -> None:
     command = ("mount", "-t", "xfs", "-o", "noatime,nouuid", device, at)
     done = world.shell.run(command, timeout_s=_MOUNT_S)
     if done.exit_code != 0:
-        raise RunError(
-            f"{device} could not be mounted at {at}: {done.err.strip()}",
-            advice="this needs root, on the machine and in the name space of the containers' "
-            "engine; a file given with --data must hold an XFS",
-        )
+        raise failure(RunError, "not mounted", device=device, at=at, why=done.err.strip())
 
 
 def _quietly(undo: Callable[..., object], *arguments: object) -> None:
@@ -272,10 +249,7 @@ def take_down(known: KnownDisk, world: World, keep_data: bool = False) -> Path |
         _unmount(disk.at, world)
         if known.runs and (users := _users_of_device(known.mount.device, world)):
             _mount(known.mount.source, disk.at, world)
-            raise RunError(
-                f"the disk {disk.name} is in use: it is also mounted for {users}",
-                advice="stop what uses it (a container that was given its path?), then again",
-            )
+            raise failure(RunError, "disk in use", disk=disk.name, users=users)
     _clear(replace(known, mount=None), world)
     if keep_data or not disk.own_image:
         return Path(disk.image)
@@ -288,10 +262,7 @@ def _unmount(at: str, world: World) -> None:
     if done.exit_code == 0:
         return
     why = done.err.strip().rstrip(".")
-    raise RunError(
-        f"{at} could not be unmounted: {why}{_users_of_path(at, world)}",
-        advice="end what uses it, then again; nothing was taken down",
-    )
+    raise failure(RunError, "not unmounted", at=at, why=why, users=_users_of_path(at, world))
 
 
 def _users_of_path(at: str, world: World) -> str:
@@ -332,7 +303,4 @@ def _mounted(world: World) -> Mapping[str, mounts.MountPoint]:
     try:
         return {mount.path: mount for mount in mounts.mount_points(world.machine)}
     except OSError as error:
-        raise UnavailableError(
-            f"what is mounted cannot be seen: {error}",
-            advice="start this program on the machine that runs the containers",
-        ) from error
+        raise failure(UnavailableError, "mounts not seen", error=error) from error

@@ -45,14 +45,9 @@ class Credit:
         self._peak = expected.at_peak(tier)
         self._done: list[Drained] = []
         self.base = tier.without_burst()
-        self.ramp_s = max(
-            (
-                _IDLE_S * base_per_s / (peak_per_s - base_per_s)
-                for base_per_s, peak_per_s in map(self._rates, _BLOCKS_BYTES)
-                if peak_per_s > base_per_s
-            ),
-            default=0.0,
-        )
+        rates = map(self._rates, _BLOCKS_BYTES)
+        ramps_s = [_IDLE_S * base / (peak - base) for base, peak in rates if peak > base]
+        self.ramp_s = max(ramps_s, default=0.0)
 
     def _rates(self, block_bytes: int) -> tuple[float, float]:
         """Base and peak in blocks a second; alike if the tier cannot burst with such blocks."""

@@ -169,12 +169,8 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
         (tier.limits.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
         _UNTHROTTLED_BYTES_PER_S,
     )
-    passes = round(effort.verify_s * rate / (2 * effort.verify_bytes))
-    return {
-        "VERIFY_SIZE": str(effort.verify_bytes),
-        "VERIFY_JOBS": "1",
-        "VERIFY_LOOPS": str(max(1, passes)),
-    }
+    size, passes = effort.verify_bytes, round(effort.verify_s * rate / (2 * effort.verify_bytes))
+    return {"VERIFY_SIZE": str(size), "VERIFY_JOBS": "1", "VERIFY_LOOPS": str(max(1, passes))}
 
 
 # ------------------------------------------------------------------ checks

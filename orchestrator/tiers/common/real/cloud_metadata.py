@@ -16,6 +16,7 @@ from typing import Any
 
 from orchestrator.errors import UNREADABLE
 from orchestrator.kernel import block_devices, mounts
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, Machine, World
 from orchestrator.system import http_client
@@ -34,38 +35,15 @@ GCP_URL = f"{ADDRESS}/computeMetadata/v1/instance/?recursive=true"
 _TIMEOUT_S = 1.0
 _TOKEN_LIFE_S = 60
 _ASKING_S = 60.0  # with the container's start
-_HEADERS = "TOKEN_HEADERS"  # a command line may be seen by all users of the machine
-_ASKING = f"""
-import json, os, sys
-from urllib.request import ProxyHandler, Request, build_opener
-method, url = sys.argv[1:]
-asked = Request(url, headers=json.loads(os.environ["{_HEADERS}"]), method=method)
-answer = build_opener(ProxyHandler({{}})).open(asked, timeout={_TIMEOUT_S})
-sys.stdout.write(answer.read().decode())
-"""
 _SAME_PCT = 5.0  # a provisioned rate this near to the tier's is the same, MB or MiB
 
-_TYPES = {  # what a cloud calls a type → the catalog's name
-    "Standard_LRS": "azure/standard-hdd",
-    "StandardSSD_LRS": "azure/standard-ssd",
-    "StandardSSD_ZRS": "azure/standard-ssd",
-    "Premium_LRS": "azure/premium",
-    "Premium_ZRS": "azure/premium",
-    "PremiumV2_LRS": "azure/premium-v2",
-    "UltraSSD_LRS": "azure/ultra",
-    "PERSISTENT-BALANCED": "gcp/pd-balanced",
-    "PERSISTENT-SSD": "gcp/pd-ssd",
-}
 _AWS_LOCAL = "aws/local-nvme"
-_AWS_MODELS = {  # NVMe model → whether it is local to the machine
-    "Amazon Elastic Block Store": False,
-    "Amazon EC2 NVMe Instance Storage": True,
-}
-_NOT_TOLD = {
-    "azure": "which size a disk is, and the figures of any but Ultra Disks",
-    "aws": "type and provisioned figures of EBS volumes: `aws ec2 describe-volumes` does",
-    "gcp": "size and provisioned figures of a disk: `gcloud compute disks describe` does",
-}
+_LOCAL = {"instance store": True, "EBS": False}  # kind of a disk on AWS → whether the machine's own
+
+
+def _words(of: str) -> Mapping[str, str]:
+    """What cloud_metadata.yaml says of this."""
+    return dict(shipped(__package__, "cloud_metadata.yaml")[of])
 
 
 @dataclass(frozen=True)
@@ -89,7 +67,7 @@ class MetadataAnswer:
             "failure": self.failure,
         }
         named = {name: value for name, value in known.items() if value}
-        return {"provider": self.cloud, **named, "not_told": _NOT_TOLD.get(self.cloud, "")}
+        return {"provider": self.cloud, **named, "not_told": _words("not_told").get(self.cloud, "")}
 
 
 def together(answers: Sequence[MetadataAnswer]) -> MetadataAnswer:
@@ -113,9 +91,10 @@ def asked_there(world: World) -> Ask:
     """`ask` from a container of a machine elsewhere: each is told of its own disks alone."""
 
     def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
-        argv = ("python3", "-c", _ASKING, method, url)
+        asked = shipped(__package__, "cloud_metadata.yaml")["asking"]
+        argv = ("python3", "-c", asked, method, url, str(_TIMEOUT_S))
         where = {"network": HOST_NETWORK, "capabilities": ()}
-        headers_there = {_HEADERS: json.dumps(dict(headers))}
+        headers_there = {"TOKEN_HEADERS": json.dumps(dict(headers))}
         name = f"{world.scope}-metadata"
         spec = own_images.container("disk", name, argv, world, environment=headers_there, **where)
         done = world.platform.once(spec, timeout_s=_ASKING_S)
@@ -161,18 +140,15 @@ def _told(cloud: str, device: str, told_of: Mapping[str, Told], machine: Machine
     if cloud != "aws":
         return told_of.get(device, {})
     facts = block_devices.facts(device, machine)
-    local = _AWS_MODELS.get(str(facts.get("model")))
-    if local is None:
-        return {}
-    return {"type": "instance store" if local else "EBS", "volume": facts.get("serial", "")}
+    kind = _words("aws_models").get(str(facts.get("model")))
+    return {"type": kind, "volume": facts.get("serial", "")} if kind else {}
 
 
 def _of_another_type(tier: Tier, told: Told) -> Iterator[str]:
     kind, meant = str(told.get("type", "")), tier.origin.catalog_type
     if not meant or not kind:
         return
-    named = _TYPES.get(kind)
-    local = {"instance store": True, "EBS": False}.get(kind)
+    named, local = _words("types").get(kind), _LOCAL.get(kind)
     if named not in (None, meant) or (local is not None and local != (meant == _AWS_LOCAL)):
         yield f"which the cloud calls {kind}; the profile says {meant}"
 

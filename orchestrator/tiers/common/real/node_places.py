@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from orchestrator import units
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.machines import HasEngines, is_here, on
 from orchestrator.powers import World
 from orchestrator.tier import NodeDisks, RealDisks, Tier
@@ -64,9 +65,7 @@ def mounted(tier: Tier) -> RealDisks:
     """The tier's real disks. UsageError if it names none."""
     if isinstance(tier.disk, RealDisks) and (tier.disk.disks or tier.disk.path):
         return tier.disk
-    raise UsageError(
-        f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"
-    )
+    raise failure(UsageError, "no path", tier=tier.name)
 
 
 def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
@@ -114,21 +113,15 @@ def require_here(what: str, world: World) -> None:
     if is_here(world):
         return
     names = listed([machine.name for machine in world.platform.machines()])
-    raise UnavailableError(
-        f"{what} on the computer it is started on, but containers run on {names}",
-        advice="start this program there, or let it use an engine of this computer",
-    )
+    raise failure(UnavailableError, "containers elsewhere", what=what, machines=names)
 
 
 def require_one_machine(tier: Tier, world: World) -> None:
     """UnavailableError if nodes are spread over machines: real disks are looked for on one."""
     names = [machine.name for machine in world.platform.machines()]
     if len(names) > 1:
-        raise UnavailableError(
-            f"{tier.name} names disks by their paths on one machine, but nodes are spread over "
-            f"{listed(names)}",
-            advice="take `enforcement: storage-class` on Kubernetes, or `existing` for a cluster "
-            "that runs already; or name an engine for each node: `machines` in the profile",
+        raise failure(
+            UnavailableError, "nodes on several machines", tier=tier, machines=listed(names)
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from orchestrator import units
 from orchestrator.errors import Mistake, RunError, UnavailableError, UsageError, VoidError
 from orchestrator.kernel import block_devices, mounts
+from orchestrator.keys.messages import failure
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
@@ -110,9 +111,11 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
             raise
         cause = error
     if cause or not mounts.is_there(disk, machine):
-        raise VoidError(
-            f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
-            advice="see the kernel's log (`dmesg`); what was measured on it is void",
+        raise failure(
+            VoidError,
+            "disk vanished",
+            node=disk.node,
+            path=disk.mount.path,
             evidence=cause.what if cause else "",
         ) from cause
 
@@ -126,14 +129,11 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
         _require_own_mount(disk, machine)
     _require_as_expected(tier, disk)
     if "ro" in disk.mount.options.split(","):
-        raise UnavailableError(f"{path} is mounted read-only", advice="remount it writable")
+        raise failure(UnavailableError, "read-only", path=path)
     free = free_bytes(path, machine)
     if free < needed_bytes:
-        raise UnavailableError(
-            f"{path} has {units.format_bytes(free)} free; {units.format_bytes(needed_bytes)} are "
-            "needed",
-            advice="take a smaller --scale or fewer --nodes, or make room",
-        )
+        has, needed = map(units.format_bytes, (free, needed_bytes))
+        raise failure(UnavailableError, "no room for a disk", path=path, has=has, needed=needed)
     return disk
 
 
@@ -147,35 +147,20 @@ def free_bytes(path: Path, machine: Machine) -> int:
 def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
     path = disk.path
     if disk.mount.path != machine.real_path(str(path)):
-        raise UsageError(
-            f"{path} is not a mount point: it is a directory of {disk.mount.path} (on {disk.node})",
-            advice="is the disk mounted? Give its mount point, or say "
-            "`allow_root_disk: true` to take whatever disk is there",
-        )
+        raise failure(UsageError, "no mount point", path=path, disk=disk)
     if mounts.on_root_disk(disk, machine):
-        raise UsageError(
-            f"{path} is on {disk.whole}, the disk of the system itself",
-            advice="take another disk, or say `allow_root_disk: true`: the system's own "
-            "writes are then part of what is measured",
-        )
+        raise failure(UsageError, "disk of the system", path=path, disk=disk.whole)
 
 
 def _require_as_expected(tier: Tier, disk: mounts.RealDisk) -> None:
     """UsageError if the file system is another, or is mounted otherwise, than the tier says."""
     kind, expected = disk.mount.kind, mounted(tier)
     if expected.file_system not in (None, kind):
-        raise UsageError(
-            f"{disk.path} has {kind}, and the profile expects {expected.file_system}",
-            advice="mount the file system that is meant, or correct `file_system`",
-        )
+        raise failure(UsageError, "other file system", disk=disk, kind=kind, expected=expected)
     options = disk.mount.options.split(",")
     lacking = [option for option in expected.mount_options if option not in options]
     if lacking:
-        raise UsageError(
-            f"{disk.path} is not mounted with {', '.join(lacking)}, as the profile expects, but "
-            f"with {disk.mount.options}",
-            advice="remount it, or correct `mount_options`",
-        )
+        raise failure(UsageError, "mounted otherwise", disk=disk, lacking=", ".join(lacking))
 
 
 @contextmanager
@@ -206,8 +191,5 @@ def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, .
     data = path / FOLDER
     missing = [name for name in names if not machine.is_folder(str(data / name))]
     if missing:
-        raise RunError(
-            f"after the profile's `restore` {data} has no {' and no '.join(missing)}",
-            advice="the command must bring back all that is below TIERBENCH_DATA when it saves",
-        )
+        raise failure(RunError, "nothing restored", data=data, missing=" and no ".join(missing))
     return tuple(data / name for name in names)

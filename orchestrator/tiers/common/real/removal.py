@@ -13,6 +13,7 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
+from orchestrator.keys.messages import failure
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
@@ -116,9 +117,8 @@ def there(
     if not folders:
         return ()
     verb, places = "list" if only_list else "remove", [f"{HOST}{folder}" for folder in folders]
-    done = in_container(program(verb, world, places), map(root_of, folders), world)
-    if done.exit_code != 0:
-        raise RunError(f"{folders[0]} could not be removed", evidence=done.out)
+    failure = f"{folders[0]} could not be removed"
+    done = in_container(program(verb, world, places), map(root_of, folders), world, failure)
     return read(done.out, HOST)
 
 
@@ -164,10 +164,8 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
     arguments = [f"{HOST}{folder}", *names]
     done = in_container(program("anew", world, arguments), [root_of(folder)], world)
     if done.exit_code != 0:
-        raise RunError(
-            f"{folder} cannot be made anew: {done.out.strip().replace(HOST, '')[-400:]}",
-            advice="look at what is there; remove or unmount it by hand if nobody needs it",
-        )
+        said = done.out.strip().replace(HOST, "")[-400:]
+        raise failure(RunError, "folder not made anew", folder=folder, said=said)
 
 
 def root_of(folder: Path) -> Path:
@@ -193,11 +191,17 @@ def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str
     return ("python3", "-c", source, verb, owner(world), *arguments)
 
 
-def in_container(program: Sequence[str], roots: Iterable[Path], world: World) -> Completed:
-    """Runs a program of our image `disk` that sees each of `roots` below /host."""
+def in_container(
+    program: Sequence[str], roots: Iterable[Path], world: World, failure: str = "", advice: str = ""
+) -> Completed:
+    """Runs a program of our image `disk` that sees each of `roots` below /host. RunError if it
+    fails, unless `failure` does not say what that means."""
     seen = tuple(
         Mount(world.machine.real_path(str(root)), f"{HOST}{root}") for root in dict.fromkeys(roots)
     )
     name, own = f"{world.scope}-folders", {"mounts": seen, "capabilities": CAPABILITIES}
     spec = own_images.container("disk", name, program, world, **own)
-    return world.platform.once(spec, timeout_s=_COPY_S)
+    done = world.platform.once(spec, timeout_s=_COPY_S)
+    if failure and done.exit_code != 0:
+        raise RunError(failure, advice, evidence=done.out)
+    return done

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from orchestrator.errors import RunError
 from orchestrator.kernel import block_devices
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
@@ -19,6 +18,7 @@ from orchestrator.platforms.common.machines import is_here, kernels, on
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once, files
 from orchestrator.system.clock import wait_until
+from orchestrator.system.shell import script
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import node_places, real_disk, removal, snapshots
 from orchestrator.tiers.common.real.node_places import MachineShare, shares
@@ -209,9 +209,6 @@ MOST_IOS = 20
 MOST_BYTES = 1_024_000
 _LOOK_S = 0.2
 _DROP_S = 300.0
-_DROP = "sync && echo 3 > /proc/sys/vm/drop_caches"  # Documentation/admin-guide/sysctl/vm.rst
-# dd's `nocache` is posix_fadvise(DONTNEED); with `count=0` it is for the whole file.
-_DROP_FILES = 'find "$@" -type f -exec dd if={} iflag=nocache count=0 status=none \\;'
 
 
 def after_copying(
@@ -243,14 +240,12 @@ def after_copying(
 
 def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine", "of the files"]:
     """Only root may drop all caches of the machine; else those of the files that were copied."""
-    here = is_here(world)  # else the shell is another machine's
-    if here and world.shell.run(("sh", "-c", _DROP), timeout_s=_DROP_S).exit_code == 0:
+    drop, here = script(__package__, "drop"), is_here(world)  # else the shell is another machine's
+    if here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]
-    program = ("bash", "-c", _DROP_FILES, "quiet", *arguments)
-    done = removal.in_container(program, directories, world)
-    if done.exit_code != 0:
-        raise RunError("the page cache could not be emptied", evidence=done.out)
+    program = script(__package__, "drop_files", "quiet", *arguments, shell="bash")
+    removal.in_container(program, directories, world, "the page cache could not be emptied")
     return "of the files"
 
 

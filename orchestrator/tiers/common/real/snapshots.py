@@ -12,10 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.kernel import mounts
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
+from orchestrator.system.shell import run_of_profile, script
 from orchestrator.tier import Snapshots, Tier
 from orchestrator.tiers.common.real import node_places, removal
 
@@ -23,20 +25,7 @@ FOLDER = removal.SNAPSHOTS
 MARK = marked.MARK
 COPIES = ("copy", "elsewhere")  # ways that this program keeps a copy itself
 _SAVED = ".saved"  # a file in the cache: the profile's own command has made a snapshot
-_COPY_S = 6 * 3600.0
 _OUTPUT = 2_000  # characters of a command's output that the record keeps
-
-# What is below the name of a snapshot is whole: it gets its name when it is on the disk. First
-# argument: how; then pairs of a source and a target, which are saved all at once.
-_SAVE = """
-how=$1; shift; pids=(); failed=0
-save() {
-  if [ "$how" = move ]; then sync -f "$1" && mv -- "$1" "$2"; return; fi
-  cp -a --reflink=never -- "$1" "$2.partial" && sync -f "$2.partial" && mv -- "$2.partial" "$2"
-}
-while (($#)); do save "$1" "$2" & pids+=($!); shift 2; done
-for pid in "${pids[@]}"; do wait "$pid" || failed=1; done; exit $failed
-"""
 
 
 def chosen(tier: Tier) -> Snapshots:
@@ -79,31 +68,21 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
     for root in roots if way.way in COPIES else ():
         if not machine.is_folder(str(root)):
-            raise UsageError(
-                f"{tier.name}: `snapshots` names {root}, which is not a directory",
-                advice="mount a second disk there first, or correct `path` of `snapshots`",
-            )
+            raise failure(UsageError, "no directory of snapshots", tier=tier.name, root=root)
         content_of_ours(root / FOLDER, machine)
     if way.path:
         points = mounts.mount_points(machine)
         other = mounts.holding(Path(way.path), points, machine)
         for disk in disks:
             if disk.mount.device == other.device:
-                raise UsageError(
-                    f"{tier.name}: `snapshots` names {way.path}, which is on {disk.node}, the disk "
-                    "that is measured",
-                    advice="name a directory on another disk, or say `snapshots: copy`",
-                )
+                raise failure(UsageError, "snapshots on same disk", tier=tier, way=way, disk=disk)
 
 
 def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
     """The names in a folder that has our mark; none if it is not there. UsageError without it."""
     content = machine.listing(str(folder)) if machine.exists(str(folder)) else ()
     if content and MARK not in content:
-        raise UsageError(
-            f"{folder} exists and was not made by tierbench, so it is neither used nor removed",
-            advice="rename it, or give another path",
-        )
+        raise failure(UsageError, "folder of others", folder=folder)
     return content
 
 
@@ -117,7 +96,7 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
         removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
-    _copied(("bash", "-c", _SAVE, "snapshots", how), pairs, world)
+    _copied(script(__package__, "save", "snapshots", how, shell="bash"), pairs, world)
 
 
 def note_of(directory: Path) -> Path:
@@ -144,14 +123,9 @@ def restore(pairs: Pairs, world: World) -> dict[str, Any]:
 def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
     roots = [removal.root_of(path.parent) for pair in pairs for path in pair]
     arguments = [f"{removal.HOST}{path}" for pair in pairs for path in pair]
-    done = removal.in_container((*program, *arguments), roots, world)
-    if done.exit_code != 0:
-        raise RunError(
-            f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}",
-            advice="is there room? `tierbench clean` removes all snapshots",
-            evidence=done.out,
-        )
-    return done
+    failure = f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}"
+    advice = "is there room? `tierbench clean` removes all snapshots"
+    return removal.in_container((*program, *arguments), roots, world, failure, advice)
 
 
 def discard(taken: Iterable[Path], world: World) -> None:
@@ -171,26 +145,15 @@ def by_command(
     taken: Sequence[Path],
     world: World,
 ) -> dict[str, Any]:
-    """Runs the profile's `save` or `restore` for one disk in a shell here; returns what it said.
-    RunError if it fails. Values are in its environment alone, so that none is read as a command."""
+    """Runs the profile's `save` or `restore` for one disk; returns what it said. RunError if it
+    fails."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
-    names = [path.name for path, at in directories.items() if at == disk]
-    world.progress.step(f"`{verb}` of the profile, for {disk}")
-    done = world.shell.run(
-        ("bash", "-c", command),
-        timeout_s=_COPY_S,
-        env={
-            "TIERBENCH_PATH": str(disk),
-            "TIERBENCH_DATA": str(disk / node_places.FOLDER),
-            "TIERBENCH_NODES": " ".join(names),
-            "TIERBENCH_SNAPSHOT": taken[0].parent.name,
-        },
-    )
-    if done.exit_code != 0:
-        raise RunError(
-            f"the profile's `{verb}` command ended with {done.exit_code} for {disk}",
-            advice="try it by hand with the variables that docs/TIERS.md names",
-            evidence=done.tail(),
-        )
+    env = {
+        "TIERBENCH_PATH": str(disk),
+        "TIERBENCH_DATA": str(disk / node_places.FOLDER),
+        "TIERBENCH_NODES": " ".join(path.name for path, at in directories.items() if at == disk),
+        "TIERBENCH_SNAPSHOT": taken[0].parent.name,
+    }
+    done = run_of_profile(verb, command, str(disk), env, "docs/TIERS.md", world)
     return {"took_s": done.duration_s, "output": done.tail()[-_OUTPUT:]}

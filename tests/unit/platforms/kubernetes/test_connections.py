@@ -19,6 +19,7 @@ import websocket
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms.kubernetes import channels
 from orchestrator.platforms.kubernetes.channels import Frames
+from orchestrator.system.shell import script
 
 _PORT = struct.pack("<H", 5433)
 _FORWARDED = channels._Way(lambda: None, data=0, numbered=True)
@@ -138,10 +139,12 @@ def test_where_nothing_listens_what_was_sent_is_sent_another_way(server: Server)
 
 
 def test_the_relay_in_a_pod_ends_with_either_end() -> None:
+    package = "orchestrator.platforms.kubernetes"
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        at = ("127.0.0.1", str(listener.getsockname()[1]))
         for the_server_ends in (True, False):
             relay = subprocess.Popen(
-                ["bash", "-c", channels._RELAY, "127.0.0.1", str(listener.getsockname()[1])],
+                script(package, "relay", *at, shell="bash"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )

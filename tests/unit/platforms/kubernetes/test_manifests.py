@@ -16,11 +16,11 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import DeviceCap, Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import VolumeSource
-from orchestrator.platforms.kubernetes import manifests, placing, volume_manifests
+from orchestrator.platforms.kubernetes import manifests, placing, space, volume_manifests
 from orchestrator.platforms.kubernetes.placing import Spread
 from orchestrator.platforms.kubernetes.pods import full_name
 from orchestrator.platforms.kubernetes.space import object_name, ours
-from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.powers import NETWORK_OF, ContainerSpec, Mount
 from tests import golden
 
 LABELS = ours("feed00")
@@ -96,6 +96,15 @@ def test_the_server_of_its_disk() -> None:
 
 def test_a_client_with_folders_and_files() -> None:
     golden.compare("kubernetes/client.yaml", written(*secret(CLIENT), pod(CLIENT)))
+
+
+def test_a_client_beside_a_node_is_on_its_machine_and_in_a_network_of_its_own() -> None:
+    beside = replace(CLIENT, network=f"{NETWORK_OF}tierbench-feed00-1-node-1", placement="node-1")
+    made = pod(beside, machine="vm-a")
+    assert space.NETWORK not in made["metadata"]["labels"]
+    assert space.NETWORK in pod(CLIENT)["metadata"]["labels"]
+    demand = made["spec"]["affinity"]["nodeAffinity"]
+    assert "vm-a" in repr(demand)
 
 
 def test_what_is_not_a_pod() -> None:

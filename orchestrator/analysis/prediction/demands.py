@@ -1,0 +1,190 @@
+"""A run's counters → what a transaction asks of nodes, client and disk, and the delay that is left.
+
+Demands are counters divided by transactions (utilisation law). The delay is what a quiet run took
+longer than its simulation without one: a run of the same tier and workload with fewer sessions,
+or the run itself, whichever says less. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+
+from orchestrator.analysis import results
+from orchestrator.analysis.prediction.simulation import SimulatedDisk, Stage, System, simulate
+from orchestrator.analysis.results import RunData, value_of
+from orchestrator.analysis.telemetry import counters, machines, resources
+from orchestrator.analysis.telemetry.disk_demand import AT_CAP
+from orchestrator.errors import UsageError
+from orchestrator.facts import WAL_SYNC_AVG_S, WAL_SYNCS
+from orchestrator.model import Record
+from orchestrator.planning.latency_quantiles import mean_s
+from orchestrator.tier import Gate, Quantiles, Tier
+from orchestrator.units import gathered
+
+COUNTED = (
+    counters.READS,
+    counters.WRITES,
+    counters.READ_BYTES,
+    counters.WRITTEN_BYTES,
+    counters.WRITE_SECONDS,
+    counters.READ_SECONDS,
+)
+BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
+QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
+QUIET = "predict from a run on the fastest tier, or measure a quiet one too: --sweep threads=1,16"
+_ROUNDS = 5  # in which the delay is found
+
+
+def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[System, SimulatedDisk]:
+    """What was measured, so that it can be simulated, and the disk on which it was. `cpus`: of the
+    machine, for nodes that do not say theirs. UsageError for what cannot be told from the run."""
+    probes = [*filter(None, [quiet]), *([] if at_cap(run) else [run])]
+    if not probes:
+        what = f"{run.record.run.slug} was at a cap of its disk, which hides what else takes time"
+        raise UsageError(what, advice=QUIET)
+    disk = disk_of(run.record.profile.tier, run.record.gate)
+    systems = [_system(probe, disk, cpus) for probe in probes]
+    least = {name: min(getattr(each, name) for each in systems) for name in ("sync_s", "batch")}
+    delays_s = (
+        _delay_s(probe.record, replace(system, **least), disk)
+        for probe, system in zip(probes, systems, strict=True)
+    )
+    return replace(_system(run, disk, cpus), delay_s=min(delays_s), **least), disk
+
+
+def _delay_s(record: Record, system: System, disk: SimulatedDisk) -> float:
+    """What a run took longer than its simulation; none where its CPU was busy."""
+    rate, took_s = (value_of(record, n) or 0.0 for n in ("throughput_per_s", "latency_avg_s"))
+    delay_s, busy = 0.0, rate * system.node_s >= BUSY * system.nodes * system.node_cpus
+    for _ in range(0 if busy else _ROUNDS):
+        simulated = simulate(replace(system, delay_s=delay_s), disk)
+        longer_s = took_s - float(simulated.latencies_s.mean())
+        delay_s = max(0.0, delay_s + longer_s / (1 + system.waiting))
+    return delay_s
+
+
+def at_cap(run: RunData) -> bool:
+    """Whether one of its disks was, in the median second."""
+    names = "iops_of_cap_pct", "bandwidth_of_cap_pct"
+    of_disks = run.telemetry.against_caps.values()
+    return any(own.get(name, 0.0) >= 100 * AT_CAP for own in of_disks for name in names)
+
+
+def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
+    """Cluster and load of a run, with the demands of its transactions."""
+    record, growth = run.record, run.telemetry.growth
+    rate, limits = value_of(record, "throughput_per_s"), machines.cpu_limits(record.nodes, cpus)
+    by_role = gathered((node.role, node.name) for node in record.nodes)
+    database = [node for node in record.nodes if node.role == "database"]
+    used_s = {
+        role: sum(growth.per_s(name, counters.CPU_SECONDS) or 0.0 for name in names) / rate
+        for role, names in by_role.items()
+        if growth and rate
+    }
+    grown = _grown(run)
+    known = grown.shape[0] > 1 and all(node.name in limits for node in database)
+    if not (rate and used_s.get("database") and known):
+        what = f"{record.run.slug}: transactions, CPU, its limit, and I/O are not all known"
+        raise UsageError(what, advice="predict from a run whose telemetry has them")
+    if any(node.wal_device for node in database):
+        raise UsageError(f"{record.run.slug}: a log on a disk of its own is not simulated")
+    syncs, log_bytes = _of_log(record)
+    done, reads, ios, read_bytes, written, waited_s, read_s = grown[-1] + 1e-9
+    writes = max(1e-9, ios - syncs * done)
+    _, iops, _, _ = next(disk.rates())
+    ahead = iops * (waited_s / ios - mean_s(disk.write)) if iops < math.inf else 0.0
+    seen = resources.gather(run, cpus).get(database[0].name, {})
+    in_io, locked = (seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked"))
+    in_io_s = in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done
+    sync_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
+    hosts = [node.cpus for node in record.nodes if node.role == "host"]
+    warmup, measure = record.phase("warm-up"), record.phase("measure")
+    return System(
+        sessions=record.workload.threads,
+        rate_per_s=rate if record.workload.thinks else results.generator(record).arrival_rate_per_s,
+        node_s=used_s["database"],
+        client_s=used_s.get("client", 0.0),
+        other_s=used_s.get("disk", 0.0),
+        node_cpus=limits[database[0].name],
+        client_cpus=sum(limits.get(name, 1.0) for name in by_role.get("client", ())) or 1.0,
+        machine_cpus=(hosts[0] if len(hosts) == 1 else None) or math.inf,
+        stages=tuple(_stages(grown, syncs)),
+        read_bytes=read_bytes / reads,
+        write_bytes=max(0.0, written - log_bytes * done) / writes,
+        batch=min(max(1.0, 2 * ahead), QUEUE),
+        commits=record.workload.writes and results.database(record).durable is not False,
+        log_bytes=log_bytes,
+        sync_s=max(0.0, sync_s - mean_s(disk.write)),
+        held_writes=max(0.0, in_io_s) / mean_s(disk.write),
+        waiting=locked / (1 - min(locked, 0.9)),
+        nodes=len(database),
+        disks=len(results.by_disk(database)),
+        copies=min(record.profile.cluster.replication_factor, len(database)),
+        warmup_s=warmup.duration_s if warmup else 0.0,
+        measure_s=measure.duration_s if measure else record.workload.measure_s,
+    )
+
+
+def _of_log(record: Record) -> tuple[float, ...]:
+    """Syncs and bytes of the log for each commit, from before the warm-up on."""
+    before, after = results.database_before(record), results.database(record)
+    commits, *of_log = (
+        max(0.0, (after.counter(name) or 0.0) - (before.counter(name) or 0.0))
+        for name in ("xact_commit", WAL_SYNCS, "wal_bytes")
+    )
+    return tuple(n / commits if commits else 0.0 for n in of_log)
+
+
+def _grown(run: RunData) -> np.ndarray:
+    """Rows, one a second from the begin of the warm-up on: transactions, and what is `COUNTED` of
+    all nodes' disks, since it began. One row without intervals or samples."""
+    nodes = {node.name for node in run.record.nodes if node.role == "database"}
+    begins_s = run.intervals["time_s"].to_numpy()
+    times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
+    done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
+    table = np.zeros((len(times_s), 1 + len(COUNTED)))
+    table[:, 0] = done[: len(times_s)]
+    for samples in run.sampled.by_nodes():
+        own = samples[samples["node"].isin(nodes) & samples["metric"].isin(COUNTED)]
+        for (_, name), of in own.groupby(["node", "metric"], observed=True):
+            counted = np.interp(times_s, of["time_s"], of["value"])
+            table[:, 1 + COUNTED.index(str(name))] += counted - counted[0]
+    return table
+
+
+def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
+    """Reads and writes of a transaction by how many were done before. The last quarter's mean
+    stands for what comes after."""
+    rows = grown[[0, *np.flatnonzero(np.diff(grown[:, 0]) >= 1) + 1]]
+    rows = np.vstack([rows[: len(rows) * 3 // 4 + 1], rows[-1:]])
+    for number in range(1, len(rows)):
+        done, reads, writes, *_ = rows[number] - rows[number - 1]
+        until = math.inf if number == len(rows) - 1 else float(rows[number][0])
+        yield until, reads / max(done, 1.0), max(0.0, writes / max(done, 1.0) - syncs)
+
+
+def disk_of(tier: Tier, gate: Gate | None = None) -> SimulatedDisk:
+    """A tier's disk: its latencies as modelled, else as its gate measured them, else as declared.
+    UsageError if nothing says how long an I/O takes."""
+    measured = {str(check.quantity): check.measured for check in (gate.checks if gate else ())}
+    if drawn := tier.latency.model:
+        return SimulatedDisk(tier.limits, drawn.read, drawn.write)
+    tables = []
+    for way, declared_s in (("read", tier.latency.read_s), ("write", tier.latency.write_s)):
+        if not (median_s := measured.get(f"latency_{way}") or declared_s):
+            what = f"nothing says how long a {way} of {tier.title or tier.name} takes"
+            raise UsageError(what, advice=f"give its {way}_latency, or measure it with a gate")
+        tables.append(log_normal(median_s, measured.get(f"latency_p99_{way}") or median_s))
+    return SimulatedDisk(tier.limits, *tables)
+
+
+def log_normal(p50_s: float, p99_s: float) -> Quantiles:
+    """The distribution with this median and p99, as a table; equal ones are a constant."""
+    normal = NormalDist(math.log(p50_s), math.log(max(p99_s / p50_s, 1.0001)) / 2.326)
+    inner = [(step / 200, math.exp(normal.inv_cdf(step / 200))) for step in range(1, 200)]
+    return ((0.0, inner[0][1]), *inner, (1.0, inner[-1][1]))

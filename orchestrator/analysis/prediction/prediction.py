@@ -1,0 +1,113 @@
+"""From the runs of a cell to another tier: figures with 90 % intervals. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from statistics import fmean, stdev
+
+import numpy as np
+
+from orchestrator.analysis.conclusions import T90, Estimate, Prediction
+from orchestrator.analysis.prediction.demands import at_cap, disk_of, model
+from orchestrator.analysis.prediction.simulation import Simulated, simulate
+from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
+from orchestrator.analysis.statistics.stats import percentile_min_count
+from orchestrator.metrics import METRICS, PERCENTILES
+from orchestrator.model import Objective
+from orchestrator.tier import Tier
+
+SEEDS = (1, 2, 3)
+NOISE = 0.03  # between runs of one tier, where only one was measured (docs/ERROR-RATES.md)
+FASTER = 0.98  # of the measured tier's average latency: below it a prediction is upwards
+FIGURES: tuple[Key, ...] = tuple(
+    (metric, "all") for metric in ("throughput_per_s", "latency_avg_s", "latency_p99_s")
+)
+# What nine errors of the model in ten stay below, as logarithms, downwards and upwards: of rates
+# and averages, and of percentiles (docs/PREDICTION.md, on real parts).
+RATE_ERRORS, TAIL_ERRORS = (0.28, 0.48), (1.1, 1.4)
+
+
+class Predictor:
+    """Of the cell of a run, whose repetitions give the noise. UsageError: nothing can be said."""
+
+    def __init__(self, campaign: Results, run: RunData) -> None:
+        self._campaign = campaign
+        of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
+        self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
+        self.measured = self._runs[len(self._runs) // 2]
+        quiet = quiet_run(campaign, run)
+        self._system, own = model(self.measured, quiet, machine_cpus(campaign))
+        self._at_cap = at_cap(self.measured)
+        self._here = [simulate(self._system, own, seed) for seed in SEEDS]
+
+    def predict(self, tier: Tier, slo: Sequence[Objective] = ()) -> Prediction:
+        """UsageError if nothing says how long an I/O of the tier takes."""
+        there = [simulate(self._system, disk_of(tier), seed) for seed in SEEDS]
+        slower = _figure(there, "latency_avg_s") / _figure(self._here, "latency_avg_s")
+        keys = [(objective.metric, objective.scope) for objective in slo] or FIGURES
+        every = {named(*key): self._estimate(there, key, slower < FASTER) for key in keys}
+        figures = {name: estimate for name, estimate in every.items() if estimate}
+        of_clauses = zip(every.values(), slo, strict=False)
+        chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
+        chance, price = min(chances, default=None), tier.price
+        cost = round(price.monthly * self._system.nodes, 2) if price else None
+        told = (there[0].limit, figures, cost, price.currency if price else "", chance)
+        return Prediction(tier.name, slower < FASTER, *told, run=self.measured.record.run.slug)
+
+    def compared(self) -> Iterator[Prediction]:
+        """Of the campaign's other tiers that were measured too, beside what they did."""
+        own = self.measured.record
+        for profile in self._campaign.plan.tiers:
+            runs = finished(self._campaign, profile.name, own.workload.name)
+            if runs and profile.name != own.profile.name:
+                each = {named(*key): whole(runs, key) for key in FIGURES}
+                measured = {name: fmean(values) for name, values in each.items() if values}
+                prediction = self.predict(replace(profile.tier, name=profile.name))
+                yield replace(prediction, measured=measured)
+
+    def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
+        """What was measured, times what the simulation of the tier is to that of the measured one:
+        what is not simulated stays. At a cap rates and averages are those of the cap alone.
+        Interval: noise of runs, and error of the model."""
+        measured, (metric, _) = whole(self._runs, key), key
+        of_all = whole(self._runs, (metric, "all"))
+        here = _figure(self._here, metric)
+        if of_all and self._at_cap and metric not in PERCENTILES:
+            here = fmean(of_all)
+        if not measured or not math.isfinite(times := _figure(there, metric) / here):
+            return None
+        value = fmean(measured) * times
+        noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
+        error = (TAIL_ERRORS if metric in PERCENTILES else RATE_ERRORS)[upwards] / T90
+        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error)
+        return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
+
+
+def named(metric: str, scope: str) -> str:
+    return metric if scope == "all" else f"{scope} {metric}"
+
+
+def _figure(simulated: Sequence[Simulated], metric: str) -> float:
+    """Of all seeds together; NaN for a percentile of too few. A rate is throughput's."""
+    latencies_s = np.concatenate([each.latencies_s for each in simulated])
+    if METRICS[metric].unit != "s":
+        return fmean(each.throughput_per_s for each in simulated)
+    if metric not in PERCENTILES:
+        return float(latencies_s.mean())
+    enough = latencies_s.size >= percentile_min_count(PERCENTILES[metric])
+    return float(np.percentile(latencies_s, PERCENTILES[metric])) if enough else math.nan
+
+
+def quiet_run(campaign: Results, run: RunData) -> RunData | None:
+    """The quietest run of the same tier, script and data with fewer sessions, at no cap."""
+    tier, own = run.record.profile.name, run.record.workload
+    every = [other for other in campaign.done if other.record.profile.name == tier]
+    loads = ((other.record.workload, other) for other in every if not at_cap(other))
+    quiet = [
+        (load.threads, other.record.run.number, other)
+        for load, other in loads
+        if load.threads < own.threads and (load.script, load.dataset) == (own.script, own.dataset)
+    ]
+    return min(quiet)[-1] if quiet else None

@@ -1,0 +1,267 @@
+"""A small seeded event simulation of a database on a disk; nothing is fitted. Pure.
+
+A transaction works in slices: CPU of the client, CPU of its node, then reads, one after the other.
+A read waits for the disk's buckets of IOPS and of bytes, and then takes a latency of its own. A
+commit waits for the next sync of the log; then a constant delay passes, and waiting for other
+transactions. Writes of data come in batches from the same buckets, and no session waits for them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import heappop, heappush
+
+import numpy as np
+
+from orchestrator.facts import BottleneckCause
+from orchestrator.planning.latency_quantiles import mean_s
+from orchestrator.tier import Limits, Quantiles
+
+SLICES = 4  # in which a transaction uses CPU and reads
+EVENTS = 40_000  # of a simulation, about
+SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/DISKS.md)
+QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
+FULL = 0.9  # a resource that is used more limits
+_DRAWS = 2**14
+_Process = Generator[float | None, None, None]
+# (transactions, reads, writes): what each of them asks for in the mean, of data, until so many have
+# been done since the load began. With them the cache warms up.
+Stage = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class System:
+    """Cluster and load, which stay the same on every tier. Demands are means of one transaction.
+
+    rate_per_s: of arrivals; None: each session begins the next at once. node_s, client_s, other_s:
+    CPU time, the last of all else on a machine that all share, of `machine_cpus` (infinite: they do
+    not). batch: writes of data that come at once. commits: whether it waits for the log. sync_s: by
+    which a sync is longer than a write. waiting: for other transactions, of what it takes without.
+    copies: of the log, of which a majority must be synced."""
+
+    sessions: int
+    node_s: float
+    client_s: float
+    node_cpus: float
+    client_cpus: float
+    rate_per_s: float | None = None
+    other_s: float = 0.0
+    machine_cpus: float = math.inf
+    stages: tuple[Stage, ...] = ((math.inf, 0.0, 0.0),)
+    read_bytes: float = 8192.0
+    write_bytes: float = 8192.0
+    batch: float = 1.0
+    held_writes: float = 0.0
+    commits: bool = True
+    log_bytes: float = 0.0
+    sync_s: float = 0.0
+    delay_s: float = 0.0
+    waiting: float = 0.0
+    nodes: int = 1
+    disks: int = 1
+    copies: int = 1
+    warmup_s: float = 6.0
+    measure_s: float = 54.0
+
+
+@dataclass(frozen=True)
+class SimulatedDisk:
+    """What a disk lets through, and what its latencies are drawn from."""
+
+    limits: Limits
+    read: Quantiles
+    write: Quantiles
+
+    def rates(self) -> Iterator[tuple[BottleneckCause, float, float, float]]:
+        """Of IOPS and of bytes: the cap, base and peak, and for how long base fills the credit."""
+        limits, burst = self.limits, self.limits.burst
+        rates: tuple[tuple[BottleneckCause, float | None, float | None], ...] = (
+            ("iops_cap", limits.total_iops, burst.iops if burst else None),
+            ("bandwidth_cap", limits.bytes_per_s, burst.bytes_per_s if burst else None),
+        )
+        for cap, limit, peak in rates:
+            base, lasts_s = limit or math.inf, burst.duration_s * burst.start_pct if burst else 0.0
+            credit_s = max(0.0, ((peak or 0.0) / base - 1) * lasts_s / 100)
+            yield cap, base, (peak if credit_s else None) or base, credit_s
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What a simulation came to. latencies_s: each transaction's."""
+
+    throughput_per_s: float
+    latencies_s: np.ndarray
+    limit: BottleneckCause
+
+
+class _Bucket:
+    """Lets `rate` units a second through, in order of asking: I/Os, bytes, or CPU time of several
+    cores (Seidmann's servers). It saves up what is not used for `depth_s`, at first `saved_s`.
+    `used`: all units that were asked for."""
+
+    def __init__(
+        self, cause: BottleneckCause, rate: float, depth_s: float = 0.0, saved_s: float = 0.0
+    ) -> None:
+        self.cause, self.rate, self._depth_s, self.saved_s = cause, rate, depth_s, saved_s
+        self._due_s, self.used = -saved_s, 0.0
+
+    def admit(self, now: float, units: float) -> float:
+        """When units asked for now get through (generic cell rate algorithm)."""
+        due_s = max(self._due_s, now - self._depth_s)
+        self._due_s = due_s + units / self.rate
+        self.used += units
+        return max(now, due_s)
+
+
+class _Device:
+    """A disk. `lapse`: seconds of the run in one of the simulation, for its burst credit."""
+
+    def __init__(self, disk: SimulatedDisk, rng: np.random.Generator, lapse: float) -> None:
+        self._unit_bytes, self.buckets = disk.limits.io_unit_bytes, list[_Bucket]()
+        for cap, base, peak, credit_s in disk.rates():
+            saved_s, cause = credit_s / lapse, "burst_exhausted" if credit_s else cap
+            within = _Bucket(cause, base, saved_s + SLACK_S, saved_s)
+            self.buckets += [_Bucket(cap, peak, SLACK_S), within]
+        self.reads, self.writes = (
+            _forever(np.interp(rng.random(_DRAWS), *np.array(table).T))
+            for table in (disk.read, disk.write)
+        )
+
+    def admit(self, now: float, size: float) -> float:
+        """When an I/O of this size that is asked for now gets through the buckets."""
+        ios = max(1, math.ceil(size / self._unit_bytes))
+        asked = zip(self.buckets, (ios, ios, size, size), strict=True)
+        return max(bucket.admit(now, units) for bucket, units in asked)
+
+
+def _forever(values: np.ndarray) -> Iterator[float]:
+    return itertools.cycle(values.tolist())
+
+
+def _events_per_s(system: System, disk: SimulatedDisk) -> float:
+    """About: by what a transaction takes alone, CPU of the nodes, and the disk's caps."""
+    _, reads, writes = system.stages[-1]
+    alone_s = system.node_s + system.client_s + system.delay_s + reads * mean_s(disk.read)
+    size = reads * system.read_bytes + writes * system.write_bytes + system.log_bytes
+    most = [system.rate_per_s or system.sessions / (alone_s + system.commits * mean_s(disk.write))]
+    most += [system.nodes * system.node_cpus / (system.node_s or 1e-9)]
+    for (_, _, peak, _), need in zip(disk.rates(), (reads + writes, size), strict=True):
+        most.append(system.disks * peak / (need or 1e-9))
+    return min(most) * (2 * SLICES + 3 + reads)
+
+
+@lru_cache(maxsize=256)  # many tiers have the same disk
+def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
+    """The system with its data on such disks. Equal seeds draw the same on all tiers. ValueError if
+    no transaction ended."""
+    return _Simulation(system, disk, np.random.default_rng(seed)).result()
+
+
+class _Simulation:
+    """Each process yields when it goes on; or None, and another wakes it. The time of the run is
+    shortened to so many events: a transaction then stands for several that warm the cache."""
+
+    def __init__(self, system: System, disk: SimulatedDisk, rng: np.random.Generator) -> None:
+        self._system, self._end_s = system, EVENTS / _events_per_s(system, disk)
+        self._lapse = (system.warmup_s + system.measure_s) / self._end_s
+        self._disks = [_Device(disk, rng, self._lapse) for _ in range(system.disks)]
+        quota_s = QUOTA_S if system.machine_cpus < math.inf else 0.0
+        self._nodes = [_Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)]
+        self._client = _Bucket("client_bound", system.client_cpus)
+        self._machine = _Bucket("machine_bound", system.machine_cpus)
+        self._pieces = _forever(rng.exponential(1 / SLICES, _DRAWS))
+        self._pauses = _forever(rng.exponential(1, _DRAWS))
+        self._order, self._places = itertools.count(), itertools.cycle(range(system.nodes))
+        self._ahead: list[tuple[float, int, _Process]] = []
+        self._waiting = defaultdict[int, list[_Process]](list)  # by node, for its log's next sync
+        self._syncing = set[int]()
+        self._to_read, self._to_write, self._due_s = next(self._pauses), 0.0, 0.0
+        self._begun, self._stages = 0, list(reversed(system.stages))
+        self._ended, self._now = list[float](), 0.0
+
+    def result(self) -> Simulated:
+        """Runs it to its end; what ends while it warms up does not count."""
+        system, end_s = self._system, self._end_s
+        begin_s, self._running = system.warmup_s / self._lapse, self._session()
+        for process in (self._running, *(self._session() for _ in range(system.sessions - 1))):
+            self._wake(process)
+        while self._ahead[0][0] < end_s:
+            self._now, _, self._running = heappop(self._ahead)
+            if (until_s := next(self._running)) is not None:
+                heappush(self._ahead, (until_s, next(self._order), self._running))
+            if self._now < begin_s:
+                self._ended.clear()
+        if not self._ended:
+            raise ValueError("no transaction ended in the simulation")
+        per_s = len(self._ended) / (end_s - begin_s)
+        of_disks = (bucket for disk in self._disks for bucket in disk.buckets)
+        buckets = (*self._nodes, self._client, self._machine, *of_disks)
+        used = {b.cause: b.used / b.rate / (end_s + b.saved_s) for b in buckets}
+        used["load_bound"] = per_s / (system.rate_per_s or math.inf)
+        limit = max(used, key=lambda cause: used[cause])
+        limit = limit if used[limit] >= FULL else "latency_bound"
+        return Simulated(per_s, np.array(self._ended), limit)
+
+    def _wake(self, process: _Process) -> None:
+        heappush(self._ahead, (self._now, next(self._order), process))
+
+    def _session(self) -> _Process:
+        """Does one transaction after the other. Arrivals count from when they were due."""
+        while True:
+            began_s = self._now
+            if self._system.rate_per_s:
+                began_s = self._due_s
+                self._due_s += next(self._pauses) / self._system.rate_per_s
+                yield max(self._now, began_s)
+            yield from self._transaction()
+            self._ended.append(self._now - began_s)
+
+    def _transaction(self) -> _Process:
+        system, begin_s, node = self._system, self._now, next(self._places)
+        self._begun += 1
+        while self._begun * self._lapse > self._stages[-1][0]:
+            self._stages.pop()
+        (_, reads, writes), disk = self._stages[-1], self._disks[node % system.disks]
+        self._machine.admit(self._now, system.other_s)
+        for _ in range(SLICES):
+            for cpu, each_s in (self._client, system.client_s), (self._nodes[node], system.node_s):
+                need_s = each_s * next(self._pieces)
+                starts_s = max(at.admit(self._now, need_s) for at in (cpu, self._machine))
+                yield starts_s + need_s
+            self._to_read -= reads / SLICES
+            while self._to_read < 0:  # a Poisson process
+                self._to_read += next(self._pauses)
+                yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
+        self._to_write += writes
+        if self._to_write >= system.batch:
+            for _ in range(int(self._to_write)):
+                disk.admit(self._now, system.write_bytes)
+            self._to_write %= 1
+        if system.held_writes:
+            yield self._now + system.held_writes * next(disk.writes)
+        if system.commits:
+            self._waiting[node].append(self._running)
+            if node not in self._syncing:
+                self._wake(self._sync(node))
+            yield None
+        took_s = self._now - begin_s + system.delay_s
+        yield self._now + system.delay_s + system.waiting * took_s
+
+    def _sync(self, node: int) -> _Process:
+        """Syncs the log of a node, and its copies on the next ones, while commits wait for it."""
+        system, copies = self._system, range(node, node + self._system.copies)
+        on = [self._disks[copy % system.nodes % system.disks] for copy in copies]
+        self._syncing.add(node)
+        while together := self._waiting.pop(node, []):
+            size = system.log_bytes * len(together)
+            times_s = (d.admit(self._now, size) + next(d.writes) + system.sync_s for d in on)
+            yield sorted(times_s)[len(on) // 2]
+            for transaction in together:
+                self._wake(transaction)
+        self._syncing.remove(node)
+        yield None

@@ -1,0 +1,98 @@
+"""Whether what was counted in several places adds up: payload and bytes at the disks, the log and
+the network, threads and transactions in flight. Pure. What was not counted is absent, never 0."""
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator.analysis import results
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import counters, loads
+from orchestrator.metrics import measured
+from orchestrator.model import Measurement, Node
+
+# Of a node's data disk, and of its log's, if that is another.
+_READ = (counters.READ_BYTES, counters.WAL_READ_BYTES)
+_WRITTEN = (counters.WRITTEN_BYTES, counters.WAL_WRITTEN_BYTES)
+_RECEIVED, _SENT = "network_received_bytes_total", "network_sent_bytes_total"
+_LEAST_LOG_BYTES = 2**20  # of less, what nodes say to each other besides is as much
+
+
+def figures(run: RunData) -> Iterator[Measurement]:
+    """The metrics of conservation that can be told of a run."""
+    record, nodes, given = run.record, _names(run, "database"), payload(run)
+    if rate := results.value_of(record, "payload_bytes_per_s"):
+        yield measured("node_payload_bytes_per_s", rate / len(nodes))
+        if cpu_s := _moved(run, ["measure"], nodes, counters.CPU_SECONDS):
+            yield measured("cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9))
+    for way, moved in (("read", _of_disks(run, "measure", _READ)), ("written", written(run))):
+        if moved and (of := given.get(way, given.get("sorted"))):
+            yield measured(f"{way}_per_payload", sum(moved.values()) / of)
+    if settling := record.phase("settle"):
+        yield measured("debt_s", settling.duration_s)
+        if owed := _of_disks(run, "settle", _WRITTEN):
+            yield measured("debt_bytes", sum(owed.values()))
+    if (sent_pct := _log_sent_pct(run)) is not None:
+        yield measured("log_sent_pct", sent_pct)
+    if (flying := in_flight(run)) is not None:
+        yield measured("in_flight_pct", 100 * flying / record.workload.threads)
+
+
+def payload(run: RunData) -> dict[str, float]:
+    """Bytes of rows that the load generator had "written", "read" or "sorted" in the window, once:
+    without copies, log or indexes. Empty where it does not know."""
+    facts = results.generator(run.record)
+    rate = results.value_of(run.record, "payload_bytes_per_s")
+    if rate and facts.payload:
+        return {facts.payload: rate * results.measured_s(run.record)}
+    return {}
+
+
+def written(run: RunData) -> dict[str, float]:
+    """Node → bytes written to its disks in the window, and what they were still owed then; empty
+    unless all were sampled. Where nodes share a disk the first of them stands for all."""
+    owed, moved = (_of_disks(run, phase, _WRITTEN) for phase in ("settle", "measure"))
+    return {node: count + owed.get(node, 0.0) for node, count in moved.items()}
+
+
+def in_flight(run: RunData) -> float | None:
+    """Transactions in flight by Little's law, failed ones too; None where threads pause on purpose,
+    or each cell of a matrix has its own load."""
+    names = ("throughput_per_s", "latency_avg_s", "failures")
+    rate, latency_s, failed = (results.value_of(run.record, name) for name in names)
+    of_matrix = "cells" in run.record.workload.options
+    if rate is None or latency_s is None or of_matrix or loads.paced(run.record):
+        return None
+    return (rate + (failed or 0.0) / results.measured_s(run.record)) * latency_s
+
+
+def _names(run: RunData, role: str) -> list[str]:
+    return [node.name for node in run.record.nodes if node.role == role]
+
+
+def _of_disks(run: RunData, phase: str, names: tuple[str, str]) -> dict[str, float]:
+    def counted(node: Node) -> float | None:
+        return _moved(run, [phase], [node.name], *names[: 2 if node.wal_device else 1])
+
+    firsts = [on_it[0] for on_it in results.by_disk(run.record.nodes).values()]
+    known = {node.name: count for node in firsts if (count := counted(node)) is not None}
+    return known if len(known) == len(firsts) else {}
+
+
+def _moved(run: RunData, phases: Sequence[str], nodes: Sequence[str], *names: str) -> float | None:
+    """What these counters of these nodes grew by; None unless all were sampled. A phase of which
+    nothing was is none: it took no time."""
+    sampled = [moved for phase in phases if (moved := run.telemetry.moved.get(phase))]
+    values = [moved.get((node, name)) for moved in sampled for node in nodes for name in names]
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def _log_sent_pct(run: RunData) -> float | None:
+    """What nodes received from each other, in % of the log that all but one must get, where there
+    is one log for all (PostgreSQL), which is counted from the begin of the warm-up on."""
+    copies = run.record.profile.cluster.replication_factor - 1
+    log_bytes = copies * (results.database(run.record).counter("wal_bytes") or 0.0)
+    received = _moved(run, ("warm-up", "measure"), _names(run, "database"), _RECEIVED)
+    sent = _moved(run, ("warm-up", "measure"), _names(run, "client"), _SENT)
+    if received is None or sent is None or log_bytes < _LEAST_LOG_BYTES:
+        return None
+    return 100 * (received - sent) / log_bytes

@@ -1,0 +1,161 @@
+"""`tierbench predict`: what a run on one tier says of the other tiers of the catalog.
+`tierbench advise`: which of them are the cheapest to meet an SLO, and which to measure next."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+from rich.table import Table
+from typer import Argument, Option
+
+from orchestrator import tier_catalog
+from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.prediction.prediction import FIGURES, Predictor, named
+from orchestrator.analysis.results import Results
+from orchestrator.cli import RESULTS, console
+from orchestrator.cli import options as asked
+from orchestrator.cli.app import App
+from orchestrator.errors import UsageError
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective
+from orchestrator.planning import profiles, project_files
+from orchestrator.planning.slo import parse
+from orchestrator.report.sections import method
+from orchestrator.system import store
+from orchestrator.units import format_quantity, listed
+
+RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")]
+TiersOption = Annotated[
+    list[str] | None, Option("--tier", help="A row, such as aws/gp3:size=1TiB,iops=6000.")
+]
+STEPS = (1, 4, 16)  # times the least IOPS, or the size needed, with which types are predicted
+CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
+SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
+_GIB = 2**30
+LEAST_BYTES = 12 * _GIB  # nodes' disks at the scale laptop, at which `init` reads what it writes
+NONE = "no tier is predicted to meet that with a chance of 10 % or more"
+# Options of the command that measured the run of which the next one has others.
+OTHERS = {"--profile", "--profiles", "-p", "--workload", "--workloads", "-w", "--slo", "--sweep"}
+
+
+@asked.takes(in_json=True)
+def predict(
+    app: App, run: RunArgument, tier: TiersOption = None, results: asked.ResultsOption = RESULTS
+) -> None:
+    """Predicts from a run what other tiers would do; without --tier those that were measured beside
+    it, with what they did, and all of the catalog."""
+    campaign, predictor = _predictor(app, run, results)
+    measured = [] if tier else list(predictor.compared())
+    predictions = [*measured, *_predictions(predictor, tier or (), app.root)]
+    hint = []
+    if not tier:
+        store.save_predictions(app.folder(results, campaign.name), predictions)
+        hint = [f"`tierbench analyze {campaign.name}` draws them into its report"]
+    app.out.show(predictions, _table(predictions, [named(*key) for key in FIGURES]), *hint)
+
+
+@asked.takes(in_json=True)
+def advise(
+    app: App,
+    run: RunArgument,
+    slo: Annotated[str, Option(help='To be reached, such as "p99 < 20 ms".')],
+    tier: TiersOption = None,
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
+    (campaign, predictor), clauses = _predictor(app, run, results), parse(slo, "--slo")
+    every = _predictions(predictor, tier or (), app.root, clauses)
+    possible = [p for p in every if p.currency and (p.chance or 0.0) >= CHANCES[-1]]
+    possible.sort(key=lambda p: p.monthly_cost or 0.0)
+    cheapest = [[p.tier for p in possible if (p.chance or 0.0) >= least] for least in CHANCES]
+    chosen = list(dict.fromkeys(tiers[0] for tiers in cheapest if tiers))
+    commands = list(_commands(campaign, predictor.measured.record.workload.name, chosen, slo))
+    shown = _table(possible[:SHOWN], [named(c.metric, c.scope) for c in clauses])
+    told = {"measure": chosen, "tiers": possible, "commands": commands}
+    app.out.show(told, shown, *(commands or [NONE]))
+
+
+def _commands(campaign: Results, workload: str, tiers: Sequence[str], slo: str) -> Iterator[str]:
+    """Those that measure these tiers as the run was."""
+    for number, tier in enumerate(tiers, start=1):
+        row, _, keys = tier.partition(":")
+        yield shlex.join(
+            ["tierbench", "init", f"advised-{number}", "--tier", row, *keys.split(",")]
+        )
+    names = ",".join(f"advised-{number}" for number in range(1, len(tiers) + 1))
+    given = shlex.split(method.command(campaign))[1:]
+    kept = [word for before, word in pairwise(given) if not {before, word} & OTHERS]
+    asked_for = ["--profiles", names, "--workloads", workload, "--slo", slo]
+    if tiers:
+        yield shlex.join(["tierbench", "compare", *asked_for, *kept])
+
+
+def _predictor(app: App, run: str, results: Path) -> tuple[Results, Predictor]:
+    campaign, _, slug = run.rstrip("/").rpartition("/")
+    loaded = store.load(app.folder(results, campaign.removesuffix("/runs") or "latest"))
+    of_name = [data for data in loaded.done if data.record.run.slug == slug]
+    if not of_name:
+        runs = listed([data.record.run.slug for data in loaded.done])
+        raise UsageError(f"{loaded.name} has no finished run {slug!r}", advice=f"it has {runs}")
+    return loaded, Predictor(loaded, of_name[0])
+
+
+def _predictions(
+    predictor: Predictor, tiers: Sequence[str], root: Path, clauses: Sequence[Objective] = ()
+) -> Iterator[Prediction]:
+    cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
+    needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
+    for text in tiers or _points(catalog, needed):
+        row, _, changes = text.partition(":")
+        with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
+            keys = [key for key in changes.split(",") if key]
+            tier, _ = project_files.tier(root, row, keys, profiles.ANY_SCALE)
+            if (vm := cluster.vm or "").partition("/")[0] == row.partition("/")[0]:
+                chosen = replace(tier_catalog.own(tier), type=tier.origin.catalog_type)
+                on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
+                tier = tier_catalog.bound(tier, on_vm)
+            yield predictor.predict(replace(tier, name=text), clauses)
+
+
+def _points(catalog: tier_catalog.Catalog, needed: int) -> Iterator[str]:
+    """Each size that holds the data; of other types some times the least IOPS and throughput, or
+    the size that is needed."""
+    for row in tier_catalog.tiers(catalog):
+        least, rule = row.size_bytes[0] or 0, row.kind.provisioned
+        if row.kind.sizes and least >= needed:
+            yield row.name
+        for step in () if row.kind.sizes else STEPS:
+            gib, keys = math.ceil(max(needed, least) / _GIB) * (1 if rule else step), ""
+            if rule:
+                iops, given = step * (rule.iops.included or rule.iops.min), rule.throughput
+                gib = max(gib, math.ceil(iops / (rule.iops.max_per_gib or math.inf)))
+                rate = min(given.max, step * (given.included or given.min or 0))
+                keys = f",iops={iops}"
+                keys += "" if given.follows else f",throughput={rate:g}{given.unit}"
+            yield f"{row.name}:size={gib}GiB{keys}"
+
+
+def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
+    titles = [name.replace((metric := name.split()[-1]), METRICS[metric].title) for name in names]
+    table = console.table(("tier", *titles, "limit", "a month", "chance"), ("tier",))
+    for p in predictions:
+        cells = ["–"] * len(names)
+        for place, name in enumerate(names):
+            if figure := p.figures.get(name):
+                values = (figure.value, figure.low, figure.high)
+                unit = METRICS[name.split()[-1]].unit
+                told = [format_quantity(value, unit) for value in values]
+                cells[place] = "{} ({} to {})".format(*told)
+                if name in p.measured:
+                    cells[place] += f", measured {format_quantity(p.measured[name], unit)}"
+        cost = "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"
+        chance = "–" if p.chance is None else f"{100 * p.chance:.0f} %"
+        table.add_row(p.tier + " (upwards)" * p.upwards, *cells, p.limit, cost, chance)
+    return table

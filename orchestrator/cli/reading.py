@@ -1,0 +1,145 @@
+"""Files and options → profiles and workloads, at each value of a factor (`--vary`)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from orchestrator.cli.app import App
+from orchestrator.cli.options import Request
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.facts import Varied
+from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.load_generators import bind, confirmed, keys, warmed
+from orchestrator.model import Note, Profile, Workload
+from orchestrator.planning import factors, overrides, sizes, slo
+from orchestrator.planning.durations import data_bytes
+from orchestrator.planning.factors import VARY
+from orchestrator.planning.project_files import read as read_files
+
+SLO = "--slo"
+
+
+@dataclass(frozen=True)
+class PlanDraft:
+    """A plan in the making: what the steps so far have decided."""
+
+    request: Request
+    profiles: tuple[Profile, ...]
+    workloads: tuple[Workload, ...]
+    unpriced: tuple[Profile, ...]  # as their files have them, without --prices
+    of_files: tuple[Workload, ...]  # as their files have them, without --set, whatever is varied
+    platform: str = ""
+    notes: tuple[Note, ...] = ()
+    # Of workloads that are repeated another number of times than all others.
+    repetitions: Mapping[str, int] = field(default_factory=dict)
+    latency_at_pct: float | None = None  # as in `Plan`
+
+
+def checked(request: Request) -> Request:
+    """With the nodes that the most of --vary needs. UsageError if another option forbids it."""
+    if not (values := factors.parse(request.vary)):
+        return request
+    factor = values[0].factor
+    given: dict[str, object] = {"--sweep": request.sweep, "--latency-at": request.latency_at}
+    given |= {"--until": request.until, f"--{factor}": getattr(request, factor, None)}
+    given |= {"--windows many": True} if request.windows == "many" else {}
+    if others := [option for option, is_given in given.items() if is_given is not None]:
+        what = f"{VARY} does not go with {', '.join(others)}: one thing is varied at a time"
+        raise UsageError(what, advice="make a campaign of each, or leave one out")
+    most = int(values[-1].number or 0)
+    return replace(request, nodes=most) if factor == factors.NODES else request
+
+
+def read(app: App, request: Request) -> PlanDraft:
+    """All files that the request names. UsageError with every mistake."""
+    if not request.profiles or not request.workloads:
+        raise UsageError(
+            "no profile or no workload is named",
+            advice="name at least one of each; `tierbench list` shows them",
+        )
+    values, texts = factors.parse(request.vary), dict[Path, str]()
+    if not values:
+        return _at(app, request, texts)
+    each = [(value, _at(app, request, texts, value)) for value in values]
+    last, files = each[-1]
+    loads = [
+        factors.at(of.workloads[place], value)
+        for place in range(len(files.workloads))
+        for value, of in each
+    ]
+    profiles = files.profiles
+    if last.factor == factors.STRIPED:
+        profiles = tuple(
+            replace(own, tier_of={value.value: of.profiles[place].tier for value, of in each})
+            for place, own in enumerate(profiles)
+        )
+    return replace(files, profiles=profiles, workloads=tuple(loads))
+
+
+def _at(
+    app: App, request: Request, texts: dict[Path, str], value: Varied | None = None
+) -> PlanDraft:
+    """At one value. UsageError with every mistake."""
+    set_, changes = [*(request.overrides or ())], dict[str, object]()
+    if request.enforcement:
+        changes["enforcement"] = request.enforcement
+    if value and factors.is_key(value):
+        set_.append(f"{value.factor}={value.value}")
+    elif value and value.factor == factors.STRIPED:
+        changes[value.factor] = int(value.value)
+    names = request.profiles, request.workloads
+    read = partial(
+        read_files, app.root, *names, request.scale, app.disk_kinds(), tier_changes=changes
+    )
+    named = [Path(name).stem for name in request.workloads]
+    try:
+        given = overrides.read(set_, named, request.scale, keys)
+        with given.blamed():
+            priced, workloads = read(price_list=request.price_list, given=given, texts=texts)
+            workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    except UsageError as error:
+        own = f"--set {value.factor}=" if value else ""
+        as_given = (m.where.replace(own, own.replace("--set", VARY)) for m in error.mistakes)
+        pairs = zip(error.mistakes, as_given, strict=True)
+        error.mistakes = tuple(replace(mistake, where=where) for mistake, where in pairs)
+        raise
+    unpriced, of_files = read(texts=texts)
+    if (clients := request.clients) is not None:
+        priced = tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced)
+    workloads = slo.applied(workloads, request.slo, SLO)
+    workloads = tuple(confirmed(warmed(w, request.warmup), request.confirm) for w in workloads)
+    return PlanDraft(request, priced, workloads, unpriced, of_files)
+
+
+def fitted(
+    draft: PlanDraft, workloads: Sequence[Workload]
+) -> tuple[tuple[Profile, ...], tuple[Workload, ...], tuple[Note, ...]]:
+    """Profiles on their nodes and these workloads, with data of the sizes asked for, for which
+    disks have room. UsageError where a factor cannot be varied."""
+    profiles, data = draft.profiles, draft.request.data
+    own = profiles, tuple(workloads), tuple[Note, ...]()
+    profiles, workloads, notes = sizes.with_data(profiles, workloads, data) if data else own
+    if not (values := [load.varied for load in workloads if load.varied]):
+        return profiles, workloads, notes
+    why = {profile.name: factors.misfit(profile, values) for profile in profiles}
+    why |= {w.name: "measures a disk alone, by cells of its own" for w in workloads if w.database}
+    raise_all([Mistake(f"{VARY}: {name}", text) for name, text in why.items() if text])
+    common = [factors.with_common_copies(profile, values) for profile in profiles]
+    notes = (*notes, *(Note("other", text, profile.name) for profile, text in common if text))
+    profiles = tuple(profile for profile, _ in common)
+    if values[0].factor == factors.DATA:
+        workloads = tuple(_of_size(profiles, load) for load in workloads)
+    largest, of_files = (
+        max(data_bytes(load) or 0 for load in loads) for loads in (workloads, draft.of_files)
+    )
+    roomy = sizes.with_room(profiles, largest) if largest > of_files else profiles
+    return roomy, workloads, notes
+
+
+def _of_size(profiles: Sequence[Profile], load: Workload) -> Workload:
+    """With data as large as its value says, by which it is then ordered."""
+    if (value := load.varied) is None:
+        return load
+    _, (sized,), _ = sizes.with_data(profiles, [load], value.value)
+    return replace(sized, varied=replace(value, number=data_bytes(sized)))

@@ -1,0 +1,110 @@
+"""What a factor does: how far each tier is enough, laws, and the figures value by value."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import FactorOnTier, Law, Sweep, VariedFactor
+from orchestrator.report import wording
+from orchestrator.report.blocks import (
+    Answer,
+    Cell,
+    Chart,
+    Charts,
+    Items,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    table_of,
+)
+from orchestrator.report.prose import said
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import sweeps
+
+_SLIGHT = 0.05  # exponents nearer to zero change a figure by 12 % where the value is ten times
+
+
+def answers(index: ReportIndex) -> Iterator[Answer]:
+    """How far each tier is enough, or the laws where one tier alone was measured."""
+    for of in index.verdict.varied:
+        if lines := of.horizons or tuple(_laws(of)):
+            yield Answer(f"{of.workload}, {_name(of)}", "", index.opening("; ".join(lines)), "")
+
+
+def sections(index: ReportIndex) -> tuple[Section, ...]:
+    """One for each workload that was varied."""
+    every = []
+    for of in index.verdict.varied:
+        lines = [Paragraph(index.opening(line)) for line in (*of.horizons, *_laws(of))]
+        drawn: tuple[Chart, ...] = ()
+        if of.numbers and min(of.numbers) > 0:
+            against = Sweep(of.workload, _name(of), of.numbers, of.workloads, (), ())
+            drawn = sweeps.charts_of_sweep(index, against)
+        blocks = (Charts(drawn, index.tiers, said("factors.charts")),) if drawn else ()
+        parts = [Part("", (Items(tuple(lines)), Paragraph(said("factors.laws")), *blocks))]
+        parts += [Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
+        title = f"{of.workload} at several values of {_name(of)}"
+        every.append(Section(f"factor-{of.workload}", title, tuple(parts)))
+    return tuple(every)
+
+
+def _name(of: VariedFactor) -> str:
+    return of.factor.replace("_", " ")
+
+
+def _laws(of: VariedFactor) -> Iterator[str]:
+    """A sentence for each figure that follows the factor, or for each change where none can be said
+    to, and for each change of what limits it."""
+    for tier in of.tiers:
+        for law in tier.laws:
+            what = wording.METRICS[law.metric] + " per node" * law.per_node
+            yield f"{tier.tier}: {what} {_law(of, law)}"
+        for step in () if tier.laws else tier.steps:
+            value = of.values[of.workloads.index(step.contender)]
+            change = f"{units.format_change(step.change_pct)}, {step.verdict}"
+            yield f"{tier.tier}: {wording.METRICS[step.metric]} at {value} {change}"
+        causes = [tier.causes.get(load, "").replace("_", " ") for load in of.workloads]
+        for place, (before, after) in enumerate(pairwise(causes)):
+            if before and after and before != after:
+                text = f"from {before} at {of.values[place]} to {after} at {of.values[place + 1]}"
+                yield f"{tier.tier}: what limits it changes {text}"
+
+
+def _law(of: VariedFactor, law: Law) -> str:
+    if law.knee is not None:
+        between = f"{of.values[law.knee]} and {of.values[law.knee + 1]}"
+        return f"follows no one power of {_name(of)}: it bends between {between}"
+    power = f"{_name(of)}^{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f})"
+    if law.low >= -_SLIGHT and law.high <= _SLIGHT:
+        power = f"hardly depends on {_name(of)}: as {power}"
+    else:
+        verb = "grows" if law.low > 0 else "falls" if law.high < 0 else "is not proven to change:"
+        power = f"{verb} as {power}"
+        names = {1: "linear", -1: "inverse"} if law.high - law.low < 4 * _SLIGHT else {}
+        power += "".join(f": {name}" for n, name in names.items() if law.low <= n <= law.high)
+    return power + "; two values prove no law" * (law.values == 2)
+
+
+def table(index: ReportIndex, of: VariedFactor, tier: FactorOnTier) -> Table:
+    """A tier's figures, the values as rows, with the changes against the first."""
+    rate, scope = (read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope))
+    titles = {rate: "NOPM" if rate == "nopm" else "Transactions/s"}
+    titles |= {"latency_avg_s": "Average latency", "latency_p99_s": "p99"}
+    steps = {(d.contender, d.metric): d for d in tier.steps if d.scope in ("all", scope)}
+    rows, first = [], tier.per_node.get(of.workloads[0])
+    for value, load in zip(of.values, of.workloads, strict=True):
+        cells = index.metric_cells(tier.tier, load, titles)
+        for metric, title in titles.items():
+            if step := steps.get((load, metric)):
+                change = f"{units.format_change(step.change_pct)} ({wording.interval(step)})"
+                cells[title] = Cell(cells[title].text, change, step.verdict)
+        each = Cell("")
+        if first and (own := tier.per_node.get(load)):
+            each = Cell(units.format_number(own), f"{100 * own / first:.0f} % of the first")
+        cause = Cell(tier.causes.get(load, "").replace("_", " "))
+        head = Cell(value, notes=index.notes(load, tier.tier))
+        rows.append({"Value": head, **cells, "Each node": each, "Limited by": cause})
+    open_steps = (step for step in steps.values() if step.verdict == "inconclusive")
+    why = (f"{s.contender}, {wording.METRICS[s.metric]}: {s.reason}." for s in open_steps)
+    return table_of(rows, ("Value", "Limited by"), tuple(why))

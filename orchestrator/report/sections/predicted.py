@@ -1,0 +1,108 @@
+"""What a run says of other tiers (`tierbench predict`): those that were measured too, beside what
+they did, and a map of all by price."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from orchestrator.analysis.conclusions import Prediction
+from orchestrator.metrics import METRICS
+from orchestrator.report.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Charts,
+    Measure,
+    Paragraph,
+    Part,
+    Section,
+    table_of,
+)
+from orchestrator.report.charts import charts
+from orchestrator.report.prose import measures, said
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.wording import money
+from orchestrator.units import format_quantity
+
+_COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
+
+
+def section(index: ReportIndex) -> tuple[Section, ...]:
+    """Empty where nothing was predicted."""
+    every, shown = index.campaign.predictions, measures("predicted.measures")
+    if not every:
+        return ()
+    about = said("predicted.about", run=every[0].run)
+    rows = [_row(prediction, shown) for prediction in every if prediction.measured]
+    colours = _colours(every)
+    drawn = tuple(_maps(every, shown, colours))
+    blocks: list[Block] = [table_of(rows, ("Tier",), (about,))] if rows else [Paragraph(about)]
+    if drawn:
+        blocks.append(Charts(drawn, (), said("predicted.map"), bands=colours))
+    return (Section("predicted", "Predicted of other tiers", (Part("", tuple(blocks)),)),)
+
+
+def _row(prediction: Prediction, shown: Sequence[Measure]) -> dict[str, Cell]:
+    row = {"Tier": Cell(prediction.tier, tier=prediction.tier)}
+    for measure in shown:
+        told = _told(prediction, measure.metric)
+        value = prediction.measured.get(measure.metric)
+        did = "" if value is None else format_quantity(value, METRICS[measure.metric].unit)
+        row |= {f"{measure.title}, predicted": Cell(told), f"{measure.title}, measured": Cell(did)}
+    return row
+
+
+def _told(prediction: Prediction, metric: str) -> str:
+    """`1,093/s (818/s to 1,459/s)`; empty if it cannot be told."""
+    if (figure := prediction.figures.get(metric)) is None:
+        return ""
+    ends = (figure.value, figure.low, figure.high)
+    return "{} ({} to {})".format(*(format_quantity(v, METRICS[metric].unit) for v in ends))
+
+
+def _colours(every: Sequence[Prediction]) -> dict[str, str]:
+    """Of providers, and of tiers that were measured."""
+    return dict(zip(sorted({_kind(prediction) for prediction in every}), _COLOURS, strict=False))
+
+
+def _kind(prediction: Prediction) -> str:
+    return "measured too" if prediction.measured else prediction.tier.partition("/")[0]
+
+
+def _maps(
+    every: Sequence[Prediction], shown: Sequence[Measure], colours: Mapping[str, str]
+) -> Iterator[Chart]:
+    """Of tiers with prices of one list."""
+    scale = {"domain": list(colours), "range": list(colours.values())}
+    priced = [prediction for prediction in every if prediction.monthly_cost]
+    currency = priced[0].currency if priced else ""
+    for measure in shown:
+        rows = [
+            _point(prediction, measure)
+            for prediction in priced
+            if prediction.currency == currency and measure.metric in prediction.figures
+        ]
+        if len(rows) > 1:
+            spec = charts.drawing(
+                "map",
+                heading=f"{measure.title} by price",
+                value=f"{measure.title}, {measure.unit}",
+                cost=f"cost of all nodes, {currency} a month",
+                providers=scale,
+            )
+            title = f"{measure.title}, predicted, against cost a month, {currency}"
+            yield charts.figure(f"predicted-{measure.file}", title, spec, {"points": rows})
+
+
+def _point(prediction: Prediction, measure: Measure) -> dict[str, Any]:
+    cost = prediction.monthly_cost or 0.0
+    did = prediction.measured.get(measure.metric)
+    return {
+        "name": prediction.tier,
+        "provider": _kind(prediction),
+        "cost": cost,
+        "price": money(cost, prediction.currency),
+        "value": prediction.figures[measure.metric].value * measure.factor,
+        "did": None if did is None else did * measure.factor,
+        "told": _told(prediction, measure.metric),
+        "limit": prediction.limit.replace("_", " "),
+    }

@@ -1,0 +1,213 @@
+"""What a factor does: laws, knees, steps and the growth horizon of campaigns made to have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.conclusions import FactorOnTier, VariedFactor
+from orchestrator.analysis.decisions import factors
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.metrics import METRICS
+from orchestrator.model import Measurement, Objective, Record, Run, Workload
+from tests import loads
+
+TABLES = "data=10,20,30,40 tables"
+KEY = ("throughput_per_s", "all")
+RATES = Mapping[str, Sequence[float]]
+
+
+def campaign_of(rates: RATES, text: str = TABLES, slo: tuple[Objective, ...] = ()) -> Results:
+    """Tier → throughput/s at each value; ten transactions are in flight."""
+    table = {tier: [(rate, 10 / rate) for rate in of] for tier, of in rates.items()}
+    workloads, figures = loads.varied(text, slo), loads.at_values(table, text)
+    return loads.build(workloads, figures, profiles=list(rates))
+
+
+def factor_of(campaign: Results) -> VariedFactor:
+    (factor,) = judge(campaign).varied
+    return factor
+
+
+def of_tier(campaign: Results, tier: str = "premium") -> FactorOnTier:
+    return next(one for one in factor_of(campaign).tiers if one.tier == tier)
+
+
+# ------------------------------------------------------------------ laws
+
+NUMBERS = np.array([1.0, 2.0, 4.0, 8.0])
+
+
+@pytest.mark.parametrize("exponent", [1.0, 0.0, -0.9, 1.01])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_power_is_found_within_its_interval(exponent: float, noise: float) -> None:
+    dice = np.random.default_rng(7)
+    slow = np.exp(dice.normal(0, 0.3, (5, 1)))  # whole repetitions, which change no exponent
+    rows = 50 * NUMBERS**exponent * slow * np.exp(dice.normal(0, noise, (5, 4)))
+    law = factors.law(KEY, list(NUMBERS), rows, 5.0)
+    assert law.low <= exponent <= law.high and law.knee is None
+    assert law.high - law.low < 0.05
+
+
+def test_the_interval_of_a_power_holds_as_often_as_it_says() -> None:
+    """Nine times in ten, and no knee is seen where there is none but by chance."""
+    dice, inside, knees = np.random.default_rng(1), 0, 0
+    for _ in range(400):
+        rows = NUMBERS**-0.5 * np.exp(dice.normal(0, 0.05, (3, 4)))
+        law = factors.law(KEY, list(NUMBERS), rows, 5.0)
+        inside += law.low <= -0.5 <= law.high
+        knees += law.knee is not None
+    assert 0.86 <= inside / 400 <= 0.94 and knees / 400 <= 0.06
+
+
+@pytest.mark.parametrize(
+    ("rates", "place"),
+    [
+        ([1000, 1000, 300, 250], 1),  # a cliff
+        ([1000, 990, 985, 400], 2),
+        ([100, 200, 400, 420], 2),  # it no longer grows
+        ([1000, 300, 290], 0),
+        ([1000, 1000, 850, 425], 1),  # a bend at 3 is between 2 and 4
+    ],
+)
+def test_a_knee_is_between_the_two_values_where_the_line_changes(
+    rates: list[float], place: int
+) -> None:
+    rows = np.array(rates) * np.array([[0.99], [1.0], [1.01]])
+    assert factors.law(KEY, [1.0, 2.0, 4.0, 8.0][: len(rates)], rows, 5.0).knee == place
+
+
+def test_a_bend_within_the_margin_is_no_knee() -> None:
+    rows = np.array([[100, 104, 100, 104]] * 3)
+    assert factors.law(KEY, list(NUMBERS), rows, 5.0).knee is None
+
+
+def test_two_values_have_a_power_and_no_knee() -> None:
+    (law, *_) = of_tier(campaign_of({"premium": (900, 300)}, "replication_factor=1,3")).laws
+    assert law.exponent == pytest.approx(-1.0) and (law.values, law.knee) == (2, None)
+
+
+def test_words_and_single_repetitions_have_no_law() -> None:
+    assert of_tier(campaign_of({"premium": (100, 900)}, "cache=cold,warm")).laws == ()
+    campaign = campaign_of({"premium": (100, 200, 300, 400)})
+    first = tuple(run for run in campaign.runs if run.record.run.repetition == 1)
+    assert of_tier(replace(campaign, runs=first)).laws == ()
+
+
+def test_what_each_node_does_is_told_where_nodes_are_added() -> None:
+    tier = of_tier(campaign_of({"premium": (300, 540, 729)}, "nodes=1,2,3"))
+    assert list(tier.per_node.values()) == pytest.approx([300, 270, 243])
+    whole, each = (law for law in tier.laws if law.metric == KEY[0])
+    assert (whole.per_node, each.per_node) == (False, True)
+    assert each.exponent == pytest.approx(whole.exponent - 1)
+
+
+# ------------------------------------------------------------------ steps
+
+
+def test_each_value_is_judged_against_the_first() -> None:
+    steps = of_tier(campaign_of({"premium": (1000, 1002, 300, 250)})).steps
+    rates = {step.contender: step.verdict for step in steps if step.metric == KEY[0]}
+    assert rates == {
+        "point-select-at-20-tables": "same",
+        "point-select-at-30-tables": "worse",
+        "point-select-at-40-tables": "worse",
+    }
+    assert {step.baseline for step in steps} == {"point-select-at-10-tables"}
+    assert all(METRICS[step.metric].direction != "none" for step in steps)
+
+
+def changed(campaign: Results, value: str, **changes: object) -> Results:
+    """With another cluster in the runs at one value."""
+
+    def own(record: Record) -> Record:
+        if record.workload.varied is None or record.workload.varied.value != value:
+            return record
+        cluster = replace(record.profile.cluster, **changes)  # type: ignore[arg-type]
+        return replace(record, profile=replace(record.profile, cluster=cluster))
+
+    return replace(campaign, runs=tuple(replace(r, record=own(r.record)) for r in campaign.runs))
+
+
+@pytest.mark.parametrize("text", [TABLES, "nodes=3,6,9,12", "threads=1,2,4,8"])
+def test_only_the_named_difference_is_allowed(text: str) -> None:
+    campaign = campaign_of({"premium": (100, 200, 300, 400)}, text)
+    last = campaign.plan.workloads[-1].varied
+    assert last is not None
+    assert {step.verdict for step in of_tier(campaign).steps} == {"better"}
+    other = changed(campaign, last.value, version="18")
+    steps = [s for s in of_tier(other).steps if s.contender == campaign.plan.workloads[-1].name]
+    assert {step.verdict for step in steps} == {"inconclusive"}
+    (reason,) = {step.reason for step in steps}
+    assert reason.startswith("the runs differ in more than the ") and "version" in reason
+
+
+def test_nodes_are_not_allowed_to_differ_where_tables_do() -> None:
+    campaign = changed(campaign_of({"premium": (100, 200, 300, 400)}), "40", nodes=9)
+    reasons = {step.reason for step in of_tier(campaign).steps if "40" in step.contender}
+    assert reasons == {"the runs differ in more than the tables: number of nodes 3 against 9"}
+
+
+# ------------------------------------------------------------------ the growth horizon
+
+BEST = (1000.0,) * 4
+
+
+def horizons(cheap: Sequence[float], slo: tuple[Objective, ...] = ()) -> tuple[str, ...]:
+    return factor_of(campaign_of({"premium": cheap, "ultra": BEST}, slo=slo)).horizons
+
+
+def test_the_horizon_is_between_the_last_value_proven_and_the_next() -> None:
+    (text,) = horizons((995, 990, 300, 250))
+    assert text.startswith("premium is enough up to 20 tables (6 GiB a node, 6 × memory); at 30")
+    assert "at 30 tables it is not" in text
+
+
+def test_a_tier_may_be_enough_everywhere_or_nowhere() -> None:
+    (text,) = horizons((1000, 1000, 1000, 1000))
+    assert text.startswith("premium is proven enough at every value, up to 40 tables")
+    (text,) = horizons((500, 400, 300, 200))
+    assert text.startswith("premium is not enough at 10 tables (6 GiB")
+
+
+def test_what_is_not_proven_ends_the_horizon_too() -> None:
+    (text,) = horizons((1000, 950, 1000, 1000))
+    assert (
+        text.startswith("premium is enough up to 10 tables") and "at 20 tables that is open" in text
+    )
+
+
+def test_with_an_slo_each_tier_has_its_horizon() -> None:
+    slo = (Objective("latency_avg_s", "all", 0.015),)
+    cheap, dear = horizons((1000, 1000, 500, 500), slo)
+    assert cheap.startswith("premium is enough up to 20 tables")
+    assert dear.startswith("ultra is proven enough at every value")
+
+
+def test_a_tier_that_does_not_serve_the_rate_is_not_enough_for_it() -> None:
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        rate = workload.varied.number if workload.varied else None
+        assert rate is not None
+        served = min(rate, 1500.0 if run.profile == "premium" else 9000.0)
+        return loads.flow(run, rate, served, 0.001)
+
+    workloads = [
+        replace(load, options={**load.options, "arrival_rate": load.varied.number or 0})
+        for load in loads.varied("rate=500,1000,2000")
+        if load.varied
+    ]
+    factor = factor_of(loads.build(workloads, figures))
+    (text,) = factor.horizons
+    assert text.startswith("premium is enough up to 1000/s; at 2000/s it is not")
+    steps = [step for step in factor.tiers[0].steps if "2000" in step.contender]
+    assert {step.reason for step in steps} == {"a rate that was asked for is not served"}
+
+
+def test_one_tier_alone_has_no_decision_and_its_laws() -> None:
+    verdict = judge(campaign_of({"premium": (1000, 900, 800, 700)}))
+    assert verdict.decisions == () and verdict.cluster is None
+    assert verdict.varied[0].horizons == () and verdict.varied[0].tiers[0].laws

@@ -1,0 +1,147 @@
+"""Factors: their values, what each changes of workload and profile, and the order of their runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import UsageError
+from orchestrator.facts import Varied
+from orchestrator.planning import factors
+from orchestrator.planning.durations import loads
+from orchestrator.planning.plan import as_used, grown, make_plan
+from orchestrator.tier import NodeDisks, RealDisks
+from tests.plans import a_plan, a_profile, a_workload
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nodes=9,3,6", ["3 nodes", "6 nodes", "9 nodes"]),
+        ("nodes=1,3", ["1 node", "3 nodes"]),
+        ("replication-factor=1,3", ["replication factor 1", "replication factor 3"]),
+        ("data=30,20 tables", ["20 tables", "30 tables"]),
+        ("data=100GiB, 10GiB", ["10GiB of data", "100GiB of data"]),
+        ("data=2x,0.5x", ["0.5x of data", "2x of data"]),
+        ("cache=warm,cold", ["warm cache", "cold cache"]),
+        ("count=1,4", ["1 striped disk", "4 striped disks"]),
+        ("rate=100,50", ["50/s", "100/s"]),
+        ("batch=10,1", ["batch 1", "batch 10"]),
+        ("isolation=read committed,serializable", ["isolation read committed",
+                                                   "isolation serializable"]),
+    ],
+)  # fmt: skip
+def test_values_are_in_rising_order_unless_they_are_words(text: str, words: list[str]) -> None:
+    assert [factors.in_words(value) for value in factors.parse(text)] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nodes", "no factor with its values"),
+        ("=1,2", "no factor with its values"),
+        ("nodes=3", "no factor with its values"),
+        ("nodes=3,3", "no factor with its values"),
+        ("nodes=3,,6", "no factor with its values"),
+        ("nodes=0,3", "not above zero"),
+        ("nodes=three,6", "invalid literal"),
+        ("data=20,30", "with its unit"),
+        ("data=-1GiB,30GiB", "expected"),
+        ("cache=hot,cold", "cold or warm"),
+        ("host_cache=none,read-only", "host cache"),
+    ],
+)
+def test_what_is_no_factor_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        factors.parse(text)
+    assert refused.value.advice
+
+
+def test_each_value_is_a_workload_by_a_name_of_its_own() -> None:
+    made = [factors.at(a_workload(), value) for value in factors.parse("data=2,4 tables")]
+    assert [one.name for one in made] == ["point-select-at-2-tables", "point-select-at-4-tables"]
+    assert made[0].varied == Varied("point-select", "tables", "2", 2.0)
+
+
+def test_cold_caches_are_met_by_the_window() -> None:
+    cold, warm = (factors.at(a_workload(), value) for value in factors.parse("cache=cold,warm"))
+    assert not cold.warm and cold.warmup_s == 0.0
+    assert warm.warm and warm.warmup_s == a_workload().warmup_s
+
+
+def test_a_value_changes_one_key_of_the_cluster_alone() -> None:
+    profile = replace(a_profile(nodes=9), cluster=replace(a_profile(nodes=9).cluster))
+    values = {"client": ("beside,outside", "beside"), "network": ("1Mbit,2Mbit", 125_000)}
+    for name, of_cluster in factors.OF_CLUSTER.items():
+        text, value = values.get(name, ("2,3", 2))
+        used = as_used(profile, factors.at(a_workload(), factors.parse(f"{name}={text}")[0]))
+        changed = replace(profile.cluster, **{of_cluster.field: value})  # type: ignore[arg-type]
+        assert used == replace(profile, cluster=changed)
+
+
+def test_fewer_nodes_have_the_first_disks() -> None:
+    places = {f"node-{n}": NodeDisks(f"/mnt/{n}") for n in (1, 2, 3)}
+    profile = a_profile(nodes=3)
+    profile = replace(profile, tier=replace(profile.tier, disk=RealDisks(disks=places)))
+    load = factors.at(a_workload(), factors.parse("nodes=2,3")[0])
+    assert list(as_used(profile, load).tier.disk.of_nodes) == ["node-1", "node-2"]
+
+
+def test_tiers_and_values_are_balanced_over_the_rounds() -> None:
+    values = factors.parse("data=2,4 tables")
+    made = make_plan(
+        "test",
+        [a_profile("premium"), a_profile("ultra")],
+        [factors.at(a_workload(), value) for value in values],
+        repetitions=4,
+        seed=3,
+        scale="smoke",
+        margin_pct=5.0,
+    )
+    first = {run.repetition: run for run in reversed(made.runs)}.values()
+    assert Counter(run.workload for run in first) == dict.fromkeys(
+        ("point-select-at-2-tables", "point-select-at-4-tables"), 2
+    )
+    for load in made.workloads:
+        own = [run for run in made.runs if run.workload == load.name]
+        begins = [run.profile for run in own[::2]]
+        assert Counter(begins) == {"premium": 2, "ultra": 2}
+    later = grown(
+        replace(made, runs=made.runs[:12], repetitions=3), [w.name for w in made.workloads]
+    )
+    assert later.runs == made.runs
+
+
+def test_without_a_factor_the_order_is_that_of_workloads() -> None:
+    names = [run.workload for run in a_plan(workloads=("insert", "tpcc"), repetitions=2).runs]
+    assert names == ["insert", "tpcc"] * 2
+
+
+def test_data_are_loaded_for_each_value_that_needs_others() -> None:
+    def loaded(text: str) -> int:
+        every = [factors.at(a_workload(), value) for value in factors.parse(text)]
+        profiles = [a_profile("premium", 3), a_profile("ultra", 3)]
+        plan = make_plan("t", profiles, every, repetitions=2, seed=1, scale="s", margin_pct=5.0)
+        return sum(load.most_times for load in loads(plan))
+
+    assert (loaded("nodes=1,2,3"), loaded("replication_factor=1,3")) == (3, 2)
+    assert (loaded("cache=cold,warm"), loaded("threads=1,2")) == (1, 1)
+
+
+def test_what_cannot_be_varied_says_what_to_do() -> None:
+    profile = a_profile(nodes=1)
+    assert "say --nodes 3" in factors.misfit(profile, factors.parse("replication_factor=1,3"))
+    assert factors.misfit(a_profile(nodes=3), factors.parse("replication_factor=1,3")) == ""
+    real = replace(profile, tier=replace(profile.tier, disk=RealDisks(path="/mnt/a")))
+    assert "compare a profile" in factors.misfit(real, factors.parse("count=1,2"))
+    theirs = replace(profile, cluster=replace(profile.cluster, database="existing"))
+    assert "others run" in factors.misfit(theirs, factors.parse("nodes=1,2"))
+
+
+def test_nodes_differ_alone_so_all_have_the_copies_that_the_fewest_can_hold() -> None:
+    profile, text = factors.with_common_copies(a_profile(nodes=9), factors.parse("nodes=3,9"))
+    assert profile.cluster.replication_factor == 3 and text.startswith("replication factor 3 at")
+    same, text = factors.with_common_copies(profile, factors.parse("nodes=3,9"))
+    assert (same, text) == (profile, "")

@@ -1,0 +1,118 @@
+"""How a report tells a factor: the growth horizon first, then laws, charts, and value by value."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator import report
+from orchestrator.analysis.verdicts import judge
+from orchestrator.metrics import measured
+from orchestrator.model import Measurement, Run, Workload
+from orchestrator.report.blocks import Charts
+from orchestrator.report.rendering.terminal import TableView
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import factors, ticket
+from tests import loads
+
+TABLES = "data=10,20,30,40 tables"
+CLIFF = ((1000, 0.010), (1000, 0.010), (300, 0.033), (250, 0.040))
+FLAT = ((1000, 0.010),) * 4
+
+
+def index_of(text: str, *tiers: tuple[tuple[float, float], ...]) -> ReportIndex:
+    table = dict(zip(("premium", "ultra"), tiers, strict=False))
+    figures = loads.at_values(table, text)
+    campaign = loads.build(loads.varied(text), figures, profiles=list(table))
+    return ReportIndex(campaign, judge(campaign))
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    index = index_of(TABLES, CLIFF, FLAT)
+    folder = tmp_path_factory.mktemp("varied")
+    return report.write(index.campaign, index.verdict, folder).markdown.read_text()
+
+
+def test_the_first_answer_is_how_far_each_tier_is_enough(text: str) -> None:
+    screen, ticket_and_rest = text.split("## For the ticket")
+    horizon = "premium is enough up to 20 tables (6 GiB a node, 6 × memory); at 30 tables it is not"
+    assert f"**point-select, tables**: {horizon}" in screen
+    assert horizon in ticket_and_rest.split("\n## ")[0]
+    assert screen.index(horizon) < screen.index("point-select-at-10-tables")
+
+
+def test_laws_and_knees_are_sentences(text: str) -> None:
+    _, _, section = text.partition("## point-select at several values of tables")
+    section = section.split("\n## ")[0].replace("\N{NO-BREAK SPACE}", " ")
+    assert (
+        "premium: transactions/s follows no one power of tables: it bends between 20 tables and 30"
+        in (section)
+    )
+    assert (
+        "ultra: transactions/s hardly depends on tables: as tables^0.00 (-0.01 to 0.01)" in section
+    )
+    assert "| 30 tables | 300 **worse**<br>−70.0 % (−70.5 to −69.5 %) |" in section
+    assert "charts/point-select-load-throughput.svg" in section
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ((100, 200, 400), "grows as nodes^1.00 (0.99 to 1.01): linear"),
+        ((400, 200, 100), "falls as nodes^-1.00 (-1.01 to -0.99): inverse"),
+        ((100, 141, 200), "grows as nodes^0.50 (0.49 to 0.51)"),
+        ((100, 100, 100), "hardly depends on nodes: as nodes^0.00 (-0.01 to 0.01)"),
+    ],
+)
+def test_a_law_is_told_with_its_interval_and_its_name(rates: tuple[float, ...], said: str) -> None:
+    index = index_of("nodes=1,2,4", tuple((rate, 0.01) for rate in rates))
+    (answer,) = factors.answers(index)
+    assert answer.tier == "" and f"transactions/s {said}" in answer.text
+
+
+def test_two_values_are_said_to_prove_no_law() -> None:
+    (answer,) = factors.answers(index_of("replication_factor=1,3", ((900, 0.01), (300, 0.03))))
+    assert "falls as replication factor^-1.00" in answer.text
+    assert "inverse; two values prove no law" in answer.text
+
+
+def test_a_table_has_a_row_for_each_value_and_each_nodes_share() -> None:
+    index = index_of("nodes=1,2,4", ((100, 0.01), (180, 0.01), (320, 0.01)))
+    (of,) = index.verdict.varied
+    rows = factors.table(index, of, of.tiers[0]).rows
+    assert [row[0].text for row in rows] == ["1 node", "2 nodes", "4 nodes"]
+    assert [row[4].detail for row in rows] == [f"{pct} % of the first" for pct in (100, 90, 80)]
+
+
+def test_words_have_changes_and_no_chart() -> None:
+    index = index_of("cache=cold,warm", ((100, 0.1), (400, 0.025)))
+    (section,) = factors.sections(index)
+    assert len(section.parts[0].blocks) == 2  # sentences; neither laws nor charts
+    (answer,) = factors.answers(index)
+    assert "transactions/s at warm cache +300 %, better" in answer.text.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+
+
+def test_the_terminal_shows_a_table_for_each_tier() -> None:
+    index = index_of(TABLES, CLIFF, FLAT)
+    parts = report.console(index.campaign, index.verdict)
+    titles = [table.block.columns[0].title for table in parts if isinstance(table, TableView)]
+    assert titles.count("Value") == 2
+    assert any(part.title == "How far it holds" for part in ticket.section(index).parts)
+
+
+def test_an_interval_that_reaches_zero_is_cut_on_logarithmic_axes() -> None:
+    """There is no zero there: all lines would lie at the upper end."""
+
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        figure = {1: 900.0, 2: 100.0, 3: 110.0}[run.repetition]
+        return [measured("throughput_per_s", figure), measured("latency_avg_s", 1 / figure)]
+
+    campaign = loads.build(loads.varied(TABLES), figures)
+    (section,) = factors.sections(ReportIndex(campaign, judge(campaign)))
+    (charts,) = (block for block in section.parts[0].blocks if isinstance(block, Charts))
+    for chart in charts.rows:
+        assert chart.live is not None
+        (points,) = (data for data in chart.live["datasets"].values())
+        assert all(point["low"] == pytest.approx(point["value"] / 10) for point in points)

@@ -1,0 +1,91 @@
+-- The rows of the bulk workloads: 100 bytes of COPY text each, that follow from their id alone. So
+-- who reads rows knows what they must hold, without another copy of them.
+--
+--   id    12 digits: number of a block of BLOCK ids, and a place in it from 1 on
+--   k     10 digits: next(id), a scrambled order, so that an index on k must sort
+--   pad   75 digits: seven numbers of ten digits and one of five, each the next of the one before
+--
+-- next(n) is n * 48271 modulo 2^31 - 1 (Park and Miller's minimal standard generator): in SQL
+-- n % 2147483647 * 48271 % 2147483647. Whole numbers below 2^53 are exact here.
+-- Digits compress to about half: a database that compresses writes less than it is given.
+local ffi = require("ffi")
+
+local MODULUS, MULTIPLIER = 2147483647, 48271
+local ZERO, TAB, NEWLINE = 48, 9, 10
+local ID_AT, K_AT, PAD_AT, PAD_END = 0, 13, 24, 99
+local WIDTH, NUMBERS = 10, 7
+local floor, format = math.floor, string.format
+
+local formula = {ROW_BYTES = 100, BLOCK = 1000000000}
+
+local function after(n) return n % MODULUS * MULTIPLIER % MODULUS end
+
+-- All numbers of four digits: a row is put together from these, which takes a fifth of the time.
+local four_digits = ffi.new("uint32_t[10000]")
+for i = 0, 9999 do ffi.copy(four_digits + i, format("%04d", i), 4) end
+
+local function put_4(at, value) ffi.cast("uint32_t *", at)[0] = four_digits[value] end
+
+local function put_8(at, value)
+   local high = floor(value / 10000)
+   put_4(at, high)
+   put_4(at + 4, value - high * 10000)
+end
+
+local function put_10(at, value)
+   local high = floor(value / 1e8)
+   local tens = floor(high / 10)
+   at[0], at[1] = ZERO + tens, ZERO + high - tens * 10
+   put_8(at + 2, value - high * 1e8)
+end
+
+local function put_row(at, id)
+   local high, n = floor(id / 1e8), after(id)
+   put_4(at + ID_AT, high)
+   put_8(at + ID_AT + 4, id - high * 1e8)
+   put_10(at + K_AT, n)
+   at[K_AT - 1], at[PAD_AT - 1], at[PAD_END] = TAB, TAB, NEWLINE
+   local k, pad = n, at + PAD_AT
+   for _ = 1, NUMBERS do
+      n = after(n)
+      put_10(pad, n)
+      pad = pad + WIDTH
+   end
+   local last = after(n) % 100000
+   pad[0] = ZERO + floor(last / 10000)
+   put_4(pad + 1, last % 10000)
+   return k
+end
+
+-- Memory for so many rows.
+function formula.buffer(rows) return ffi.new("uint8_t[?]", rows * formula.ROW_BYTES) end
+
+-- Writes the rows with ids from first to last. Returns their bytes, and their checksum: the sum of
+-- all k as a whole number of 64 bits.
+function formula.fill(buffer, first, last)
+   local at, sum = ffi.cast("uint8_t *", buffer), 0LL
+   for id = first, last do
+      sum = sum + put_row(at, id)
+      at = at + formula.ROW_BYTES
+   end
+   return (last - first + 1) * formula.ROW_BYTES, sum
+end
+
+-- What formula.QUERY must find: the sum of k and the sum of the first numbers of pad.
+function formula.sums(first, last)
+   local of_k, of_pad = 0LL, 0LL
+   for id = first, last do
+      local k = after(id)
+      of_k, of_pad = of_k + k, of_pad + after(k)
+   end
+   return of_k, of_pad
+end
+
+-- For a table, and the first and the last id of a range.
+formula.QUERY = "SELECT count(*), min(id), max(id), sum(k), sum(left(pad, 10)::bigint) "
+   .. "FROM bulk%d WHERE id BETWEEN %d AND %d"
+
+-- A sum as SQL writes it.
+function formula.text(sum) return (tostring(sum):gsub("LL$", "")) end
+
+return formula
