@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -29,17 +28,16 @@ from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import parse
 from orchestrator.report.sections import method
 from orchestrator.system import store
+from orchestrator.tier_catalog import candidates
 from orchestrator.units import format_quantity, listed
 
 RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")]
 TiersOption = Annotated[
     list[str] | None, Option("--tier", help="A row, such as aws/gp3:size=1TiB,iops=6000.")
 ]
-STEPS = (1, 4, 16)  # times the least IOPS, or the size needed, with which types are predicted
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
-_GIB = 2**30
-LEAST_BYTES = 12 * _GIB  # nodes' disks at the scale laptop, at which `init` reads what it writes
+LEAST_BYTES = 12 * 2**30  # nodes' disks at the scale laptop, at which `init` reads what it writes
 NONE = "no tier is predicted to meet that with a chance of 10 % or more"
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {"--profile", "--profiles", "-p", "--workload", "--workloads", "-w", "--slo", "--sweep"}
@@ -112,7 +110,7 @@ def _predictions(
 ) -> Iterator[Prediction]:
     cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
     needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
-    for text in tiers or _points(catalog, needed):
+    for text in tiers or map(candidates.text, candidates.points(catalog, needed)):
         row, _, changes = text.partition(":")
         with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
             keys = [key for key in changes.split(",") if key]
@@ -122,24 +120,6 @@ def _predictions(
                 on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
                 tier = tier_catalog.bound(tier, on_vm)
             yield predictor.predict(replace(tier, name=text), clauses)
-
-
-def _points(catalog: tier_catalog.Catalog, needed: int) -> Iterator[str]:
-    """Each size that holds the data; of other types some times the least IOPS and throughput, or
-    the size that is needed."""
-    for row in tier_catalog.tiers(catalog):
-        least, rule = row.size_bytes[0] or 0, row.kind.provisioned
-        if row.kind.sizes and least >= needed:
-            yield row.name
-        for step in () if row.kind.sizes else STEPS:
-            gib, keys = math.ceil(max(needed, least) / _GIB) * (1 if rule else step), ""
-            if rule:
-                iops, given = step * (rule.iops.included or rule.iops.min), rule.throughput
-                gib = max(gib, math.ceil(iops / (rule.iops.max_per_gib or math.inf)))
-                rate = min(given.max, step * (given.included or given.min or 0))
-                keys = f",iops={iops}"
-                keys += "" if given.follows else f",throughput={rate:g}{given.unit}"
-            yield f"{row.name}:size={gib}GiB{keys}"
 
 
 def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:

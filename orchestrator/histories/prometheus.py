@@ -4,29 +4,31 @@
 it answers at times of its own from the last sample within five minutes, so that a lost scrape looks
 like a pause and then like a burst, and it refuses more than 11,000 points
 (https://prometheus.io/docs/prometheus/latest/querying/api). node_time_seconds is the clock of the
-reading itself; without it, the time of the scrape is taken. Nothing is written.
+reading itself: a scrape that came late would be a burst. Nothing is written.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from orchestrator.analysis.observed.demand import Array, Demand, of_counters
+from orchestrator.analysis.observed.demand import QUANTITIES, grown
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.system import http_client
 
 CHUNK_S = 6 * 3600  # a request: below the server's 50 million samples for hundreds of disks
 _TIMEOUT_S = 120.0
-_COUNTERS = (
-    *("node_disk_reads_completed_total", "node_disk_writes_completed_total"),
-    *("node_disk_read_bytes_total", "node_disk_written_bytes_total"),
-)
-_CLOCK = "node_time_seconds"
+_METRICS = {  # of READINGS
+    "time_s": "node_time_seconds",
+    "reads": "node_disk_reads_completed_total",
+    "writes": "node_disk_writes_completed_total",
+    "read_bytes": "node_disk_read_bytes_total",
+    "written_bytes": "node_disk_written_bytes_total",
+}
 GetJson = Callable[[str, float], Any]
-Parts = list[Array]  # of a series: rows of a scrape's time and the value, in pieces of CHUNK_S
 
 
 def read(
@@ -36,40 +38,34 @@ def read(
     begin_s: float,
     end_s: float,
     get: GetJson = http_client.get_json,
-) -> list[Demand]:
-    """match: selectors such as `job="node",instance=~"db.*"`; device: as the exporter names it, or
-    several with | between. UsageError if there is no such series, OSError as of `get`."""
-    series = defaultdict[tuple[str, str, str], Parts](list)
+) -> pd.DataFrame:
+    """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
+    the exporter names it, or several with | between. A node is called as its instance.
+    UsageError if there is no such series or a counter lacks, OSError as of `get`."""
+    series = defaultdict[tuple[str, str, str], list["pd.Series[float]"]](list)
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
         until_s = min(start_s + CHUNK_S, end_s)
-        for metric in (*_COUNTERS, _CLOCK):
-            of_disk = [f'device=~"{device}"'] if metric != _CLOCK else []
-            labels = ",".join(filter(None, [match, *of_disk]))
-            selector = f"{metric}{{{labels}}}[{round(until_s - start_s)}s]"
-            query = http_client.encoded({"query": selector, "time": until_s})
-            answer = get(f"{url.rstrip('/')}/api/v1/query?{query}", _TIMEOUT_S)
+        for name, metric in _METRICS.items():
+            of_disk = [f'device=~"{device}"'] if name in QUANTITIES else []
+            selector = f"{metric}{{{','.join(filter(None, [match, *of_disk]))}}}"
+            asked = {"query": f"{selector}[{round(until_s - start_s)}s]", "time": until_s}
+            page = f"{url.rstrip('/')}/api/v1/query?{http_client.encoded(asked)}"
+            answer = get(page, _TIMEOUT_S)
             with http_client.understood(url):
                 for result in answer["data"]["result"]:
-                    of = result["metric"]
-                    name = of.get("instance", "node"), of.get("device", ""), metric
-                    series[name].append(np.array(result["values"], dtype=float))
+                    node = result["metric"].get("instance", "node")
+                    scraped_s, values = np.array(result["values"], dtype=float).T
+                    of = node, result["metric"].get("device", ""), name
+                    series[of].append(pd.Series(values, scraped_s))
     disks = dict.fromkeys((node, disk) for node, disk, _ in series if disk)
-    if not disks:
-        advice = "node_exporter leaves out loop devices and partitions unless it is told otherwise"
-        raise UsageError(f"{url} has no device {device} of {{{match}}}", advice=advice)
-    with http_client.understood(url):
-        return [
-            _demand(*disk, [series[*disk, name] for name in _COUNTERS], series[disk[0], "", _CLOCK])
-            for disk in disks
-        ]
-
-
-def _demand(node: str, device: str, counters: Sequence[Parts], clock: Parts) -> Demand:
-    """Of the scrapes that have all counters."""
-    tables = [np.unique(np.concatenate(parts), axis=0).T for parts in counters]
-    scraped = reduce(np.intersect1d, [table[0] for table in tables])
-    values = np.array([table[1][np.searchsorted(table[0], scraped)] for table in tables])
-    own = np.unique(np.concatenate(clock), axis=0).T if clock else np.empty((2, 0))
-    has_clock = bool(np.isin(scraped, own[0]).all())
-    times = own[1][np.searchsorted(own[0], scraped)] if has_clock else scraped
-    return of_counters(node, device, times, values, own_clock=has_clock)
+    tables = []
+    for node, disk in disks:
+        parts = {name: series[node, disk if name in QUANTITIES else "", name] for name in _METRICS}
+        if lacking := [_METRICS[name] for name, of in parts.items() if not of]:
+            raise failure(UsageError, "metric lacking", url=url, node=node, name=lacking[0])
+        columns = [pd.concat(of).groupby(level=0).first().rename(n) for n, of in parts.items()]
+        table = pd.concat(columns, axis=1, join="inner")
+        tables.append(grown(table.assign(node=node, device=disk)))
+    if not tables:
+        raise failure(UsageError, "no such series", url=url, device=device, match=match)
+    return pd.concat(tables)

@@ -9,110 +9,91 @@ least a fifth of the value to either side, and stays within the hard band.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from orchestrator.analysis.observed.demand import QUANTITIES, Array, Demand
+from orchestrator.analysis.observed.demand import QUANTITIES, READ_BYTES, Array, Demand
 
 NEAREST, DRAWS = 30, 8
 WIDER, LEAST_SPREAD = 2.0, 0.2
 FEWEST_PIECES, SHORTEST = 24, 3  # pieces, and times T that each lasts
 BEYOND = (0.8, 1.25)  # times the calibrated range of means: outside of it nothing was seen
-MOST_BEYOND, LEAST_COVERAGE, MOST_JITTER = 0.05, 0.9, 0.02
+MOST_BEYOND, LEAST_COVERAGE = 0.05, 0.9
 UNSEEN_AT = 0.05  # the chance that a regime of the share told was in no piece
 
-Windows = Array  # (stretch of T, second, quantity)
+Band = tuple[float, float]  # bounds of a share of the time, 0 to 1
 
 
 def unseen_share(pieces: int) -> float:
     """The largest share of the time that a regime may have and yet be in none of so many pieces
-    at random with a probability of 5 %: p in (1 − p)^k = 0.05. All of it without pieces."""
-    return float(1 - UNSEEN_AT ** (1 / pieces)) if pieces else 1.0
-
-
-def _windows(piece: Demand, seconds: int) -> Windows:
-    """Stretches of so many seconds, one after the other: amounts per second."""
-    rates = (piece.amounts / piece.step_s).T
-    count = len(rates) // seconds
-    return np.asarray(rates[: count * seconds].reshape(count, seconds, len(QUANTITIES)))
+    at random with a probability of 5 %: p in (1 − p)^k = 0.05."""
+    return float(1 - UNSEEN_AT ** (1 / pieces))
 
 
 def refusals(demand: Demand) -> Iterator[str]:
     """Why seconds cannot be told from what was read; none if they can."""
     if demand.coverage < LEAST_COVERAGE:
         yield f"only {100 * demand.coverage:.0f} % of the time was read"
-    if not demand.own_clock and demand.jitter > MOST_JITTER:
-        yield f"readings are up to {100 * demand.jitter:.0f} % of T late, by another clock"
     if demand.is_fine:
         return
-    resolution_s, pieces = demand.resolution_s, demand.pieces
-    long_enough = [p for p in pieces if p.step_s.sum() >= SHORTEST * resolution_s]
-    if len(long_enough) < FEWEST_PIECES:
+    least_s = SHORTEST * demand.resolution_s
+    long_enough = sum(round(least_s) <= len(piece) for piece in demand.pieces)
+    if long_enough < FEWEST_PIECES:
         yield (
-            f"readings are {resolution_s:.0f} s apart, with {len(long_enough)} pieces in seconds "
-            f"that last {SHORTEST * resolution_s:.0f} s or more, of {FEWEST_PIECES} that it takes"
+            f"readings are {demand.resolution_s:.0f} s apart, with {long_enough} pieces in seconds "
+            f"that last {least_s:.0f} s or more, of {FEWEST_PIECES} that it takes"
         )
         return
-    rates = [w[:, :, :2].sum(axis=(1, 2)) for w in _all_windows(demand)]
-    seen = np.concatenate(rates) / max(1, round(resolution_s))
-    rate = demand.ios / demand.step_s
+    seen, rate = _mean_ios(np.concatenate(_windows(demand))), demand.ios / demand.step_s
     outside = (rate < BEYOND[0] * seen.min()) | (rate > BEYOND[1] * seen.max())
-    if (share := float(demand.step_s[outside].sum() / demand.step_s.sum())) > MOST_BEYOND:
+    if (share := float(demand.step_s @ outside / demand.step_s.sum())) > MOST_BEYOND:
         yield f"{100 * share:.0f} % of the time had rates that no piece in seconds has"
 
 
-def _all_windows(demand: Demand) -> list[Windows]:
-    seconds = max(1, round(demand.resolution_s))
-    of_pieces = [_windows(piece, seconds) for piece in demand.pieces]
-    return [windows for windows in of_pieces if len(windows)]
+def _windows(demand: Demand) -> list[Array]:
+    """Of each piece its stretches of T: (stretch, second, quantity)."""
+    seconds = round(demand.resolution_s)
+    cut = (piece[: len(piece) // seconds * seconds] for piece in demand.pieces)
+    return [piece.reshape(-1, seconds, len(QUANTITIES)) for piece in cut]
 
 
-def drawn(demand: Demand, seed: int = 1, draws: int = DRAWS) -> Iterator[Demand]:
-    """So many demands in seconds that the coarse one may have been, the sums of its intervals
-    kept. Without any stretch of T in the pieces there is none."""
-    of_pieces, random = _all_windows(demand), np.random.default_rng(seed)
-    for _ in range(draws if of_pieces else 0):
-        again = random.integers(len(of_pieces), size=len(of_pieces))
-        yield _joined(demand, np.concatenate([of_pieces[number] for number in again]), random)
+def _mean_ios(windows: Array) -> Array:
+    return np.asarray(np.nansum(windows[:, :, :READ_BYTES], axis=2).mean(axis=1))
 
 
-def _joined(demand: Demand, windows: Windows, random: np.random.Generator) -> Demand:
-    level = windows[:, :, :2].sum(axis=(1, 2))
-    windows = windows[np.argsort(level, kind="stable")]
-    seconds, count = windows.shape[1], len(demand.begin_s)
-    place = np.searchsorted(np.sort(level), demand.ios / demand.step_s * seconds)
-    first = np.clip(place - NEAREST // 2, 0, max(0, len(windows) - NEAREST))
-    chosen = first + random.integers(min(NEAREST, len(windows)), size=count)
-    step_s = demand.step_s / seconds
-    begin_s = (demand.begin_s[:, None] + step_s[:, None] * np.arange(seconds)).ravel()
-    amounts = np.empty((len(QUANTITIES), count * seconds))
-    for number in range(len(QUANTITIES)):
-        shape = windows[chosen, :, number]
-        total = shape.sum(axis=1, keepdims=True)
-        share = np.divide(shape, total, out=np.full_like(shape, 1 / seconds), where=total > 0)
-        amounts[number] = (share * demand.amounts[number][:, None]).ravel()
-    end_s = np.concatenate((begin_s[1:], demand.end_s[-1:]))
-    last = np.arange(seconds - 1, count * seconds, seconds)
-    end_s[last] = demand.end_s
-    return Demand(demand.node, demand.device, begin_s, end_s, amounts, demand.apart)
+@lru_cache(maxsize=1)  # hundreds of megabytes
+def seconds(demand: Demand, seed: int = 1, draws: int = DRAWS) -> tuple[Demand, ...]:
+    """Demands in seconds that this one may have been, the sums of its intervals kept: itself, if it
+    was read so; none where nothing is known of seconds."""
+    if demand.is_fine:
+        return (demand,)
+    if any(refusals(demand)):
+        return ()
+    of_pieces, random = _windows(demand), np.random.default_rng(seed)
+    again = random.integers(len(of_pieces), size=(draws, len(of_pieces)))
+    drawn = (np.concatenate([of_pieces[number] for number in numbers]) for numbers in again)
+    return tuple(_joined(demand, windows, random) for windows in drawn)
 
 
-@dataclass(frozen=True)
-class Band:
-    """Bounds of a share of the time, 0 to 1."""
-
-    low: float
-    high: float
+def _joined(demand: Demand, windows: Array, random: np.random.Generator) -> Demand:
+    mean = _mean_ios(windows)
+    order = np.argsort(mean, kind="stable")
+    place = np.searchsorted(mean[order], demand.ios / demand.step_s)
+    first = np.clip(place - NEAREST // 2, 0, max(0, len(order) - NEAREST))
+    shape = windows[order[first + random.integers(min(NEAREST, len(order)), size=len(place))]]
+    total, count = shape.sum(axis=1, keepdims=True), shape.shape[1]
+    share = np.divide(shape, total, out=np.full_like(shape, 1 / count), where=total > 0)
+    amounts = (share * demand.amounts.T[:, None, :]).reshape(-1, len(QUANTITIES)).T
+    edges = np.linspace(demand.begin_s, demand.end_s, count + 1, axis=1)
+    begin_s, end_s = edges[:, :-1].ravel(), edges[:, 1:].ravel()
+    return replace(demand, begin_s=begin_s, end_s=end_s, amounts=amounts, pieces=())
 
 
 def band(shares: Sequence[float], within: Band) -> Band:
     """That of one figure over all draws."""
     value = float(np.mean(shares))
-    below, above = value - np.min(shares), np.max(shares) - value
-    low = value - max(WIDER * below, LEAST_SPREAD * value)
-    high = value + max(WIDER * above, LEAST_SPREAD * value)
-    return Band(
-        float(min(max(low, within.low), within.high)),
-        float(max(min(high, within.high), within.low)),
-    )
+    low = value - max(WIDER * (value - min(shares)), LEAST_SPREAD * value)
+    high = value + max(WIDER * (max(shares) - value), LEAST_SPREAD * value)
+    return min(max(low, within[0]), within[1]), max(min(high, within[1]), within[0])

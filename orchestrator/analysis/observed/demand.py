@@ -1,13 +1,12 @@
 """What a disk was asked for: sums over intervals that have a begin and an end of their own.
 
 A gap stays a gap: nothing is known of it, and no long mean step is made of it. The resolution T is
-the interval's length in which most of the time was read. What was read second by second while the
-rest was read at T is kept beside it, as pieces that show the shape of seconds.
+the interval's length in which most of the time was read. Stretches that were read second by second
+while most was read at T are its pieces: they show the shape of seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,33 +16,30 @@ import numpy as np
 import pandas as pd
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 QUANTITIES = ("reads", "writes", "read_bytes", "written_bytes")
-COLUMNS = ("time_s", "node", "device", *QUANTITIES)  # of a table of counters as read
 READS, WRITES, READ_BYTES, WRITTEN_BYTES = range(4)
+READINGS = ("time_s", "node", "device", *QUANTITIES)  # columns of counters as read
+INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of sums
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
-GAP = 1.5  # times T: a reading is missing in between
 HOUR_S = 3600.0
+_GAP = 1.5  # times T: a reading is missing in between
 _ROUNDING_S = 1e-6
 _PIECE = 10  # intervals, at least
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Demand:
     """Of one disk of a node. begin_s, end_s: Unix times, ascending, without overlap; amounts: one
-    row for each of QUANTITIES, the sums of the intervals. apart: reads and writes are known apart,
-    else `writes` has all I/Os. own_clock: times are those of the reading itself, not of whoever
-    asked for it. pieces: one-second stretches of the same disk, if T is longer."""
+    row for each of QUANTITIES, the sums of the intervals. Reads that are NaN are not known apart:
+    `writes` has them too. pieces: rows of amounts per second, of one-second stretches."""
 
     node: str
     device: str
     begin_s: Array
     end_s: Array
     amounts: Array
-    apart: bool = True
-    own_clock: bool = True
-    pieces: tuple[Demand, ...] = ()
+    pieces: tuple[Array, ...] = ()
 
     @cached_property
     def step_s(self) -> Array:
@@ -62,14 +58,9 @@ class Demand:
         """The share of the time from first to last that was read."""
         return float(self.step_s.sum() / (self.end_s[-1] - self.begin_s[0]))
 
-    @property
-    def jitter(self) -> float:
-        """How far steps are from T, as a share of T: the 95th percentile."""
-        return float(np.quantile(np.abs(self.step_s / self.resolution_s - 1), 0.95))
-
     @cached_property
     def ios(self) -> Array:
-        return np.asarray(self.amounts[READS] + self.amounts[WRITES])
+        return np.asarray(np.nansum(self.amounts[:READ_BYTES], axis=0))
 
     @cached_property
     def bytes(self) -> Array:
@@ -79,12 +70,11 @@ class Demand:
     def stretches(self) -> list[slice]:
         """Runs of intervals without a gap between them."""
         breaks = np.flatnonzero(self.begin_s[1:] - self.end_s[:-1] > 0.5 * FINE_S) + 1
-        ends = [0, *breaks.tolist(), len(self.begin_s)]
-        return [slice(a, b) for a, b in pairwise(ends)]
+        return [slice(a, b) for a, b in pairwise([0, *breaks.tolist(), len(self.begin_s)])]
 
     def part(self, which: slice | np.ndarray[Any, Any]) -> Demand:
-        cut = (self.begin_s[which], self.end_s[which], self.amounts[:, which])
-        return replace(self, begin_s=cut[0], end_s=cut[1], amounts=cut[2], pieces=())
+        cut = self.begin_s[which], self.end_s[which], self.amounts[:, which]
+        return replace(self, begin_s=cut[0], end_s=cut[1], amounts=cut[2])
 
 
 def prevailing(step_s: Array) -> float:
@@ -97,74 +87,40 @@ def prevailing(step_s: Array) -> float:
     return float(ordered[np.searchsorted(spent, spent[-1] / 2)])
 
 
-def of_intervals(
-    node: str, device: str, begin_s: Array, end_s: Array, amounts: Array, apart: bool = True
-) -> Demand:
-    """Of interval sums, in any order; what overlaps an earlier interval is left out."""
-    known = np.isfinite(amounts).all(axis=0) & (amounts >= 0).all(axis=0) & (end_s > begin_s)
-    order = np.flatnonzero(known)[np.argsort(begin_s[known], kind="stable")]
-    kept, last_s = [], -np.inf
-    for number, first_s in zip(order, begin_s[order], strict=True):
-        if first_s >= last_s - _ROUNDING_S:
-            kept.append(number)
-            last_s = end_s[number]
-    return Demand(node, device, begin_s[kept], end_s[kept], amounts[:, kept], apart)
+def grown(readings: pd.DataFrame) -> pd.DataFrame:
+    """INTERVALS from READINGS. Where a counter fell it began anew, and nothing is known."""
+    table = readings.sort_values("time_s", kind="stable")
+    disks = table.groupby(["node", "device"])
+    amounts = disks[list(QUANTITIES)].diff()
+    table = table.assign(begin_s=disks["time_s"].shift(), end_s=table["time_s"])
+    table = table.drop(columns=list(QUANTITIES)).join(amounts)
+    return table.loc[(amounts >= 0).all(axis=1), list(INTERVALS)]
 
 
-def of_counters(
-    node: str, device: str, times_s: Array, counters: Array, own_clock: bool = True
-) -> Demand:
-    """Of counters as read at `times_s` (a row for each of QUANTITIES). A step longer than 1.5 T is
-    a gap, and so is one in which a counter fell, because it began anew. ValueError if there is
-    nothing between any two readings."""
-    order = np.argsort(times_s, kind="stable")
-    times_s, counters = times_s[order], counters[:, order]
-    resolution_s = prevailing(np.diff(times_s)[np.diff(times_s) > 0])
-    pieces: tuple[Demand, ...] = ()
-    if resolution_s > FINE_S:  # what was read more often is a piece; T takes one of those readings
-        pieces = tuple(_pieces(_steps(node, device, times_s, counters, FINE_S)))
-        place = np.floor((times_s - times_s[0]) / resolution_s + 0.1)
-        first = np.unique(place, return_index=True)[1]
-        times_s, counters = times_s[first], counters[:, first]
-    steps = _steps(node, device, times_s, counters, GAP * resolution_s)
-    if not len(steps.begin_s):
-        raise ValueError("no counter grew between two readings")
-    return replace(steps, pieces=pieces, own_clock=own_clock)
-
-
-def of_readings(table: pd.DataFrame, node: str = "") -> list[Demand]:
-    """Of each disk in a table with COLUMNS. node: how it is called, whatever the table says."""
+def demands(intervals: pd.DataFrame) -> list[Demand]:
+    """Of each disk in a table with INTERVALS, of however many sources. ValueError if there is
+    nothing of a disk."""
     return [
-        of_counters(
-            node or str(name),
-            str(device),
-            rows["time_s"].to_numpy(float),
-            rows[list(QUANTITIES)].to_numpy(float).T,
-        )
-        for (name, device), rows in table.groupby(["node", "device"])
+        _demand(str(node), str(device), rows.sort_values("begin_s", kind="stable"))
+        for (node, device), rows in intervals.groupby(["node", "device"])
     ]
 
 
-def _steps(node: str, device: str, times_s: Array, counters: Array, longest_s: float) -> Demand:
-    begin_s, end_s, growth = times_s[:-1], times_s[1:], np.diff(counters, axis=1)
-    kept = (end_s > begin_s) & (end_s - begin_s <= longest_s) & (growth >= 0).all(axis=0)
-    return Demand(node, device, begin_s[kept], end_s[kept], growth[:, kept])
+def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
+    begin_s, end_s, *amounts = rows[list(INTERVALS[2:])].to_numpy(float).T
+    every = Demand(node, device, begin_s, end_s, np.array(amounts))
+    every = every.part((every.step_s > 0) & np.isfinite(every.amounts[WRITES:]).all(axis=0))
+    resolution_s = every.resolution_s
+    fine = _in_turn(every.part(every.step_s <= FINE_S))
+    if resolution_s <= FINE_S:
+        return fine
+    coarse = every.part((every.step_s > FINE_S) & (every.step_s <= _GAP * resolution_s))
+    runs = [cut for cut in fine.stretches if cut.stop - cut.start >= _PIECE]
+    pieces = (np.asarray((fine.amounts[:, run] / fine.step_s[run]).T) for run in runs)
+    return replace(_in_turn(coarse), pieces=tuple(pieces))
 
 
-def _pieces(fine: Demand) -> list[Demand]:
-    return [fine.part(cut) for cut in fine.stretches if cut.stop - cut.start >= _PIECE]
-
-
-def united(demands: Sequence[Demand]) -> list[Demand]:
-    """One of each disk: that which covers most of the time. Those in seconds of the same disk are
-    its pieces."""
-    of_disks: dict[tuple[str, str], list[Demand]] = {}
-    for demand in demands:
-        of_disks.setdefault((demand.node, demand.device), []).append(demand)
-    whole = []
-    for same in of_disks.values():
-        main, *rest = sorted(same, key=lambda each: -float(each.step_s.sum()))
-        fine = [piece for each in rest if each.is_fine for piece in _pieces(each)]
-        pieces = () if main.is_fine else (*main.pieces, *fine)
-        whole.append(replace(main, pieces=pieces))
-    return whole
+def _in_turn(demand: Demand) -> Demand:
+    """Without what begins before an earlier interval has ended."""
+    last_s = np.maximum.accumulate(np.concatenate(([-np.inf], demand.end_s)))[:-1]
+    return demand.part(demand.begin_s >= last_s - _ROUNDING_S)

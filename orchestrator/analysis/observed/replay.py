@@ -1,30 +1,35 @@
-"""A demand held against one limit with its burst credit and backlog, step by step.
+"""A demand held against limits with their burst credit and backlog, step by step.
 
 Of a step Δ with the demand a, a backlog q and a credit b in a bucket of (top − base) × duration:
     y = min(q + a, top·Δ, base·Δ + b);  q ← q + a − y;  b ← min(bucket, max(0, b − (y − base·Δ)))
 This is a peak limit followed by a bucket, and each of them is a queue that is known in closed form
 (Lindley: v ← max(0, v + x) is the walk of x less its lowest point so far), so that a week is a few
 passes over its steps. What is in the second queue up to the size of the bucket is credit spent,
-and what is beyond it waits.
+and what is beyond it waits. All limits are replayed side by side; a step is at the cap if any is.
 
-All limits are replayed side by side on the same demand; a second is at the cap if any of them is.
+Sums N over coarse intervals T bound the seconds at a cap c if nothing is assumed within them. With
+r ← max(0, r + N − α·c·T) from one to the next (α = 0.95):
+    at most Σ min(T, (N + r) ÷ (α·c)) seconds are at the cap, because each serves α·c or more;
+    at least the sum over runs with r > 0 of max(r) ÷ c: what seconds below the cap cannot serve.
+Both hold if every I/O is still made, however late. With burst credit c lies between base and top:
+bounds of what is spent of the bucket say which of them it can be in each interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand, Flags
+from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand
 from orchestrator.analysis.telemetry.disk_demand import AT_CAP
 from orchestrator.tier import Burst, Limits
 
 Counted = Literal["ios", "reads", "writes", "bytes"]
 End = Literal["low", "high"]
-ENDS: tuple[End, End] = ("low", "high")
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -38,52 +43,40 @@ class RateCap:
     top: float
     bucket: float = 0.0
 
+    def times(self, by: float) -> RateCap:
+        return replace(self, base=by * self.base, top=by * self.top, bucket=by * self.bucket)
 
-def caps(limits: Limits, of: str = "") -> tuple[RateCap, ...]:
+
+def caps(limits: Limits, of: str = "") -> list[RateCap]:
     """Those that a disk declares, or a VM (`of`: what is added to their names). Burst on demand is
     not part of them: it is billed apart."""
     burst = limits.burst if limits.burst and np.isfinite(limits.burst.duration_s) else None
     peak = burst or Burst(None, None, 0.0)
     apart = limits.write_iops is not None
-    values: list[tuple[str, Counted, int | None, int | None]] = [
+    values: tuple[tuple[str, Counted, int | None, int | None], ...] = (
         ("read IOPS" if apart else "IOPS", "reads" if apart else "ios", limits.iops, peak.iops),
         ("write IOPS", "writes", limits.write_iops, None),
         ("bytes/s", "bytes", limits.bytes_per_s, peak.bytes_per_s),
+    )
+    tops = [
+        (name, counted, base, max(base, top or 0)) for name, counted, base, top in values if base
     ]
-    known = []
-    for name, counted, base, top in values:
-        if base is not None:
-            highest = max(base, top or base)
-            bucket = (highest - base) * peak.duration_s
-            known.append(RateCap(f"{name}{of}", counted, base, highest, bucket))
-    return tuple(known)
+    return [RateCap(n + of, counted, b, t, (t - b) * peak.duration_s) for n, counted, b, t in tops]
 
 
 def asked(demand: Demand, cap: RateCap, unit_bytes: int | None, end: End) -> Array:
     """What counts against the cap. A disk counts an I/O larger than its unit as several, and sums
-    bound that: max(n, bytes ÷ unit) ≤ units < n + bytes ÷ unit. Without a unit, n."""
+    bound that: max(n, bytes ÷ unit) ≤ units < n + bytes ÷ unit; without a unit, n. So does one
+    count of reads and writes together bound either."""
     if cap.counted == "bytes":
         return demand.bytes
     count, moved = demand.ios, demand.bytes
     if cap.counted != "ios":
         which = READS if cap.counted == "reads" else WRITES
-        count, moved = demand.amounts[which], demand.amounts[2 + which]
-    if unit_bytes is None:
-        return count
-    more = moved / unit_bytes
+        known, moved = demand.amounts[which], demand.amounts[2 + which]
+        count = np.where(np.isnan(demand.amounts[READS]), count * (end == "high"), known)
+    more = moved / (unit_bytes or np.inf)
     return count + more if end == "high" else np.maximum(count, more)
-
-
-@dataclass(frozen=True)
-class Replay:
-    """Of each step: asks: it asks for the cap; at_cap: it is at the cap if all work is done later;
-    credit: left of a full bucket, 0 to 1, None without; backlog after it. An asking step is at the
-    cap too, so the share of `asks` is never the larger one."""
-
-    asks: Flags
-    at_cap: Flags
-    backlog: Array
-    credit: Array | None = None
 
 
 def queue(grows: Array, start: float = 0.0) -> Array:
@@ -97,69 +90,84 @@ def _before(values: Array, start: float = 0.0) -> Array:
     return np.concatenate(([start], values[:-1]))
 
 
-def replayed(asks: Array, step_s: Array, cap: RateCap, full: bool) -> Replay:
-    """One stretch without gaps. asks: what each step asks for; full: the bucket at the begin, else
-    it is empty."""
-    spent = 0.0 if full else cap.bucket
-    if not cap.bucket and bool((asks < AT_CAP * cap.base * step_s).all()):
-        nothing = np.zeros(len(asks))
-        return Replay(nothing.astype(bool), nothing.astype(bool), nothing)
-    waiting = queue(asks - cap.top * step_s)
-    through = asks + _before(waiting) - waiting
-    if not cap.bucket:
-        limit = cap.base * step_s
-        return Replay(asks >= AT_CAP * limit, through >= AT_CAP * limit, waiting)
-    debt = queue(through - cap.base * step_s, spent)
-    left = np.maximum(0.0, cap.bucket - debt)
-    limit = np.minimum(cap.top * step_s, cap.base * step_s + _before(left, cap.bucket - spent))
-    backlog = waiting + np.maximum(0.0, debt - cap.bucket)
-    served = asks + _before(backlog) - backlog
-    credit = left / cap.bucket
-    return Replay(asks >= AT_CAP * limit, served >= AT_CAP * limit, backlog, credit)
-
-
-def over_gaps(demand: Demand, cap: RateCap, unit_bytes: int | None, end: End) -> Replay:
-    """The whole demand. Of what a gap did to credit and backlog nothing is known: after each the
-    bucket is taken as full for the low end and as empty for the high one, without backlog."""
-    wanted, step_s = asked(demand, cap, unit_bytes, end), demand.step_s
-    parts = [replayed(wanted[cut], step_s[cut], cap, end == "low") for cut in demand.stretches]
-    if len(parts) == 1:
-        return parts[0]
-    credits = [part.credit for part in parts if part.credit is not None]
-    return Replay(
-        np.concatenate([part.asks for part in parts]),
-        np.concatenate([part.at_cap for part in parts]),
-        np.concatenate([part.backlog for part in parts]),
-        np.concatenate(credits) if credits else None,
-    )
-
-
 @dataclass(frozen=True)
-class Together:
-    """All caps of a candidate on one demand, one end: as of `Replay`, of any cap. credit: of the
-    bucket with least. binding: the cap that is reached in most of the time, and "" if none is.
-    delay_s: the longest mean wait behind one of them, of what was asked."""
+class Replay:
+    """Of each step: asks: it asks for a cap; at_cap: it is at one if all work is done later; credit
+    left of a full bucket, 0 to 1, of the one with least. An asking step is at the cap too. binding:
+    the cap that is reached in most of the time; "": none is."""
 
     asks: Flags
     at_cap: Flags
-    credit: Array | None
+    credit: Array
     binding: str
-    delay_s: float
 
 
-def together(
-    demand: Demand, limits: Sequence[RateCap], unit_bytes: int | None, end: End
-) -> Together:
-    asks = at_cap = np.zeros(len(demand.begin_s), dtype=bool)
-    credit: Array | None = None
-    most_s, binding, delay_s, step_s = 0.0, "", 0.0, demand.step_s
+def replayed(asks: Array, step_s: Array, cap: RateCap, full: bool) -> tuple[Array, Array, Array]:
+    """One stretch without gaps: the limit, what is served, and the credit of each step. asks: what
+    it asks for; full: the bucket at the begin, else it is empty."""
+    limit, bucket = cap.base * step_s, cap.bucket
+    waiting = queue(asks - cap.top * step_s)
+    through = asks + _before(waiting) - waiting
+    if not bucket:
+        return limit, through, np.ones(len(asks))
+    spent = 0.0 if full else bucket
+    debt = queue(through - limit, spent)
+    left = np.maximum(0.0, bucket - debt)
+    backlog = waiting + np.maximum(0.0, debt - bucket)
+    limit = np.minimum(cap.top * step_s, limit + _before(left, bucket - spent))
+    return limit, asks + _before(backlog) - backlog, left / bucket
+
+
+def together(demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End) -> Replay:
+    """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
+    full for the low end and as empty for the high one, without backlog."""
+    asks, at_cap = np.zeros((2, len(demand.begin_s)), dtype=bool)
+    credit, reached_s = np.ones(len(asks)), {"": 0.0}
     for cap in limits:
-        result = over_gaps(demand, cap, unit_bytes, end)
-        asks, at_cap = asks | result.asks, at_cap | result.at_cap
-        if result.credit is not None:
-            credit = result.credit if credit is None else np.minimum(credit, result.credit)
-        if (reached_s := float(step_s[result.at_cap].sum())) > most_s:
-            most_s, binding = reached_s, cap.name
-        if (total := float(asked(demand, cap, unit_bytes, end).sum())) > 0:
-            delay_s = max(delay_s, float((result.backlog * step_s).sum()) / total)
-    return Together(asks, at_cap, credit, binding, delay_s)
+        wanted, reached_s[cap.name] = asked(demand, cap, unit, end), 0.0
+        for cut in demand.stretches:
+            step_s = demand.step_s[cut]
+            limit, served, left = replayed(wanted[cut], step_s, cap, end == "low")
+            asks[cut] |= wanted[cut] >= AT_CAP * limit
+            at_cap[cut] |= served >= AT_CAP * limit
+            np.minimum(credit[cut], left, out=credit[cut])
+            reached_s[cap.name] += float(step_s @ (served >= AT_CAP * limit))
+    return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
+
+
+def at_least_s(demand: Demand, limits: Sequence[RateCap], unit: int | None) -> float:
+    """Seconds at any of the caps, whatever happens within the intervals."""
+    most_s = 0.0
+    for cap in limits:
+        wanted, reached_s = asked(demand, cap, unit, "low"), 0.0
+        for cut in demand.stretches:
+            own, step_s = wanted[cut], demand.step_s[cut]
+            drained = cap.base * step_s  # what waits behind the peak has not spent any credit yet
+            spent = _before(queue(own - drained)) - drained - _heaped(own, cap.top * step_s)
+            limit = np.where(spent >= cap.bucket, cap.base, cap.top)
+            over = queue(own - AT_CAP * limit * step_s)
+            edges = np.flatnonzero(np.diff(over > 0, prepend=False, append=False))
+            runs = zip(edges[::2], edges[1::2], strict=True)
+            reached_s += sum(float(over[a:b].max() / limit[a:b].max()) for a, b in runs)
+        most_s = max(most_s, reached_s)
+    return min(most_s, float(demand.step_s.sum()))
+
+
+def at_most_s(demand: Demand, limits: Sequence[RateCap], unit: int | None) -> Array:
+    """The same of each interval, at most."""
+    reached_s = np.zeros(len(demand.step_s))
+    for cap in limits:
+        wanted = asked(demand, cap, unit, "high")
+        for cut in demand.stretches:
+            own, step_s = wanted[cut], demand.step_s[cut]
+            spent = _heaped(own, cap.base * step_s, cap.bucket)
+            limit = AT_CAP * np.where(spent < cap.bucket, cap.top, cap.base)
+            reached_s[cut] += (own + _before(queue(own - limit * step_s))) / limit
+    return np.minimum(demand.step_s, reached_s)
+
+
+def _heaped(wanted: Array, drained: Array, start: float = 0.0) -> Array:
+    """A queue is never longer than this within each interval: as if all of an interval came at its
+    end, on what the intervals before have left, and all of the next one at its begin."""
+    left = queue(_before(wanted) - drained, start)
+    return np.asarray(_before(left + wanted, start) + wanted)

@@ -1,0 +1,236 @@
+"""What each disk of the catalog would have done with the observed demand: shares of the time, and
+one of three words. They are no words of proof: nothing was loaded, and no such disk was touched.
+
+D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
+S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
+`would have carried`: the most that S can be is within the tolerance, on the disk of every node.
+`would not`: the least that D can be is above it, on the disk of some node. Where nothing is known
+of seconds, there is no D: then the least of S is taken, as for work that is all done later.
+Both are of a demand that is SLACK smaller or larger: a database asks another disk for another sum.
+
+An observed disk that held its own load back does not show what was asked for. A smaller one would
+have had the same load, since what passes the larger limit first and the smaller one after it leaves
+as if it had passed the smaller one alone. For a larger disk all that was seen is the least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.observed import calibration, replay
+from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand
+from orchestrator.analysis.observed.replay import Counted, RateCap
+from orchestrator.tier import Limits
+from orchestrator.tier_catalog.candidates import Purchase
+
+Word = Literal["would have carried", "would not", "cannot be told"]
+
+SLACK = 0.1  # of the demand, to either side (docs/OBSERVE.md, with PostgreSQL)
+CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
+_EMPTY = 1e-9  # of a full bucket
+# Up to so much is sold of each, and so much of the tolerance is for the least that is needed.
+_SOLD: tuple[tuple[Counted, float, float], ...] = (("ios", 1e6, 0.9), ("bytes", 2e10, 0.1))
+_CLOSE = 1.005  # times the cap that does not do: the search ends
+# A limit shows as a heap of intervals at the highest rate: so many within 2 % of it, and five times
+# what is just below. Lower limits than these are not sold, so nothing is held back there.
+_HEAP, _FEWEST, _TIMES = 0.02, 20, 5.0
+_LOWEST: tuple[tuple[str, Counted, float], ...] = (
+    ("IOPS", "ios", 100.0),
+    ("bytes/s", "bytes", 1e7),
+)
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """A candidate in the place of one disk, or of the worst of several. low: of D, high: of S.
+    hours: begin_s, upper (the share of what was read at the cap, at most), credit (least of a full
+    bucket, had it been full at first; NaN: none, or not known), node, device. empty_s: seconds
+    without credit, at least and at most."""
+
+    low: float
+    high: float
+    binding: str
+    hours: pd.DataFrame
+    empty_s: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class CandidateAnswer:
+    """at_least: the observed disk held its load back, so that this one may have been asked for
+    more. why: what keeps it from being told."""
+
+    purchase: Purchase
+    on: OnDisk
+    word: Word
+    why: str
+    at_least: bool
+
+
+@lru_cache(maxsize=256)
+def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDisk:
+    """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
+    the hard band alone."""
+    tight, loose = ([cap.times(1 / by) for cap in caps] for by in (1 + SLACK, 1 - SLACK))
+    seconds = calibration.seconds(demand)
+    basis = seconds or (demand,)
+    highs = [replay.together(each, tight, unit, "high") for each in basis]
+    lows = [replay.together(each, loose, unit, "low") for each in basis]
+    step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
+    reached_s = np.mean([high.at_cap for high in highs], axis=0) * step_s
+    low, high = float(step_s @ lows[0].asks) / total_s, float(reached_s.sum()) / total_s
+    if not demand.is_fine:
+        most_s = replay.at_most_s(demand, tight, unit)
+        hard = replay.at_least_s(demand, loose, unit) / total_s, float(most_s.sum()) / total_s
+        if seconds:
+            high = calibration.band([float(step_s @ h.at_cap) / total_s for h in highs], hard)[1]
+            low = calibration.band([float(step_s @ h.asks) / total_s for h in lows], (0.0, high))[0]
+        else:
+            reached_s, (low, high) = most_s, hard
+    lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
+    credit, empty_s = np.full(len(step_s), np.nan), None
+    if lasting_s and (seconds or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
+        credit, gone = lows[0].credit, highs[0].credit
+        empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (gone <= _EMPTY))
+    hours = _hours(basis[0], reached_s, credit).assign(node=demand.node, device=demand.device)
+    return OnDisk(low, high, highs[0].binding, hours, empty_s)
+
+
+def _hours(basis: Demand, reached_s: Array, credit: Array) -> pd.DataFrame:
+    hour = basis.begin_s // HOUR_S * HOUR_S
+    first = np.flatnonzero(np.diff(hour, prepend=-1.0))
+    share = np.add.reduceat(reached_s, first) / np.add.reduceat(basis.step_s, first)
+    least = np.minimum.reduceat(credit, first)
+    return pd.DataFrame({"begin_s": hour[first], "upper": np.minimum(1, share), "credit": least})
+
+
+def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
+    """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
+    worst, low = max(disks, key=lambda disk: disk.high), max(disk.low for disk in disks)
+    every = pd.concat([disk.hours for disk in disks]).sort_values(["begin_s", "upper"])
+    return replace(worst, low=low, hours=every.drop_duplicates("begin_s", keep="last"))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that was read. tolerance: the share of the time that may be at a cap. source: the caps of
+    the observed disks that they reached, which nobody declared if it is `inferred`; held_back: the
+    share of the time at one of them."""
+
+    demands: tuple[Demand, ...]
+    tolerance: float
+    source: tuple[RateCap, ...] = ()
+    inferred: bool = True
+    held_back: float = 0.0
+
+    @classmethod
+    def of(
+        cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None
+    ) -> Observed:
+        """source: the limits of the observed disk, if they are known."""
+        unit = source.io_unit_bytes if source else None
+        heaps = sorted((h for each in demands for h in _heaps(each)), key=lambda heap: -heap.base)
+        caps = replay.caps(source) if source else list({heap.name: heap for heap in heaps}.values())
+
+        def at_cap_s(*of: RateCap) -> float:
+            seen = ((each, replay.together(each, of, unit, "high")) for each in demands)
+            return sum(float(each.step_s @ replayed.at_cap) for each, replayed in seen)
+
+        share = at_cap_s(*caps) / sum(float(each.step_s.sum()) for each in demands)
+        reached = tuple(cap for cap in caps if at_cap_s(cap))
+        return cls(tuple(demands), tolerance, reached, source is None, share)
+
+    @property
+    def refused(self) -> str:
+        """Why seconds cannot be told, if so."""
+        reasons = (why for demand in self.demands for why in calibration.refusals(demand))
+        return "; ".join(dict.fromkeys(reasons))
+
+    def needs(self, units: Iterable[int | None]) -> dict[int | None, tuple[float, ...]]:
+        """For each I/O unit the least IOPS and bytes/s that carry the disk of every node."""
+        needs: dict[int | None, tuple[float, ...]] = dict.fromkeys(units, (0.0, 0.0))
+        for demand in self.demands:
+            for unit, known in needs.items():
+                own = (_least(demand, c, most, unit, p * self.tolerance) for c, most, p in _SOLD)
+                needs[unit] = tuple(map(max, known, own))
+        return needs
+
+    def answers(self, purchases: Sequence[Purchase]) -> list[CandidateAnswer]:
+        """In the order of the candidates, whose limits are often the same."""
+        disks = [
+            [judged(demand, _caps(each), each.unit_bytes) for each in purchases]
+            for demand in self.demands  # what is drawn for each is in memory once
+        ]
+        of_nodes = map(_of_worst, zip(*disks, strict=True))
+        return list(map(self._answer, purchases, of_nodes))
+
+    def _answer(self, purchase: Purchase, on: OnDisk) -> CandidateAnswer:
+        hidden = any(_lets_through(_caps(purchase), own) for own in self.source)
+        word: Word = "cannot be told"
+        why = purchase.lacks
+        if why:
+            pass
+        elif min(demand.coverage for demand in self.demands) < calibration.LEAST_COVERAGE:
+            why = self.refused
+        elif on.low > self.tolerance:
+            word = "would not"
+        elif on.high > self.tolerance:
+            why = self.refused or "the bounds are on both sides"
+        elif hidden and on.high + self.held_back > self.tolerance:
+            why = "the observed disk held its load back"
+        elif purchase.unit_bytes is None:
+            why = "how large an I/O counts as one is not documented"
+        else:
+            word = "would have carried"
+        return CandidateAnswer(purchase, on, word, why, hidden)
+
+
+def _caps(purchase: Purchase) -> tuple[RateCap, ...]:
+    on_vm = replay.caps(purchase.vm or Limits(), " of the VM")
+    return (*replay.caps(purchase.tier.limits), *on_vm)
+
+
+def _lets_through(caps: Sequence[RateCap], own: RateCap) -> bool:
+    """Whether none of the caps is as low as `own` in base, peak and bucket."""
+    same = [cap for cap in caps if cap.counted == own.counted]
+    lower = (c.base <= own.base and c.top <= own.top and c.bucket <= own.bucket for c in same)
+    return not any(lower)
+
+
+def _heaps(demand: Demand) -> Iterator[RateCap]:
+    for name, counted, lowest in _LOWEST:
+        rate = (demand.ios if counted == "ios" else demand.bytes) / demand.step_s
+        top = float(np.quantile(rate, 0.9999))
+        low, high, at_top = (int((rate >= (1 - n * _HEAP) * top).sum()) for n in (3, 2, 1))
+        if top >= lowest and at_top >= max(_FEWEST, _TIMES * max(1, low - high)):
+            yield RateCap(name, counted, top, top)
+
+
+def _least(demand: Demand, counted: Counted, high: float, unit: int | None, share: float) -> float:
+    """The least rate with which no more than this share is at the cap, if `high` is enough."""
+    low = 1.0
+    while high > _CLOSE * low:
+        rate = float(np.sqrt(low * high))
+        fits = judged(demand, (RateCap("", counted, rate, rate),), unit).high <= share
+        low, high = (low, rate) if fits else (rate, high)
+    return high
+
+
+def worth_measuring(
+    answers: Sequence[CandidateAnswer], tolerance: float
+) -> tuple[CandidateAnswer, ...]:
+    """The two to rent, of answers from cheap to dear: the cheapest of which the most, and the
+    cheapest of which the least is within the tolerance. If they are the same, it and the next
+    cheaper. Fewer, if there are none."""
+    sold = [each for each in answers if each.purchase.tier.price and not each.purchase.lacks]
+    may = next((n for n, each in enumerate(sold) if each.on.low <= tolerance), None)
+    if may is None:
+        return ()
+    carries = next((n for n, each in enumerate(sold) if each.on.high <= tolerance), may)
+    chosen = {may, carries} if may < carries else {max(0, may - 1), may}
+    return tuple(sold[number] for number in sorted(chosen))
