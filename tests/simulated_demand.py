@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 
-from orchestrator.analysis.observed.demand import Array, Demand, of_intervals
+from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, Array, Demand
 
 DAY_S, HOUR_S = 86_400, 3600
 START_S = 1_795_651_200.0  # a Wednesday's midnight, UTC
@@ -87,12 +88,27 @@ def summed(fine: Demand, step_s: int) -> Demand:
     count = len(fine.begin_s) // step_s * step_s
     amounts = fine.amounts[:, :count].reshape(4, -1, step_s).sum(axis=2)
     begin_s = fine.begin_s[:count:step_s]
-    return of_intervals(fine.node, fine.device, begin_s, begin_s + step_s, amounts)
+    return Demand(fine.node, fine.device, begin_s, begin_s + step_s, amounts)
 
 
-def pieces(fine: Demand, count: int, each_s: int) -> tuple[Demand, ...]:
+def rates(fine: Demand) -> Array:
+    """As a piece: a row of amounts for each second."""
+    return np.asarray((fine.amounts / fine.step_s).T)
+
+
+def pieces(fine: Demand, count: int, each_s: int) -> tuple[Array, ...]:
     """So many stretches of it, spread evenly, each a bit off its place as a person's would be."""
     apart = len(fine.begin_s) // count
     offset = np.random.default_rng(count).integers(max(1, apart - each_s), size=count)
     starts = apart * np.arange(count) + offset
-    return tuple(fine.part(slice(int(s), int(s) + each_s)) for s in starts)
+    return tuple(rates(fine.part(slice(int(s), int(s) + each_s))) for s in starts)
+
+
+def table(*demands: Demand) -> pd.DataFrame:
+    """The intervals from which they would be read."""
+    return pd.concat(
+        pd.DataFrame(dict(zip(QUANTITIES, each.amounts, strict=True))).assign(
+            node=each.node, device=each.device, begin_s=each.begin_s, end_s=each.end_s
+        )
+        for each in demands
+    )[list(INTERVALS)]

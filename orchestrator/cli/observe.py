@@ -13,7 +13,7 @@ from orchestrator import units
 from orchestrator.cli import RESULTS
 from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
-from orchestrator.cli.options import ResultsOption, takes
+from orchestrator.cli.options import ResultsOption, percentage, read_by, takes
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.system import clock
@@ -36,7 +36,11 @@ class Read:
         list[str] | None, Option(help="Reads live: a node_exporter, http://db-1:9100; repeatable.")
     ] = None
     last: Annotated[
-        str, Option(help="How much time of a server; how long an exporter is read.")
+        str,
+        Option(
+            callback=read_by(units.parse_seconds),
+            help="How much time of a server; how long an exporter is read.",
+        ),
     ] = "7d"
     device: Annotated[str, Option(help="The disk: sdc; of Prometheus several with |.")] = ""
     source: Annotated[
@@ -44,10 +48,12 @@ class Read:
         Option(help="The observed disk, azure/P30 or azure/premium-v2:size=1TiB,iops=5000."),
     ] = None
     vm: Annotated[str | None, Option(help="Its machine, such as azure/Standard_D8s_v5.")] = None
-    size: Annotated[str, Option(help="How large a disk has to be.")] = "1GiB"
+    size: Annotated[
+        str, Option(callback=read_by(units.parse_size), help="How large a disk has to be.")
+    ] = "1GiB"
     region: Annotated[str | None, Option(help="Whose prices.")] = None
     at_cap: Annotated[
-        float, Option(min=0, max=99, help="Percent of the time that may be at a cap.")
+        float, Option(callback=percentage, help="Percent of the time that may be at a cap.")
     ] = 1.0
 
 

@@ -23,7 +23,7 @@ READINGS = ("time_s", "node", "device", *QUANTITIES)  # columns of counters as r
 INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of sums
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
 HOUR_S = 3600.0
-_GAP = 1.5  # times T: a reading is missing in between
+_GAP = 1.5  # times the usual step: a reading is missing in between
 _ROUNDING_S = 1e-6
 _PIECE = 10  # intervals, at least
 
@@ -89,12 +89,15 @@ def prevailing(step_s: Array) -> float:
 
 def grown(readings: pd.DataFrame) -> pd.DataFrame:
     """INTERVALS from READINGS. Where a counter fell it began anew, and nothing is known."""
-    table = readings.sort_values("time_s", kind="stable")
+    table = readings.sort_values("time_s", kind="stable", ignore_index=True)
     disks = table.groupby(["node", "device"])
-    amounts = disks[list(QUANTITIES)].diff()
-    table = table.assign(begin_s=disks["time_s"].shift(), end_s=table["time_s"])
-    table = table.drop(columns=list(QUANTITIES)).join(amounts)
-    return table.loc[(amounts >= 0).all(axis=1), list(INTERVALS)]
+    step_s, amounts = disks["time_s"].diff(), disks[list(QUANTITIES)].diff()
+    known = (step_s > 0) & (amounts >= 0).all(axis=1)
+    names = [table["node"], table["device"]]
+    usual_s = step_s.where(step_s > 0).groupby(names).transform(lambda of: prevailing(of.dropna()))
+    table[list(QUANTITIES)] = amounts
+    table = table.assign(begin_s=table["time_s"] - step_s, end_s=table["time_s"])
+    return table.loc[known & (step_s <= _GAP * usual_s), list(INTERVALS)]
 
 
 def demands(intervals: pd.DataFrame) -> list[Demand]:
@@ -110,17 +113,20 @@ def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
     begin_s, end_s, *amounts = rows[list(INTERVALS[2:])].to_numpy(float).T
     every = Demand(node, device, begin_s, end_s, np.array(amounts))
     every = every.part((every.step_s > 0) & np.isfinite(every.amounts[WRITES:]).all(axis=0))
-    resolution_s = every.resolution_s
-    fine = _in_turn(every.part(every.step_s <= FINE_S))
-    if resolution_s <= FINE_S:
+    is_fine = every.step_s <= FINE_S
+    fine, coarse = _in_turn(every.part(is_fine)), _in_turn(every.part(~is_fine))
+    if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
-    coarse = every.part((every.step_s > FINE_S) & (every.step_s <= _GAP * resolution_s))
     runs = [cut for cut in fine.stretches if cut.stop - cut.start >= _PIECE]
     pieces = (np.asarray((fine.amounts[:, run] / fine.step_s[run]).T) for run in runs)
-    return replace(_in_turn(coarse), pieces=tuple(pieces))
+    return replace(coarse, pieces=tuple(pieces))
 
 
 def _in_turn(demand: Demand) -> Demand:
     """Without what begins before an earlier interval has ended."""
-    last_s = np.maximum.accumulate(np.concatenate(([-np.inf], demand.end_s)))[:-1]
-    return demand.part(demand.begin_s >= last_s - _ROUNDING_S)
+    kept, last_s = list[int](), -np.inf
+    for number, (begin_s, end_s) in enumerate(zip(demand.begin_s, demand.end_s, strict=True)):
+        if begin_s >= last_s - _ROUNDING_S:
+            kept.append(number)
+            last_s = end_s
+    return demand.part(np.array(kept, dtype=int))

@@ -127,6 +127,8 @@ def together(demand: Demand, limits: Sequence[RateCap], unit: int | None, end: E
         wanted, reached_s[cap.name] = asked(demand, cap, unit, end), 0.0
         for cut in demand.stretches:
             step_s = demand.step_s[cut]
+            if not cap.bucket and (wanted[cut] < AT_CAP * cap.base * step_s).all():
+                continue
             limit, served, left = replayed(wanted[cut], step_s, cap, end == "low")
             asks[cut] |= wanted[cut] >= AT_CAP * limit
             at_cap[cut] |= served >= AT_CAP * limit

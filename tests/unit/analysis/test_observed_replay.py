@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.analysis.observed import bounds, replay
-from orchestrator.analysis.observed.demand import Array
+from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.demand import Array, Demand
 from orchestrator.analysis.observed.replay import RateCap, replayed, together
 from orchestrator.tier import Burst, Limits
 from tests.simulated_demand import in_seconds, seconds_of, summed
@@ -37,13 +37,13 @@ def test_the_closed_form_is_the_rule(seed: int, full: bool, top: float) -> None:
     asks = random.gamma(0.4, 250.0, 400)
     step_s = random.uniform(0.9, 1.1, 400)
     cap = RateCap("IOPS", "ios", 100.0, top, (top - 100.0) * 20)
-    result = replayed(asks, step_s, cap, full)
+    limit, served, left = replayed(asks, step_s, cap, full)
     at_cap, backlog, credit = zip(*step_by_step(asks, step_s, cap, full), strict=True)
-    assert result.backlog == pytest.approx(np.array(backlog), abs=1e-6)
-    assert np.array_equal(result.at_cap, at_cap)
+    assert np.cumsum(asks - served) == pytest.approx(np.array(backlog), abs=1e-6)
+    assert np.array_equal(served >= AT_CAP * limit, at_cap)
     if cap.bucket:
-        assert result.credit == pytest.approx(np.array(credit) / cap.bucket, abs=1e-9)
-    assert not (result.asks & ~result.at_cap).any()
+        assert left == pytest.approx(np.array(credit) / cap.bucket, abs=1e-9)
+    assert (served[asks >= AT_CAP * limit] >= AT_CAP * limit[asks >= AT_CAP * limit]).all()
 
 
 def test_a_smaller_limit_sees_through_a_larger_one() -> None:
@@ -52,11 +52,13 @@ def test_a_smaller_limit_sees_through_a_larger_one() -> None:
     step_s = np.ones(len(asks))
     large = RateCap("IOPS", "ios", 900.0, 1500.0, 9000.0)
     small = RateCap("IOPS", "ios", 700.0, 1200.0, 6000.0)
-    first = replayed(asks, step_s, large, full=True)
-    through = asks - np.diff(first.backlog, prepend=0.0)
-    own, behind = (replayed(each, step_s, small, full=True) for each in (asks, through))
-    assert own.at_cap.mean() == pytest.approx(behind.at_cap.mean(), abs=1e-4)
-    assert own.at_cap.mean() > 0.05
+    _, through, _ = replayed(asks, step_s, large, full=True)
+    shares = []
+    for each in (asks, through):
+        limit, served, _ = replayed(each, step_s, small, full=True)
+        shares.append(float((served >= AT_CAP * limit).mean()))
+    assert shares[0] == pytest.approx(shares[1], abs=1e-4)
+    assert shares[0] > 0.05
     assert (through <= large.top).all()
 
 
@@ -72,9 +74,9 @@ def test_limits_of_disk_and_machine_become_caps() -> None:
     ]
     alike = replay.caps(Limits(3000, None, write_iops=3000))
     assert [cap.counted for cap in alike] == ["reads", "writes"]
-    assert replay.caps(Limits(5000, burst=Burst(30_000, None, float("inf")))) == (
-        RateCap("IOPS", "ios", 5000, 5000),
-    )
+    assert replay.caps(Limits(5000, burst=Burst(30_000, None, float("inf")))) == [
+        RateCap("IOPS", "ios", 5000, 5000)
+    ]
 
 
 def test_units_are_bounded_from_sums() -> None:
@@ -91,10 +93,9 @@ def test_nothing_is_carried_over_a_gap() -> None:
     whole = in_seconds(np.full(200, 150.0))
     kept = np.concatenate((np.arange(100), np.arange(160, 200)))
     cap = RateCap("IOPS", "ios", 100.0, 200.0, 100.0 * 30)
-    low, high = (replay.over_gaps(whole.part(kept), cap, None, end) for end in ("low", "high"))
-    assert low.credit is not None and high.credit is not None
+    low, high = (together(whole.part(kept), [cap], None, end) for end in ("low", "high"))
     assert (low.credit[100], high.credit[100]) == (pytest.approx(1 - 50 / 3000), 0.0)
-    assert low.backlog[99] > 0 and low.backlog[100] == 0
+    assert low.at_cap[99] and not low.at_cap[100]
 
 
 def test_a_second_is_at_the_cap_if_any_limit_is() -> None:
@@ -103,10 +104,17 @@ def test_a_second_is_at_the_cap_if_any_limit_is() -> None:
     caps = RateCap("IOPS", "ios", 100.0, 100.0), RateCap("bytes/s", "bytes", 1e6, 1e6)
     both = together(demand, caps, None, "low")
     assert both.at_cap.tolist() == [True, True, False]
-    assert both.binding == "IOPS" and both.credit is None
+    assert both.binding == "IOPS" and (both.credit == 1).all()
 
 
 # ------------------------------------------------------------------ the hard band
+
+
+def hard(coarse: Demand, cap: RateCap) -> tuple[float, float]:
+    """Seconds at the cap, at least and at most."""
+    at_most_s = replay.at_most_s(coarse, [cap], None)
+    return replay.at_least_s(coarse, [cap], None), float(at_most_s.sum())
+
 
 BUCKETS = [(1.0, 0.0), (2.5, 60.0), (4.0, 900.0)]
 
@@ -120,17 +128,18 @@ def test_the_hard_band_holds_the_truth(seed: int, peak: float, lasts_s: float, s
         fine = seconds_of(process, seed, 4 * 3600)
         base = float(fine.ios.mean()) * (0.8, 1.1, 1.5, 2.0, 3.0, 6.0)[seed]
         cap = RateCap("IOPS", "ios", base, peak * base, (peak - 1) * base * lasts_s)
-        lower_s, upper = bounds.together(summed(fine, step_s), [cap], None)
+        lower_s, upper_s = hard(summed(fine, step_s), cap)
         for full in (True, False):
-            at_cap_s = float(replayed(fine.ios, fine.step_s, cap, full).at_cap.sum())
-            assert lower_s - 1e-6 <= at_cap_s <= upper.sum() + 1e-6, (process, full)
+            limit, served, _ = replayed(fine.ios, fine.step_s, cap, full)
+            at_cap_s = float((served >= AT_CAP * limit).sum())
+            assert lower_s - 1e-6 <= at_cap_s <= upper_s + 1e-6, (process, full)
 
 
 def test_the_hard_band_settles_what_is_far_off() -> None:
     def band(count: float, cap: RateCap, start: Array | None = None) -> tuple[float, float]:
         fine = in_seconds(np.full(3600, count))
-        lower_s, upper = bounds.together(summed(fine, 60), [cap], None)
-        return lower_s / 3600, float(upper.sum()) / 3600
+        lower_s, upper_s = hard(summed(fine, 60), cap)
+        return lower_s / 3600, upper_s / 3600
 
     small = RateCap("IOPS", "ios", 500.0, 500.0)
     assert band(2.0, small)[1] < 0.005

@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 import yaml
 
+from orchestrator.analysis.observed.demand import demands
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
-from orchestrator.run import observation_files
+from orchestrator.histories import files
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
 from tests import ROOT
 from tests.apps import an_app, tierbench
-from tests.simulated_demand import pieces, seconds_of, summed
+from tests.simulated_demand import seconds_of, summed, table
 
 CSV = ROOT / "tests/fixtures/histories/disk.csv"
 BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
@@ -28,7 +29,7 @@ ON = ("--vm", "azure/Standard_D8s_v5", "--size", "250GiB")
 def stored(folder: Path, *demands: Any) -> Path:
     """An observation that has read this."""
     folder.mkdir(exist_ok=True)
-    parquet.write(folder / "demand.parquet", observation_files._tables(demands))
+    parquet.write(folder / "demand.parquet", [table(*demands)])
     return folder
 
 
@@ -47,7 +48,7 @@ def of_seconds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_file_becomes_a_page_with_words(tmp_path: Path) -> None:
     folder = observed(tmp_path, "--file", str(CSV), *ON)
     facts = json.loads((folder / "observed.json").read_text())
-    assert facts["read"][0]["device"] == "vda" and facts["refused"] == []
+    assert facts["read"][0]["device"] == "vda" and facts["refused"] == ""
     text = (folder / "report.md").read_text()
     assert "Nothing was loaded, and no such disk was touched." in text
     assert "counters every 1 s" in text
@@ -61,12 +62,12 @@ def test_the_folder_has_what_the_document_lists(of_seconds: Path) -> None:
     rows = pd.read_csv(of_seconds / "candidates.csv").set_index("candidate")
     assert rows.loc["azure/P15", "word"] == "would not"
     assert rows.loc["azure/P80", "word"] == "would have carried"
-    assert (rows["asking_low"] <= rows["at_cap_high"]).all()
+    assert (rows["low"] <= rows["high"]).all()
     priced = rows["monthly"].dropna()
     assert priced.is_monotonic_increasing and set(rows["currency"].dropna()) == {"USD"}
     hours = pd.concat(parquet.parts(of_seconds / "hours.parquet"))
-    assert set(hours["node"]) == {"db-1", "db-2"}
-    assert (hours[hours.candidate == "azure/P15"].groupby("node").size() == 6).all()
+    assert set(hours["node"]) <= {"db-1", "db-2"}
+    assert (hours.groupby("candidate").size() == 6).all()
 
 
 def test_its_busiest_hour_is_the_load_for_a_campaign(of_seconds: Path) -> None:
@@ -115,9 +116,11 @@ def test_the_report_follows_from_the_folder_alone(of_seconds: Path, tmp_path: Pa
 
 
 def test_pieces_are_kept_with_what_they_calibrate(tmp_path: Path) -> None:
-    coarse = replace(summed(BURSTY, 15), pieces=pieces(BURSTY, 24, 120))
-    folder = observed(tmp_path, "--file", str(stored(tmp_path / "read", coarse)), *ON)
-    (demand,) = observation_files.demands(folder)
+    fine = [BURSTY.part(slice(n * 900, n * 900 + 120)) for n in range(24)]
+    folder = observed(
+        tmp_path, "--file", str(stored(tmp_path / "read", summed(BURSTY, 15), *fine)), *ON
+    )
+    (demand,) = demands(files.read(folder))
     assert len(demand.pieces) == 24 and demand.resolution_s == 15
     text = (folder / "report.md").read_text()
     assert "shape of seconds is that of 24 pieces" in text and "less than 12 %" in text
@@ -159,14 +162,12 @@ def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
     [
         ((), "there is nothing to observe"),
         (("--file", "nowhere.json"), "nowhere.json cannot be read"),
-        (("--file", str(CSV), "--at-cap", "half"), "no share of the time"),
-        (("--file", str(CSV), "--region", "atlantis"), "no price of atlantis"),
+        (("--file", str(CSV), "--at-cap", "100"), "it is a percentage"),
+        (("--file", str(CSV), "--device", "sdc"), "no readings of sdc"),
         (("--file", str(CSV), "--vm", "azure/none"), "unknown VM size"),
         (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
-        (("--file", str(CSV), "--last", "1d"), "--last has no effect without --prometheus"),
+        (("--file", str(CSV), "--last", "1x"), "a time such as 30s"),
         (("--exporter", "http://a:1"), "--exporter needs --device"),
-        (("--exporter", "http://a:1", "--device", "sdc", "--calibrate", "5"), "--calibrate '5'"),
-        (("--exporter", "http://a:1", "--device", "sdc", "--every", "7"), "a time such as 30s"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
@@ -186,7 +187,7 @@ def test_an_exporter_that_does_not_answer_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
-    words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--during", "5s")
+    words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--last", "5s")
     assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
     assert "nothing was read: 127.0.0.1:9: http://127.0.0.1:9" in capsys.readouterr().err
 
@@ -198,7 +199,7 @@ def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:
     parquet.write(samples / "part-1.parquet", [counters.iloc[:60]])
     parquet.write(samples / "part-2.parquet", [counters.iloc[60:]])
     folder = observed(tmp_path, "--file", str(tmp_path / "live"), *ON)
-    (demand,) = observation_files.demands(folder)
+    (demand,) = demands(files.read(folder))
     assert len(demand.begin_s) == len(counters) - 1
 
 
@@ -206,4 +207,4 @@ def test_it_can_be_had_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str
     words = ("--file", str(CSV), "--json", *ON, "--results", str(tmp_path))
     assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
     answers = json.loads(capsys.readouterr().out)["answers"]
-    assert {"candidate", "word", "asking_low", "at_cap_high"} <= set(answers[0])
+    assert {"candidate", "word", "low", "high"} <= set(answers[0])

@@ -17,6 +17,7 @@ from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.system import store
+from orchestrator.tier_catalog import candidates
 from tests import ROOT
 from tests.campaigns import build_campaign
 
@@ -90,7 +91,8 @@ def test_what_cannot_be_predicted_is_refused(
 
 @cache
 def points(needed: int) -> list[str]:
-    return list(predictions._points(project_files.catalog(ROOT), needed))
+    catalog = project_files.catalog(ROOT)
+    return list(map(candidates.text, candidates.points(catalog, needed)))
 
 
 def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None:

@@ -136,17 +136,13 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "rehearse": dict.fromkeys(
         ("--profiles", "--workloads", "--scale", "--repeats", "--seed", "--results", "--json"), ""
     ),
-    "observe": {
-        **dict.fromkeys(("--file", "--device", "--prometheus", "--exporter", "--source"), ""),
-        **dict.fromkeys(("--vm", "--size", "--region", "--at-cap", "--results", "--json"), ""),
-        "--format": "--format csv",
-        "--node": "--node db-1",
-        "--match": "--match x",
-        "--last": "--last 1d",
-        "--during": "--during 1d",
-        "--every": "--every 15s",
-        "--calibrate": "--calibrate 168x5m",
-    },
+    "observe": dict.fromkeys(
+        (
+            *("--file", "--prometheus", "--match", "--exporter", "--last", "--device", "--source"),
+            *("--vm", "--size", "--region", "--at-cap", "--results", "--json"),
+        ),
+        "",
+    ),
     "import-study": {"--results": "", "--beside": "--beside latest --json", "--json": ""},
     "init": {
         "--tier": "--workload tpcc --tier azure/P15",

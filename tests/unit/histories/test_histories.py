@@ -2,8 +2,7 @@
 
 tests/fixtures/histories: iostat and sadf of sysstat 12.6.1, Prometheus 2.42.0 that read
 node_exporter 1.5.0 every second and every 15 s (its answers to the very queries), and a loop over
-/proc/diskstats, all on one machine with bursts of synchronous writes. Azure Monitor and CloudWatch
-could not be had: their layouts are those of the documents that the modules name.
+/proc/diskstats, all on one machine with bursts of synchronous writes.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from orchestrator import histories
-from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.demand import Demand, demands
 from orchestrator.errors import UsageError
+from orchestrator.histories import files, prometheus
 from tests import ROOT
 
 FOLDER = ROOT / "tests" / "fixtures" / "histories"
@@ -37,13 +36,13 @@ def answered(url: str, timeout_s: float) -> Any:
 
 def of_prometheus(job: str, get: Callable[[str, float], Any] = answered) -> Demand:
     at = "http://prom:9090/", f'job="{job}"', "vda", BEGIN_S, BEGIN_S + 100
-    (demand,) = histories.prometheus.read(*at, get=get)
+    (demand,) = demands(prometheus.read(*at, get=get))
     return demand
 
 
 def of_file(name: str) -> Demand:
-    text = (FOLDER / name).read_text()
-    (demand,) = histories.read(name, text, None, "", "vda")
+    read = files.read(FOLDER / name)
+    (demand,) = demands(read[read["device"] == "vda"])
     return demand
 
 
@@ -81,7 +80,7 @@ def test_all_say_the_same(name: str) -> None:
     moved = total(exact.bytes, exact, begin_s, begin_s + 75)
     assert ios > 30_000
     assert closest(moved, other.bytes, other, begin_s) == pytest.approx(moved, rel=0.01)
-    if other.apart:
+    if name != "sadf":
         assert closest(ios, other.ios, other, begin_s) == pytest.approx(ios, rel=0.01)
 
 
@@ -89,7 +88,7 @@ def test_sar_counts_discards_too_and_tells_no_reads() -> None:
     """Its I/Os are an upper figure, and it is said that reads and writes are not known apart."""
     sar, exact = of_file("sadf.json"), of_prometheus("fine")
     window = float(sar.begin_s[1]), float(sar.end_s[-2])
-    assert not sar.apart and exact.apart
+    assert np.isnan(sar.amounts[0]).all()
     assert total(sar.ios, sar, *window) > 1.05 * total(exact.ios, exact, *window)
     assert sar.resolution_s == 5
 
@@ -129,17 +128,17 @@ def test_a_lost_scrape_is_a_gap() -> None:
 
 
 def test_times_are_those_of_the_reading() -> None:
-    """node_exporter's own clock; without it those of the scrape, which is said."""
+    """node_exporter's own clock; what lacks it is refused, as a late scrape would be a burst."""
     demand = of_prometheus("fine")
     clocks = ANSWERS['node_time_seconds{job="fine"}[100s]']["data"]["result"][0]["values"]
-    assert demand.own_clock and demand.begin_s[0] == float(clocks[0][1])
+    assert demand.begin_s[0] == float(clocks[0][1])
 
     def unclocked(url: str, timeout_s: float) -> Any:
         asked = parse_qs(urlsplit(url).query)["query"][0]
         return {"data": {"result": []}} if "time" in asked.split("{")[0] else answered(url, 0)
 
-    other = of_prometheus("fine", lambda url, s: unclocked(url, s))
-    assert not other.own_clock and other.begin_s[0] == float(clocks[0][0])
+    with pytest.raises(UsageError, match="has no node_time_seconds of db-1"):
+        of_prometheus("fine", unclocked)
 
 
 def long_answer(url: str, timeout_s: float) -> Any:
@@ -154,9 +153,9 @@ def long_answer(url: str, timeout_s: float) -> Any:
 
 def test_a_long_time_is_asked_for_in_pieces_and_is_one() -> None:
     at = "http://prom:9090", "", "sdc", 0.0, 15 * 3600.0
-    (demand,) = histories.prometheus.read(*at, get=long_answer)
+    (demand,) = demands(prometheus.read(*at, get=long_answer))
     assert len(demand.stretches) == 1 and len(demand.begin_s) == 15 * 60
-    assert demand.own_clock and (demand.amounts == 60).all()
+    assert (demand.amounts == 60).all()
 
 
 def test_a_server_that_lacks_a_counter_is_named() -> None:
@@ -164,112 +163,78 @@ def test_a_server_that_lacks_a_counter_is_named() -> None:
         empty: Any = {"data": {"result": []}}
         return empty if "written" in url else long_answer(url, timeout_s)
 
-    with pytest.raises(OSError, match="prom:9090 has another form"):
-        histories.prometheus.read("http://prom:9090", "", "sdc", 0.0, 600.0, partial)
+    with pytest.raises(UsageError, match="has no node_disk_written_bytes_total of db-1"):
+        prometheus.read("http://prom:9090", "", "sdc", 0.0, 600.0, partial)
 
 
 def test_a_device_that_the_server_does_not_have() -> None:
     with pytest.raises(UsageError, match="has no device loop0") as refused:
-        histories.prometheus.read(
+        prometheus.read(
             "http://prom:9090", "", "loop0", 0.0, 60.0, lambda *_: {"data": {"result": []}}
         )
     assert "leaves out loop devices" in refused.value.advice
 
 
-# ------------------------------------------------------------------ providers
+# ------------------------------------------------------------------ tables and folders
 
 
-def azure(**rates: list[float | None]) -> str:
-    """`az monitor metrics list` of one LUN: minutes from BEGIN_S on, of which None have no data."""
-    value = []
-    for name, averages in rates.items():
-        data = [
-            {"timeStamp": f"2026-11-26T06:{19 + minute}:00Z"}
-            | ({} if average is None else {"average": average})
-            for minute, average in enumerate(averages)
-        ]
-        kind = name.replace("_", " ").title()
-        resource = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines"
-        series = {"metadatavalues": [{"name": {"value": "lun"}, "value": "2"}], "data": data}
-        value.append(
-            {
-                "id": f"{resource}/db-1/providers/Microsoft.Insights/metrics/{kind}/sec",
-                "name": {"value": f"Data Disk {kind}/sec"},
-                "timeseries": [series],
-            }
-        )
-    return json.dumps({"interval": "PT1M", "value": value})
-
-
-def test_azure_monitor_gives_minutes_and_a_missing_one_is_a_gap() -> None:
-    text = azure(
-        read_operations=[10.0, None, 30.0],
-        write_operations=[1.0, 2.0, 3.0],
-        read_bytes=[8e4, 8e4, 8e4],
-        write_bytes=[0.0, 0.0, 0.0],
+def test_times_of_a_table_may_be_iso(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "time,node,device,reads,writes,read_bytes,written_bytes\n"
+        "2026-11-26T06:19:00Z,db-1,sdc,1,1,1,1\n"
+        "2026-11-26T07:19:01+01:00,db-1,sdc,3,5,7,9\n"
     )
-    (demand,) = histories.read("disk.json", text, None, "", "")
+    (demand,) = demands(files.read(tmp_path / "t.csv"))
+    assert demand.begin_s.tolist() == [BEGIN_S] and demand.amounts[:, 0].tolist() == [2, 4, 6, 8]
+
+
+def test_a_table_may_have_sums_of_intervals(tmp_path: Path) -> None:
+    """As providers keep them: minutes, of which some may be missing."""
+    (tmp_path / "minutes.csv").write_text(
+        "begin,end,node,device,reads,writes,read_bytes,written_bytes\n"
+        "2026-11-26T06:19:00Z,2026-11-26T06:20:00Z,db-1,lun2,600,60,4800000,0\n"
+        "2026-11-26T06:21:00Z,2026-11-26T06:22:00Z,db-1,lun2,1800,180,4800000,0\n"
+        "2026-11-26T06:22:00Z,2026-11-26T06:23:00Z,db-1,lun2,,180,4800000,0\n"
+        "2026-11-26T06:23:00Z,2026-11-26T06:24:00Z,db-1,lun2,0,,4800000,0\n"
+    )
+    (demand,) = demands(files.read(tmp_path / "minutes.csv"))
     assert (demand.node, demand.device, demand.resolution_s) == ("db-1", "lun2", 60)
-    assert demand.begin_s.tolist() == [BEGIN_S, BEGIN_S + 120]
-    assert demand.ios.tolist() == [660, 1980] and demand.bytes.tolist() == [4.8e6, 4.8e6]
+    assert (demand.begin_s - BEGIN_S).tolist() == [0, 120, 180]  # the third knows no reads
+    assert demand.ios.tolist() == [660, 1980, 180] and demand.bytes[0] == 4.8e6
 
 
-def test_cloudwatch_gives_sums_of_periods_in_any_order() -> None:
-    times = [f"2026-11-26T06:{minute}:00+00:00" for minute in (29, 24, 19)]
-    of_metric = {
-        "VolumeReadOps": [3.0, 2.0, 1.0],
-        "VolumeWriteOps": [30.0, 20.0, 10.0],
-        "VolumeReadBytes": [300.0, 200.0, 100.0],
-        "VolumeWriteBytes": [0.0, 0.0, 0.0],
-        "VolumeQueueLength": [9.0, 9.0, 9.0],
-    }
-    results = [
-        {"Id": "m", "Label": f"vol-0ab {name}", "Timestamps": times, "Values": values}
-        for name, values in of_metric.items()
-    ]
-    text = json.dumps({"MetricDataResults": results})
-    (demand,) = histories.read("volume.json", text, None, "db-1", "")
-    assert (demand.device, demand.resolution_s) == ("vol-0ab", 300)
-    assert demand.begin_s[0] == BEGIN_S and demand.ios.tolist() == [11, 22, 33]
+def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
+    for name in ("disk.csv", "sadf.json"):
+        (tmp_path / name).write_text((FOLDER / name).read_text())
+    assert set(files.read(tmp_path)["node"]) == {"db-1", "vm"}
 
 
 # ------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "what"),
+    ("text", "what"),
     [
-        ("{}", None, "its form is not known"),
-        ("{}", "sadf", "cannot be read as sadf: KeyError: 'sysstat'"),
-        ('{"sysstat": {"hosts": []}}', "iostat", "has no readings of a disk"),
-        ("time,node,device,reads\nnow,a,b,1\n", "csv", "cannot be read as csv"),
+        ("{}", "KeyError: 'sysstat'"),
+        ('{"sysstat": {"hosts": []}}', "KeyError: 'stamp'"),
+        ("time,node,device,reads\nnow,a,b,1\n", "its times have no zone"),
+        ("time,node,device\n1,a,b\n2,a,b\n", "KeyError"),
+        ("", "No columns"),
     ],
 )
-def test_other_files_are_refused_with_their_name(text: str, form: str | None, what: str) -> None:
-    with pytest.raises(UsageError, match=f"disk.json.*{what}"):
-        histories.read("disk.json", text, form, "", "")
-
-
-def test_another_device_is_named_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="no readings of sdx") as refused:
-        histories.read("disk.csv", (FOLDER / "disk.csv").read_text(), None, "", "sdx")
-    assert refused.value.advice == "it has vda"
+def test_other_files_are_refused_with_their_name(text: str, what: str, tmp_path: Path) -> None:
+    file = tmp_path / "disk.txt"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=f"disk.txt cannot be read.*{what}"):
+        files.read(file)
 
 
 def test_local_times_are_refused(tmp_path: Path) -> None:
-    local = (FOLDER / "sadf.json").read_text().replace('"utc":1', '"utc":0')
+    local, american = tmp_path / "sadf.json", tmp_path / "iostat.json"
+    local.write_text((FOLDER / local.name).read_text().replace('"utc":1', '"utc":0'))
     with pytest.raises(UsageError, match="times are local"):
-        histories.read("sadf.json", local, None, "", "")
-    american = (FOLDER / "iostat.json").read_text().replace("+0000", "").replace("2026-11-26T", "")
-    with pytest.raises(UsageError, match="cannot be read as iostat"):
-        histories.read("iostat.json", american, None, "", "")
-
-
-def test_times_of_a_table_may_be_iso() -> None:
-    table = (
-        "time,node,device,reads,writes,read_bytes,written_bytes\n"
-        "2026-11-26T06:19:00Z,db-1,sdc,1,1,1,1\n"
-        "2026-11-26T07:19:01+01:00,db-1,sdc,3,5,7,9\n"
-    )
-    (demand,) = histories.read("t.csv", table, None, "", "")
-    assert demand.begin_s.tolist() == [BEGIN_S] and demand.amounts[:, 0].tolist() == [2, 4, 6, 8]
+        files.read(local)
+    text = (FOLDER / american.name).read_text().replace("+0000", "").replace("2026-11-26T", "")
+    american.write_text(text)
+    with pytest.raises(UsageError, match="its times have no zone"):
+        files.read(american)

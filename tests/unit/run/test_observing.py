@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from orchestrator.run.observing import Exporter, Observing, ReadingPace, demands
+from orchestrator.analysis.observed.demand import Demand, demands
+from orchestrator.histories import files
+from orchestrator.run.observing import Observing
 from orchestrator.system.clock import MadeUpClock
 from tests import ROOT
 
@@ -20,7 +23,7 @@ def page_at(clock: MadeUpClock, late_s: float = 0.004) -> Callable[[str, float],
     """The page of a disk with 100 writes a second, by the clock of its node."""
 
     def get(url: str, timeout_s: float) -> str:
-        assert url == "http://db-1:9100/metrics?collect[]=diskstats&collect[]=time"
+        assert url == "http://user:secret@db-1:9100/metrics?collect[]=diskstats&collect[]=time"
         now_s = clock.now() + late_s
         lines = []
         for line in PAGE.splitlines():
@@ -36,32 +39,39 @@ def page_at(clock: MadeUpClock, late_s: float = 0.004) -> Callable[[str, float],
 
 
 def reading(
-    folder: Path, pace: ReadingPace, clock: MadeUpClock, get: Callable[[str, float], str]
+    folder: Path, clock: MadeUpClock, get: Callable[[str, float], str], device: str = "vda"
 ) -> Observing:
-    return Observing(folder, [Exporter("db-1", "http://db-1:9100/", "vda")], pace, clock, get)
+    return Observing(folder, ["http://user:secret@db-1:9100/"], device, clock, get)
 
 
-def test_the_page_of_a_real_exporter_is_read() -> None:
-    row = Exporter("db-1", "", "vda").row(PAGE)
+def of(folder: Path) -> Demand:
+    (demand,) = demands(files.read(folder))
+    return demand
+
+
+def test_the_page_of_a_real_exporter_is_read(tmp_path: Path) -> None:
+    clock = MadeUpClock(BEGIN_S)
+    reading(tmp_path, clock, lambda url, timeout_s: PAGE).read(1.0)
+    (row,) = pd.concat(map(pd.read_parquet, files.samples(tmp_path))).itertuples(index=False)
     lines = dict(line.rsplit(" ", 1) for line in PAGE.splitlines())
-    assert row[0] == float(lines["node_time_seconds"])
-    assert row[1:3] == ("db-1", "vda")
-    assert row[3] == float(lines['node_disk_reads_completed_total{device="vda"}'])
-    assert row[6] == float(lines['node_disk_written_bytes_total{device="vda"}'])
+    assert row.time_s == float(lines["node_time_seconds"])
+    assert (row.node, row.device) == ("db-1:9100", "vda")
+    assert row.reads == float(lines['node_disk_reads_completed_total{device="vda"}'])
+    assert row.written_bytes == float(lines['node_disk_written_bytes_total{device="vda"}'])
 
 
 def test_each_second_is_read_by_the_nodes_own_clock(tmp_path: Path) -> None:
     clock = MadeUpClock(BEGIN_S)
-    reading(tmp_path, ReadingPace(30.0), clock, page_at(clock)).read()
-    (demand,) = demands(tmp_path)
-    assert demand.is_fine and demand.own_clock and demand.coverage == 1
+    reading(tmp_path, clock, page_at(clock)).read(30.0)
+    demand = of(tmp_path)
+    assert demand.is_fine and demand.coverage == 1
     assert demand.begin_s[0] == pytest.approx(BEGIN_S + 0.004, abs=1e-3)
     assert demand.ios == pytest.approx(np.full(29, 100.0), abs=1)
 
 
 def test_what_was_read_is_in_files_of_ten_minutes_and_the_same_goes_on(tmp_path: Path) -> None:
     """A killed program is one whose last part was never written."""
-    clock, pace = MadeUpClock(BEGIN_S), ReadingPace(3600.0, 15.0)
+    clock = MadeUpClock(BEGIN_S)
     pages = page_at(clock)
 
     def killed(url: str, timeout_s: float) -> str:
@@ -70,19 +80,19 @@ def test_what_was_read_is_in_files_of_ten_minutes_and_the_same_goes_on(tmp_path:
         return pages(url, timeout_s)
 
     with pytest.raises(SystemExit):
-        reading(tmp_path, pace, clock, killed).read()
-    parts = sorted(tmp_path.glob("part-*.parquet"))
+        reading(tmp_path, clock, killed).read(3600.0)
+    parts = files.samples(tmp_path)
     assert [int(p.stem[5:]) - BEGIN_S for p in parts[:2]] == [0, 600]
     for last in parts[2:]:
         last.unlink()
     clock.time_s = BEGIN_S + 2000
-    reading(tmp_path, pace, clock, pages).read()
-    (demand,) = demands(tmp_path)
-    assert clock.now() >= BEGIN_S + 3600 > clock.now() - 15
+    reading(tmp_path, clock, pages).read(3600.0)
+    demand = of(tmp_path)
+    assert clock.now() >= BEGIN_S + 3600 > clock.now() - 2
     assert len(demand.stretches) == 2
     gap_s = demand.begin_s[demand.stretches[1].start] - demand.end_s[demand.stretches[0].stop - 1]
     assert 780 < gap_s < 830  # from the end of the last part until it went on
-    assert demand.step_s.max() < 16
+    assert demand.step_s.max() < 1.5
 
 
 def test_a_page_that_does_not_come_is_a_gap_with_its_reason(tmp_path: Path) -> None:
@@ -94,35 +104,25 @@ def test_a_page_that_does_not_come_is_a_gap_with_its_reason(tmp_path: Path) -> N
             raise OSError("no route")
         return pages(url, timeout_s)
 
-    observing = reading(tmp_path, ReadingPace(30.0), clock, flaky)
-    observing.read()
-    (demand,) = demands(tmp_path)
-    assert observing.misses == {"db-1: no route": 3}
+    observing = reading(tmp_path, clock, flaky)
+    observing.read(30.0)
+    demand = of(tmp_path)
+    assert observing.misses == {"db-1:9100: no route": 3}
     assert len(demand.stretches) == 2 and demand.ios.max() < 110
 
 
 def test_a_device_that_is_not_there_is_said(tmp_path: Path) -> None:
     clock = MadeUpClock(BEGIN_S)
-    observing = Observing(
-        tmp_path,
-        [Exporter("db-1", "http://db-1:9100", "sdx")],
-        ReadingPace(3.0),
-        clock,
-        page_at(clock),
-    )
-    observing.read()
+    observing = reading(tmp_path, clock, page_at(clock), "sdx")
+    observing.read(3.0)
     assert [*observing.misses.values()] == [3]
-    assert next(iter(observing.misses)).startswith("db-1: the page has no sdx")
-    with pytest.raises(ValueError, match="nothing was read"):
-        demands(tmp_path)
+    assert "knows no device 'sdx'" in next(iter(observing.misses))
+    assert not files.samples(tmp_path)
 
 
-def test_pieces_are_read_every_second_and_are_spread(tmp_path: Path) -> None:
-    clock, pace = MadeUpClock(BEGIN_S), ReadingPace(4 * 3600.0, 15.0, 24, 60.0)
-    reading(tmp_path, pace, clock, page_at(clock)).read()
-    (demand,) = demands(tmp_path)
-    assert demand.resolution_s == pytest.approx(15, abs=0.1)
-    assert len(demand.pieces) == 24
-    slots = {int((piece.begin_s[0] - BEGIN_S) // 600) for piece in demand.pieces}
-    assert slots == set(range(24))
-    assert all(60 <= piece.step_s.sum() < 62 for piece in demand.pieces)
+def test_a_page_without_the_nodes_clock_is_said(tmp_path: Path) -> None:
+    clock = MadeUpClock(BEGIN_S)
+    page = PAGE.replace("node_time_seconds", "node_other_seconds")
+    observing = reading(tmp_path, clock, lambda url, timeout_s: page)
+    observing.read(2.0)
+    assert observing.misses == {"db-1:9100: the page lacks time_s": 2}
