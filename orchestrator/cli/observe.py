@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,35 +27,17 @@ if TYPE_CHECKING:
 class Read:
     """Where readings are from, and what they are held against."""
 
-    file: Annotated[
-        list[Path] | None,
-        Option(help="Of sadf, iostat or a CSV; a folder of them; an observation. Repeatable."),
-    ] = None
-    prometheus: Annotated[str | None, Option(help="A server, http://prom:9090.")] = None
-    match: Annotated[str, Option(help="""Its series: 'job="node",instance=~"db.*"'.""")] = ""
-    exporter: Annotated[
-        list[str] | None, Option(help="Reads live: a node_exporter, http://db-1:9100; repeatable.")
-    ] = None
-    last: Annotated[
-        str,
-        Option(
-            callback=read_by(units.parse_seconds),
-            help="How much time of a server; how long an exporter is read.",
-        ),
-    ] = "7d"
-    device: Annotated[str, Option(help="The disk: sdc; of Prometheus several with |.")] = ""
-    source: Annotated[
-        str | None,
-        Option(help="The observed disk, azure/P30 or azure/premium-v2:size=1TiB,iops=5000."),
-    ] = None
-    vm: Annotated[str | None, Option(help="Its machine, such as azure/Standard_D8s_v5.")] = None
-    size: Annotated[
-        str, Option(callback=read_by(units.parse_size), help="How large a disk has to be.")
-    ] = "1GiB"
-    region: Annotated[str | None, Option(help="Whose prices.")] = None
-    at_cap: Annotated[
-        float, Option(callback=percentage, help="Percent of the time that may be at a cap.")
-    ] = 1.0
+    file: list[Path] | None = None
+    prometheus: str | None = None
+    match: str = ""
+    exporter: list[str] | None = None
+    last: Annotated[str, Option(callback=read_by(units.parse_seconds))] = "7d"
+    device: str = ""
+    source: str | None = None
+    vm: str | None = None
+    size: Annotated[str, Option(callback=read_by(units.parse_size))] = "1GiB"
+    region: str | None = None
+    at_cap: Annotated[float, Option("--at-cap", callback=percentage)] = 1.0
 
 
 @takes(Read, in_json=True)
@@ -64,43 +47,38 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     from orchestrator import report, tier_catalog
     from orchestrator.analysis.observed.demand import demands
     from orchestrator.analysis.observed.judging import Observed, worth_measuring
-    from orchestrator.planning import profiles, project_files
+    from orchestrator.planning import project_files
     from orchestrator.report.rendering.terminal import TableView
-    from orchestrator.report.sections.observed import ObservedPage, document
+    from orchestrator.report.sections.observed import document
     from orchestrator.run import observation_files
     from orchestrator.tier_catalog import candidates
 
-    catalog, tolerance = project_files.catalog(app.root), options.at_cap / 100
-    size_bytes, source = units.parse_size(options.size), None
-    if options.source:
-        row, _, changes = options.source.partition(":")
-        keys = [change for change in changes.split(",") if change]
-        source = project_files.tier(app.root, row, keys, profiles.ANY_SCALE)[0].limits
-    folder, misses = _folder(app, options, results), list[str]()
+    catalog = project_files.catalog(app.root)
+    source = project_files.bought(app.root, options.source).limits if options.source else None
+    folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
+    if options.exporter:  # the same line goes on in the same folder
+        asked_for = f"{options.exporter} {options.device} {options.last}"
+        folder = results / f"observed-{zlib.crc32(asked_for.encode()):08x}"
     read = _read(app, options, folder, misses)
-    observed = Observed.of(demands(read), tolerance, source)
-    needs = observed.needs(row.kind.io_unit_bytes for row in tier_catalog.tiers(catalog))
-    offers = candidates.purchases(catalog, size_bytes, needs, options.region, options.vm)
-    answers = observed.answers(offers)
-    of_providers = units.gathered((each.purchase.provider, each) for each in answers)
-    worth = [each for of in of_providers.values() for each in worth_measuring(of, tolerance)]
+    observed = Observed.of(demands(read), options.at_cap / 100, source)
+    rows = [row for row in tier_catalog.tiers(catalog) if row.kind.provisioned]
+    needs = observed.needs(row.kind.io_unit_bytes for row in rows)
+    size_bytes = units.parse_size(options.size)
+    observed = observed.against(
+        candidates.purchases(catalog, size_bytes, needs, options.region, options.vm)
+    )
+    of_providers = units.gathered((each.purchase.provider, each) for each in observed.answers)
+    pairs = (worth_measuring(of, observed.tolerance) for of in of_providers.values())
+    worth = list(chain.from_iterable(pairs))
     asked = {name: value for name, value in asdict(options).items() if value}
-    observation_files.write(folder, read, observed, answers, asked)
+    observation_files.write(folder, read, observed, asked)
     names = " ".join(map(str, observation_files.profiles(folder, worth, CLUSTERS)))
     command = f'tierbench compare --profiles "{names}" --workloads tpcc' if names else ""
-    page = document(ObservedPage(observed, answers, worth, command, misses))
+    page = document(observed, worth, command, misses)
     written = report.write_document(page, folder, app.cache)
-    facts = {"folder": folder, "answers": list(map(observation_files.row, answers))}
+    facts = {"folder": folder, "answers": list(map(observation_files.row, observed.answers))}
     texts = [f"{each.workload}: {each.text}" for each in page.answers]
     app.out.show(facts, page.subtitle, TableView(page.verdicts), *texts, str(written.html))
-
-
-def _folder(app: App, options: Read, results: Path) -> Path:
-    """A new one; of a live observation, its own."""
-    if not options.exporter:
-        return results / f"{clock.stamp(app.clock.now())}-observed"
-    asked = f"{options.exporter} {options.device} {options.last}"
-    return results / f"observed-{zlib.crc32(asked.encode()):08x}"
 
 
 def _read(app: App, options: Read, folder: Path, misses: list[str]) -> pd.DataFrame:
@@ -108,7 +86,7 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> pd.DataFr
     import pandas as pd
 
     from orchestrator.histories import files, prometheus
-    from orchestrator.run.observing import Observing
+    from orchestrator.run import observing
 
     tables, length_s = list(map(files.read, options.file or ())), units.parse_seconds(options.last)
     if options.prometheus:
@@ -120,13 +98,12 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> pd.DataFr
     if options.exporter:
         if not options.device:
             raise failure(UsageError, "no device of exporter")
-        live = Observing(folder, options.exporter, options.device, app.clock)
         app.progress.note(f"reading into {folder}; Ctrl-C ends it, and the same line goes on")
-        live.read(length_s)
-        misses += [f"{reason} ({count} times)" for reason, count in live.misses.items()]
-        if not files.samples(folder):
+        failed = observing.observe(folder, options.exporter, options.device, length_s, app.clock)
+        misses += [f"{reason} ({count} times)" for reason, count in failed.items()]
+        tables.append(files.read(folder) if files.live(folder) else pd.DataFrame())
+        if tables[-1].empty:
             raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
-        tables.append(files.read(folder))
     if not tables:
         raise failure(UsageError, "nothing to observe")
     read = pd.concat(tables)

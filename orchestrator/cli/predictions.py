@@ -24,7 +24,7 @@ from orchestrator.cli.app import App
 from orchestrator.errors import UsageError
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
-from orchestrator.planning import profiles, project_files
+from orchestrator.planning import project_files
 from orchestrator.planning.slo import parse
 from orchestrator.report.sections import method
 from orchestrator.system import store
@@ -111,11 +111,9 @@ def _predictions(
     cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
     needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
     for text in tiers or map(candidates.text, candidates.points(catalog, needed)):
-        row, _, changes = text.partition(":")
         with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
-            keys = [key for key in changes.split(",") if key]
-            tier, _ = project_files.tier(root, row, keys, profiles.ANY_SCALE)
-            if (vm := cluster.vm or "").partition("/")[0] == row.partition("/")[0]:
+            tier = project_files.bought(root, text)
+            if (vm := cluster.vm or "").partition("/")[0] == text.partition("/")[0]:
                 chosen = replace(tier_catalog.own(tier), type=tier.origin.catalog_type)
                 on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
                 tier = tier_catalog.bound(tier, on_vm)

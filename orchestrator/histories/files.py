@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown, prevailing
+from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
+from orchestrator.analysis.telemetry import counters
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.system import parquet
@@ -23,6 +24,10 @@ from orchestrator.system import parquet
 DEMAND = "demand.parquet"  # of an observation
 _KB = 1024
 _NAMES = {
+    counters.READS: "reads",
+    counters.READ_BYTES: "read_bytes",
+    counters.WRITES: "writes",
+    counters.WRITTEN_BYTES: "written_bytes",
     "disk-device": "device",
     "tps": "writes",
     "rkB": "read_bytes",
@@ -44,17 +49,25 @@ def read(place: Path) -> pd.DataFrame:
             return _sysstat(json.loads(text)) if text.lstrip()[:1] == "{" else _csv(text)
         if (place / DEMAND).exists():
             return pd.concat(parquet.parts(place / DEMAND))
-        if parts := samples(place):
-            return grown(pd.concat(table for file in parts for table in parquet.parts(file)))
+        if parts := live(place):
+            return _live(pd.concat(table for file in parts for table in parquet.parts(file)))
         return pd.concat([read(file) for file in sorted(place.iterdir())])
     except (OSError, *UNREADABLE) as error:
         kind = f"{type(error).__name__}: {error}"
         raise failure(UsageError, "no history", file=place, error=kind) from error
 
 
-def samples(folder: Path) -> list[Path]:
-    """What a live observation has read so far."""
-    return sorted(folder.glob("samples/part-*.parquet"))
+def live(folder: Path) -> list[Path]:
+    """What a live observation has read so far: a folder for each time that it was begun."""
+    return sorted(folder.glob("samples/*/*.parquet"))
+
+
+def _live(samples: pd.DataFrame) -> pd.DataFrame:
+    """Nodes are called with their device behind them."""
+    table = samples.pivot_table("value", ["time_s", "node"], "metric").rename(columns=_NAMES)
+    table = table.reindex(columns=["clock_s", *QUANTITIES]).dropna().reset_index()
+    table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
+    return grown(table.assign(time_s=table["clock_s"]))
 
 
 def _sysstat(content: Any) -> pd.DataFrame:
@@ -72,8 +85,9 @@ def _sysstat(content: Any) -> pd.DataFrame:
     else:
         table = table[table["stamp"] != first].copy()
         end_s = _unix_s(table["stamp"])
-        usual_s = prevailing(steps := np.diff(np.unique(end_s)))
-        begin_s, step_s = end_s - usual_s, steps[steps <= 2 * usual_s].mean()
+        steps_s = np.diff(np.unique(end_s))
+        usual_s = float(np.median(steps_s))
+        begin_s, step_s = end_s - usual_s, steps_s[steps_s <= 2 * usual_s].mean()
     for name in QUANTITIES:
         table[name] *= step_s * (_KB if name.endswith("bytes") else 1)
     return table.assign(begin_s=begin_s, end_s=end_s)[list(INTERVALS)]

@@ -120,6 +120,12 @@ def tier(
     return chosen.tier, chosen.size_bytes
 
 
+def bought(root: Path, text: str) -> Tier:
+    """Of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`. UsageError as of `tier`."""
+    row, _, changes = text.partition(":")
+    return tier(root, row, [key for key in changes.split(",") if key], parse.ANY_SCALE)[0]
+
+
 def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")

@@ -19,22 +19,15 @@ from orchestrator.keys import strict_yaml
 from orchestrator.system import files, parquet
 
 SCHEMA_VERSION = 1
-FACTS = "observed.json"
 _QUESTION = "Does this disk carry the load that was observed?"
 
 
-def write(
-    folder: Path,
-    read: pd.DataFrame,
-    observed: Observed,
-    answers: Sequence[CandidateAnswer],
-    options: Mapping[str, Any],
-) -> None:
+def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]) -> None:
     """All but profiles and report. read: INTERVALS; options: what was asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     parquet.write(folder / DEMAND, [read])
-    pd.DataFrame(map(row, answers)).to_csv(folder / "candidates.csv", index=False)
-    hours = [each.on.hours.assign(candidate=each.purchase.name) for each in answers]
+    pd.DataFrame(map(row, observed.answers)).to_csv(folder / "candidates.csv", index=False)
+    hours = [each.on.hours.assign(candidate=each.purchase.name) for each in observed.answers]
     parquet.write(folder / "hours.parquet", [pd.concat(hours)])
     facts = {
         "schema_version": SCHEMA_VERSION,
@@ -43,7 +36,7 @@ def write(
         "refused": observed.refused,
         "reached": {cap.name: cap.base for cap in observed.source},
     }
-    files.write_json(folder / FACTS, facts)
+    files.write_json(folder / "observed.json", facts)
 
 
 def _reading(demand: Demand) -> dict[str, Any]:

@@ -26,13 +26,12 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.analysis.observed import calibration, replay
-from orchestrator.analysis.observed.answer import Observed
-from orchestrator.analysis.observed.disk_history import DiskHistory, OnDisk
+from orchestrator.analysis.observed.judging import Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.planning import project_files
 from orchestrator.tier_catalog import tiers
 from orchestrator.tier_catalog.candidates import purchases
-from tests.simulated_demand import DAY_S, PROCESSES, in_seconds, pieces, seconds_of, summed
+from tests.simulated_demand import DAY_S, PROCESSES, in_seconds, pieces, rates, seconds_of, summed
 
 RESOLUTIONS_S = (15, 60, 300, 600)
 TIMES_MEAN = (1.5, 2.0, 3.0, 6.0)
@@ -48,36 +47,37 @@ class Case:
     truth: float
     hard: OnDisk
     calibrated: OnDisk
-    refused: tuple[str, ...]
+    refused: str
 
 
 def cases(process: str, seed: int, step_s: int, count: int, each_s: int) -> Iterator[Case]:
     fine = seconds_of(process, seed)
     coarse = summed(fine, step_s)
     shown = pieces(fine, count, max(each_s, calibration.SHORTEST * step_s))
-    alone, with_pieces = DiskHistory.of(coarse), DiskHistory.of(replace(coarse, pieces=shown))
+    with_pieces = replace(coarse, pieces=shown)
+    refused = Observed((with_pieces,), TOLERANCE).refused
     for times in TIMES_MEAN:
         rate = times * float(fine.ios.mean())
         caps = (RateCap("IOPS", "ios", rate, rate),)
         truth = float(replay.together(fine, caps, None, "high").at_cap.mean())
-        known = alone.of_caps(caps, None), with_pieces.of_caps(caps, None)
-        yield Case(step_s, truth, *known, with_pieces.refused)
+        known = judged(coarse, caps, None), judged(with_pieces, caps, None)
+        yield Case(step_s, truth, *known, refused)
 
 
 def _word(disk: OnDisk) -> bool | None:
-    """Whether it carries, by bounds of S alone, as the load of the trial is open."""
-    if disk.at_cap.high <= TOLERANCE:
+    """Whether it carries."""
+    if disk.high <= TOLERANCE:
         return True
-    return False if disk.at_cap.low > TOLERANCE else None
+    return False if disk.low > TOLERANCE else None
 
 
 def _line(name: str, told: Sequence[tuple[float, OnDisk]]) -> tuple[str, float, int]:
-    holds = [d.at_cap.low - 1e-9 <= truth <= d.at_cap.high + 1e-9 for truth, d in told]
-    widths = [100 * (d.at_cap.high - d.at_cap.low) for _, d in told]
+    holds = [d.low - 1e-9 <= truth <= d.high + 1e-9 for truth, d in told]
+    widths = [100 * (d.high - d.low) for _, d in told]
     words = [(truth, _word(d)) for truth, d in told]
     given = [(truth, word) for truth, word in words if word is not None]
     wrong = sum((truth <= TOLERANCE) != word for truth, word in given)
-    middles = [(d.at_cap.low + d.at_cap.high) / 2 / t for t, d in told if t > SHOWN]
+    middles = [(d.low + d.high) / 2 / t for t, d in told if t > SHOWN]
     low, middle, high = np.quantile(middles, (0.05, 0.5, 0.95))
     text = (
         f"{name:12} holds {100 * np.mean(holds):5.1f} %  width {np.median(widths):5.2f} pp"
@@ -135,13 +135,13 @@ def planted(seed: int) -> tuple[float, OnDisk]:
     fine = in_seconds(random.poisson(level).astype(float))
     coarse = summed(fine, 60)
     shown = [
-        fine.part(slice(start, start + 300))
+        rates(fine.part(slice(start, start + 300)))
         for hour in (2, 6, 10, 14, 18, 22)
         for start in range(hour * 3600, hour * 3600 + 1200, 300)
     ]
     caps = (RateCap("IOPS", "ios", 2000.0, 2000.0),)
     truth = float(replay.together(fine, caps, None, "high").at_cap.mean())
-    return truth, DiskHistory.of(replace(coarse, pieces=tuple(shown))).of_caps(caps, None)
+    return truth, judged(replace(coarse, pieces=tuple(shown)), caps, None)
 
 
 def week() -> bool:
@@ -151,10 +151,10 @@ def week() -> bool:
     days = 7 * DAY_S
     several = [replace(seconds_of("mixed", n, days, 900.0), node=f"db-{n}") for n in range(3)]
     begun_s = time.process_time()
-    observed = Observed.of(several, TOLERANCE, None)
+    observed = Observed.of(several, TOLERANCE)
     needs = observed.needs(r.kind.io_unit_bytes for r in tiers(catalog) if r.kind.provisioned)
-    offers = purchases(catalog, 256 * 2**30, needs, vm=None)
-    observed.answers(offers)
+    offers = purchases(catalog, 256 * 2**30, needs, None, None)
+    observed.against(offers)
     spent_s = time.process_time() - begun_s
     gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"a week of 3 nodes in seconds, {len(offers)} disks: {spent_s:.0f} s CPU, {gib:.2f} GiB")
@@ -175,7 +175,7 @@ def main() -> int:
     truth, disk = planted(1)
     print(
         f"a regime of 8 % of the time in no piece: truth {100 * truth:.2f} %, said "
-        f"{100 * disk.at_cap.low:.2f} to {100 * disk.at_cap.high:.2f} %; unseen at most: "
+        f"{100 * disk.low:.2f} to {100 * disk.high:.2f} %; unseen at most: "
         f"{100 * calibration.unseen_share(24):.1f} % of the time"
     )
     sound &= week()

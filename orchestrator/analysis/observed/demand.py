@@ -1,7 +1,7 @@
 """What a disk was asked for: sums over intervals that have a begin and an end of their own.
 
 A gap stays a gap: nothing is known of it, and no long mean step is made of it. The resolution T is
-the interval's length in which most of the time was read. Stretches that were read second by second
+the usual length of an interval. Stretches that were read second by second
 while most was read at T are its pieces: they show the shape of seconds.
 """
 
@@ -47,7 +47,7 @@ class Demand:
 
     @cached_property
     def resolution_s(self) -> float:
-        return prevailing(self.step_s)
+        return float(np.median(self.step_s))
 
     @property
     def is_fine(self) -> bool:
@@ -77,27 +77,17 @@ class Demand:
         return replace(self, begin_s=cut[0], end_s=cut[1], amounts=cut[2])
 
 
-def prevailing(step_s: Array) -> float:
-    """The length of step in which at least half of the time was read; what is twenty times the
-    usual one is a gap. ValueError without any step."""
-    if not step_s.size:
-        raise ValueError("no two readings follow each other")
-    ordered = np.sort(step_s[step_s <= 20 * np.median(step_s)])
-    spent = np.cumsum(ordered)
-    return float(ordered[np.searchsorted(spent, spent[-1] / 2)])
-
-
 def grown(readings: pd.DataFrame) -> pd.DataFrame:
-    """INTERVALS from READINGS. Where a counter fell it began anew, and nothing is known."""
+    """INTERVALS from READINGS. Where a counter fell it began anew, and nothing is known; where a
+    reading is missing neither."""
     table = readings.sort_values("time_s", kind="stable", ignore_index=True)
     disks = table.groupby(["node", "device"])
     step_s, amounts = disks["time_s"].diff(), disks[list(QUANTITIES)].diff()
-    known = (step_s > 0) & (amounts >= 0).all(axis=1)
-    names = [table["node"], table["device"]]
-    usual_s = step_s.where(step_s > 0).groupby(names).transform(lambda of: prevailing(of.dropna()))
-    table[list(QUANTITIES)] = amounts
+    usual_s = table.assign(step_s=step_s).groupby(["node", "device"])["step_s"].transform("median")
+    known = (step_s > 0) & (step_s <= _GAP * usual_s) & (amounts >= 0).all(axis=1)
     table = table.assign(begin_s=table["time_s"] - step_s, end_s=table["time_s"])
-    return table.loc[known & (step_s <= _GAP * usual_s), list(INTERVALS)]
+    table[list(QUANTITIES)] = amounts
+    return table.loc[known, list(INTERVALS)]
 
 
 def demands(intervals: pd.DataFrame) -> list[Demand]:
@@ -124,9 +114,8 @@ def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
 
 def _in_turn(demand: Demand) -> Demand:
     """Without what begins before an earlier interval has ended."""
-    kept, last_s = list[int](), -np.inf
-    for number, (begin_s, end_s) in enumerate(zip(demand.begin_s, demand.end_s, strict=True)):
-        if begin_s >= last_s - _ROUNDING_S:
-            kept.append(number)
-            last_s = end_s
-    return demand.part(np.array(kept, dtype=int))
+    kept, last_s = list[bool](), -np.inf
+    for begin_s, end_s in zip(demand.begin_s, demand.end_s, strict=True):
+        kept.append(bool(begin_s >= last_s - _ROUNDING_S))
+        last_s = end_s if kept[-1] else last_s
+    return demand.part(np.array(kept, dtype=bool))

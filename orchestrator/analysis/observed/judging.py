@@ -15,6 +15,7 @@ as if it had passed the smaller one alone. For a larger disk all that was seen i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -36,7 +37,7 @@ CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
 _EMPTY = 1e-9  # of a full bucket
 # Up to so much is sold of each, and so much of the tolerance is for the least that is needed.
 _SOLD: tuple[tuple[Counted, float, float], ...] = (("ios", 1e6, 0.9), ("bytes", 2e10, 0.1))
-_CLOSE = 1.005  # times the cap that does not do: the search ends
+_FINE = 4096  # rates between one and that, of which the least is sought
 # A limit shows as a heap of intervals at the highest rate: so many within 2 % of it, and five times
 # what is just below. Lower limits than these are not sold, so nothing is held back there.
 _HEAP, _FEWEST, _TIMES = 0.02, 20, 5.0
@@ -83,15 +84,19 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     lows = [replay.together(each, loose, unit, "low") for each in basis]
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
     reached_s = np.mean([high.at_cap for high in highs], axis=0) * step_s
-    low, high = float(step_s @ lows[0].asks) / total_s, float(reached_s.sum()) / total_s
+    least, most = (
+        [float(step_s @ each) / total_s for each in of]
+        for of in ([low.asks for low in lows], [high.at_cap for high in highs])
+    )
+    low, high = least[0], most[0]
     if not demand.is_fine:
-        most_s = replay.at_most_s(demand, tight, unit)
-        hard = replay.at_least_s(demand, loose, unit) / total_s, float(most_s.sum()) / total_s
+        least_s, most_s = replay.hard(demand, loose, tight, unit)
+        low, high = least_s / total_s, float(most_s.sum()) / total_s
         if seconds:
-            high = calibration.band([float(step_s @ h.at_cap) / total_s for h in highs], hard)[1]
-            low = calibration.band([float(step_s @ h.asks) / total_s for h in lows], (0.0, high))[0]
+            high = calibration.band(most, (low, high))[1]
+            low = calibration.band(least, (0.0, high))[0]
         else:
-            reached_s, (low, high) = most_s, hard
+            reached_s = most_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
     if lasting_s and (seconds or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
@@ -120,13 +125,14 @@ def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
 class Observed:
     """All that was read. tolerance: the share of the time that may be at a cap. source: the caps of
     the observed disks that they reached, which nobody declared if it is `inferred`; held_back: the
-    share of the time at one of them."""
+    share of the time at one of them. answers: of candidates, from cheap to dear."""
 
     demands: tuple[Demand, ...]
     tolerance: float
     source: tuple[RateCap, ...] = ()
     inferred: bool = True
     held_back: float = 0.0
+    answers: tuple[CandidateAnswer, ...] = ()
 
     @classmethod
     def of(
@@ -160,14 +166,14 @@ class Observed:
                 needs[unit] = tuple(map(max, known, own))
         return needs
 
-    def answers(self, purchases: Sequence[Purchase]) -> list[CandidateAnswer]:
-        """In the order of the candidates, whose limits are often the same."""
+    def against(self, purchases: Sequence[Purchase]) -> Observed:
+        """With an answer for each."""
         disks = [
             [judged(demand, _caps(each), each.unit_bytes) for each in purchases]
             for demand in self.demands  # what is drawn for each is in memory once
         ]
         of_nodes = map(_of_worst, zip(*disks, strict=True))
-        return list(map(self._answer, purchases, of_nodes))
+        return replace(self, answers=tuple(map(self._answer, purchases, of_nodes)))
 
     def _answer(self, purchase: Purchase, on: OnDisk) -> CandidateAnswer:
         hidden = any(_lets_through(_caps(purchase), own) for own in self.source)
@@ -211,26 +217,27 @@ def _heaps(demand: Demand) -> Iterator[RateCap]:
             yield RateCap(name, counted, top, top)
 
 
-def _least(demand: Demand, counted: Counted, high: float, unit: int | None, share: float) -> float:
-    """The least rate with which no more than this share is at the cap, if `high` is enough."""
-    low = 1.0
-    while high > _CLOSE * low:
-        rate = float(np.sqrt(low * high))
-        fits = judged(demand, (RateCap("", counted, rate, rate),), unit).high <= share
-        low, high = (low, rate) if fits else (rate, high)
-    return high
+def _least(demand: Demand, counted: Counted, most: float, unit: int | None, share: float) -> float:
+    """The least rate with which no more than this share is at the cap, or `most`."""
+
+    def fits(rate: float) -> bool:
+        return judged(demand, (RateCap("", counted, rate, rate),), unit).high <= share
+
+    rates = np.geomspace(1.0, most, _FINE).tolist()
+    return float(rates[min(bisect_left(rates, True, key=fits), _FINE - 1)])
 
 
 def worth_measuring(
     answers: Sequence[CandidateAnswer], tolerance: float
-) -> tuple[CandidateAnswer, ...]:
+) -> Sequence[CandidateAnswer]:
     """The two to rent, of answers from cheap to dear: the cheapest of which the most, and the
-    cheapest of which the least is within the tolerance. If they are the same, it and the next
-    cheaper. Fewer, if there are none."""
+    cheapest of which the least is within the tolerance. If they are the same, it and that of the
+    cheaper ones which is at its cap least. Fewer, if there are none."""
     sold = [each for each in answers if each.purchase.tier.price and not each.purchase.lacks]
     may = next((n for n, each in enumerate(sold) if each.on.low <= tolerance), None)
     if may is None:
-        return ()
-    carries = next((n for n, each in enumerate(sold) if each.on.high <= tolerance), may)
-    chosen = {may, carries} if may < carries else {max(0, may - 1), may}
-    return tuple(sold[number] for number in sorted(chosen))
+        return []
+    dearer = [each for each in sold[may + 1 :] if each.on.high <= tolerance]
+    if sold[may].on.high > tolerance and dearer:
+        return [sold[may], dearer[0]]
+    return [*sorted(sold[:may], key=lambda each: each.on.high)[:1], sold[may]]

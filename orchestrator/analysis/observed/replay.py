@@ -29,6 +29,7 @@ from orchestrator.tier import Burst, Limits
 
 Counted = Literal["ios", "reads", "writes", "bytes"]
 End = Literal["low", "high"]
+ENDS: tuple[End, End] = ("low", "high")
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -137,35 +138,33 @@ def together(demand: Demand, limits: Sequence[RateCap], unit: int | None, end: E
     return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
 
 
-def at_least_s(demand: Demand, limits: Sequence[RateCap], unit: int | None) -> float:
-    """Seconds at any of the caps, whatever happens within the intervals."""
-    most_s = 0.0
-    for cap in limits:
-        wanted, reached_s = asked(demand, cap, unit, "low"), 0.0
+def hard(
+    demand: Demand, loose: Sequence[RateCap], tight: Sequence[RateCap], unit: int | None
+) -> tuple[float, Array]:
+    """Seconds at any of the caps whatever happens within the intervals: of `loose` ones at least,
+    in all; of `tight` ones at most, in each interval."""
+    least_s, most_s = 0.0, np.zeros(len(demand.step_s))
+    for loose_cap, cap in zip(loose, tight, strict=True):
+        low, high = (asked(demand, cap, unit, end) for end in ENDS)
+        runs_s = 0.0
         for cut in demand.stretches:
-            own, step_s = wanted[cut], demand.step_s[cut]
-            drained = cap.base * step_s  # what waits behind the peak has not spent any credit yet
-            spent = _before(queue(own - drained)) - drained - _heaped(own, cap.top * step_s)
-            limit = np.where(spent >= cap.bucket, cap.base, cap.top)
-            over = queue(own - AT_CAP * limit * step_s)
-            edges = np.flatnonzero(np.diff(over > 0, prepend=False, append=False))
-            runs = zip(edges[::2], edges[1::2], strict=True)
-            reached_s += sum(float(over[a:b].max() / limit[a:b].max()) for a, b in runs)
-        most_s = max(most_s, reached_s)
-    return min(most_s, float(demand.step_s.sum()))
-
-
-def at_most_s(demand: Demand, limits: Sequence[RateCap], unit: int | None) -> Array:
-    """The same of each interval, at most."""
-    reached_s = np.zeros(len(demand.step_s))
-    for cap in limits:
-        wanted = asked(demand, cap, unit, "high")
-        for cut in demand.stretches:
-            own, step_s = wanted[cut], demand.step_s[cut]
-            spent = _heaped(own, cap.base * step_s, cap.bucket)
+            step_s = demand.step_s[cut]
+            runs_s += _in_runs_s(low[cut], step_s, loose_cap)
+            spent = _heaped(high[cut], cap.base * step_s, cap.bucket)
             limit = AT_CAP * np.where(spent < cap.bucket, cap.top, cap.base)
-            reached_s[cut] += (own + _before(queue(own - limit * step_s))) / limit
-    return np.minimum(demand.step_s, reached_s)
+            most_s[cut] += (high[cut] + _before(queue(high[cut] - limit * step_s))) / limit
+        least_s = max(least_s, runs_s)
+    return min(least_s, float(demand.step_s.sum())), np.minimum(demand.step_s, most_s)
+
+
+def _in_runs_s(wanted: Array, step_s: Array, cap: RateCap) -> float:
+    drained = cap.base * step_s  # what waits behind the peak has not spent any credit yet
+    spent = _before(queue(wanted - drained)) - drained - _heaped(wanted, cap.top * step_s)
+    limit = np.where(spent >= cap.bucket, cap.base, cap.top)
+    over = queue(wanted - AT_CAP * limit * step_s)
+    edges = np.flatnonzero(np.diff(over > 0, prepend=False, append=False))
+    runs = zip(edges[::2], edges[1::2], strict=True)
+    return sum(float(over[a:b].max() / limit[a:b].max()) for a, b in runs)
 
 
 def _heaped(wanted: Array, drained: Array, start: float = 0.0) -> Array:

@@ -1,7 +1,6 @@
 """An observation: a strip of hours for each candidate, a table, and sentences."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -21,40 +20,37 @@ _FIRST = ("Disk", "A month", "Answer", "Seconds at the cap", "Cap")
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
-@dataclass(frozen=True)
-class ObservedPage:
-    """All that the page is of. worth: by provider the two that are worth measuring; command: the
-    line that measures them; misses: readings that failed, in words."""
-
-    observed: Observed
-    answers: Sequence[CandidateAnswer]
-    worth: Sequence[CandidateAnswer]
-    command: str
-    misses: Sequence[str] = ()
-
-
-def document(told: ObservedPage) -> Document:
-    """The page; its first screen has a sentence for each provider."""
-    own = units.gathered((answer.purchase.provider, answer) for answer in told.worth)
-    sections: dict[tuple[str, str], tuple[blocks.Block, ...]] = {
-        ("week", "Hour by hour"): _week(told),
-        ("all", "Every disk of the catalog"): (_table(told.answers),),
-        ("next", "What to measure next"): (
-            Paragraph(said("observed.next")),
-            blocks.Code(told.command),
-        ),
-    }
+def document(
+    observed: Observed, worth: Sequence[CandidateAnswer], command: str, misses: Sequence[str]
+) -> Document:
+    """worth: those worth measuring; command: the line that measures them; misses: readings that
+    failed, in words. The first screen has a sentence for each provider."""
+    own = units.gathered((answer.purchase.provider, answer) for answer in worth)
+    demands = observed.demands
+    read = said(
+        "observed.read",
+        begin=units.format_moment(min(each.begin_s[0] for each in demands)),
+        end=units.format_moment(max(each.end_s[-1] for each in demands)),
+        disks=units.counted(len(demands), "disk"),
+        every=units.format_seconds(round(max(each.resolution_s for each in demands), 2)),
+        covered=_pct(min(each.coverage for each in demands)),
+    )
+    following = Paragraph(said("observed.next")), blocks.Code(command)
     return Document(
         title="Which disks would have carried it",
-        subtitle=_read(told.observed),
+        subtitle=read,
         status="observed",
-        status_text=said("observed.status", tolerance=_pct(told.observed.tolerance)),
-        stamps=tuple(_stamps(told)),
-        answers=tuple(_answer(provider, worth) for provider, worth in own.items()),
-        verdicts=_table(told.worth or told.answers[:_FEW], _FIRST),
+        status_text=said("observed.status", tolerance=_pct(observed.tolerance)),
+        stamps=tuple(_stamps(observed, misses)),
+        answers=tuple(_answer(provider, of) for provider, of in own.items()),
+        verdicts=_table(worth or observed.answers[:_FEW], _FIRST),
         changes=(),
         footnotes=(),
-        sections=tuple(Section(*of, (Part("", content),)) for of, content in sections.items()),
+        sections=(
+            Section("week", "Hour by hour", (Part("", _week(observed.answers)),)),
+            Section("all", "Every disk", (Part("", (_table(observed.answers),)),)),
+            Section("next", "What to measure next", (Part("", following),)),
+        ),
         tiers=(),
     )
 
@@ -64,35 +60,21 @@ def _pct(share: float) -> str:
     return f"{float(f'{100 * share:.2g}'):g} %"
 
 
-def _read(observed: Observed) -> str:
-    demands = observed.demands
-    return said(
-        "observed.read",
-        begin=units.format_moment(min(each.begin_s[0] for each in demands)),
-        end=units.format_moment(max(each.end_s[-1] for each in demands)),
-        disks=units.counted(len(demands), "disk"),
-        every=units.format_seconds(round(max(each.resolution_s for each in demands), 2)),
-        covered=_pct(min(each.coverage for each in demands)),
-    )
-
-
-def _stamps(told: ObservedPage) -> Iterator[Stamp]:
-    observed = told.observed
-    coarse = [demand for demand in observed.demands if not demand.is_fine]
+def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
+    coarse = [len(demand.pieces) for demand in observed.demands if not demand.is_fine]
+    known = [answer.purchase.tier.price for answer in observed.answers]
     if observed.refused:
         yield _stamp("blind", why=wording.sentence(observed.refused))
     elif coarse:
-        pieces = min(len(demand.pieces) for demand in coarse)
-        yield _stamp("unseen", pieces=pieces, share=_pct(unseen_share(pieces)))
+        yield _stamp("unseen", pieces=min(coarse), share=_pct(unseen_share(min(coarse))))
     if observed.source:
         caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source])
         how = "heap of readings at" if observed.inferred else "declared limits"
         yield _stamp("capped", share=_pct(observed.held_back), how=how, caps=caps)
-    known = [answer.purchase.tier.price for answer in told.answers]
     if mixed := prices.unlike([price for price in known if price]):
         yield _stamp("prices", mixed=mixed)
-    if told.misses:
-        yield _stamp("missed", misses="; ".join(told.misses))
+    if misses:
+        yield _stamp("missed", misses="; ".join(misses))
 
 
 def _stamp(name: str, **values: object) -> Stamp:
@@ -102,17 +84,22 @@ def _stamp(name: str, **values: object) -> Stamp:
 
 def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> Answer:
     carries = next((each for each in worth if each.word == "would have carried"), None)
-    names = units.listed([each.purchase.name for each in worth])
-    text = " ".join([*map(_sentence, worth), f"Worth measuring: {names}."])
-    name, cost = (carries.purchase.name, _cost(carries)) if carries else (None, "")
+    text = " ".join(
+        [*map(_sentence, worth), f"Worth measuring: {units.listed([*map(_name, worth)])}."]
+    )
+    name, cost = (_name(carries), _cost(carries)) if carries else (None, "")
     return Answer(provider, name, text, cost)
+
+
+def _name(answer: CandidateAnswer) -> str:
+    """With room to break the line."""
+    return answer.purchase.name.replace(":", ": ").replace(",", ", ")
 
 
 def _sentence(answer: CandidateAnswer) -> str:
     hours, empty_s = answer.on.hours, answer.on.empty_s
     busiest = hours.iloc[int(hours["upper"].argmax())]
-    cost = f", {_cost(answer)} a disk," if _cost(answer) else ""
-    parts = [f"{answer.purchase.name}{cost} would have been at its cap in {_span(answer)}"]
+    parts = [f"{_name(answer)} ({_cost(answer)}) would have been at its cap in {_span(answer)}"]
     if busiest["upper"] > 0:
         hour = units.format_moment(busiest["begin_s"])
         parts.append(f"most of it in the hour of {hour} on {busiest['node']}")
@@ -132,8 +119,8 @@ def _span(answer: CandidateAnswer) -> str:
 def _table(answers: Sequence[CandidateAnswer], titles: Sequence[str] = ()) -> Table:
     rows = [
         {
-            "Disk": answer.purchase.name,
-            "A month": _cost(answer) or "–",
+            "Disk": _name(answer),
+            "A month": _cost(answer),
             "Answer": answer.word,
             "Seconds at the cap": _span(answer).removesuffix(" of the seconds"),
             "Cap": answer.on.binding or "–",
@@ -152,18 +139,15 @@ def _left(credit: float) -> str:
 
 
 def _cost(answer: CandidateAnswer) -> str:
-    """Of a month; "" if it is not known."""
+    """Of a month; "–" if it is not known."""
     price = answer.purchase.tier.price
-    return wording.money(price.monthly, price.currency) if price else ""
+    return wording.money(price.monthly, price.currency) if price else "–"
 
 
-def _week(told: ObservedPage) -> tuple[blocks.Block, ...]:
+def _week(answers: Sequence[CandidateAnswer]) -> tuple[blocks.Block, ...]:
     """Of all candidates whose price is known."""
-    labels = {
-        f"{each.purchase.name} · {_cost(each)} · {each.word}": each
-        for each in told.answers
-        if _cost(each)
-    }
+    drawn = [each for each in answers if each.purchase.tier.price]
+    labels = {f"{_name(each)} · {_cost(each)} · {each.word}": each for each in drawn}
     rows = [row for label, answer in labels.items() for row in _hours(answer, label)]
     spec = charts.drawing("week", names=list(labels), least=_LEAST)
     figure = charts.figure("week", said("observed.week"), spec, {"hours": rows})

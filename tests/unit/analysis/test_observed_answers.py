@@ -38,8 +38,8 @@ def observed(
 ) -> dict[str, CandidateAnswer]:
     observation = Observed.of(of, tolerance, source)
     needs = observation.needs(UNITS)
-    answers = observation.answers(purchases(CATALOG, 256 * GIB, needs, None, vm))
-    return {answer.purchase.name: answer for answer in answers}
+    every = observation.against(purchases(CATALOG, 256 * GIB, needs, None, vm)).answers
+    return {answer.purchase.name: answer for answer in every}
 
 
 def refused(demand: Demand) -> str:
@@ -273,8 +273,10 @@ def test_little_of_the_time_gives_no_word() -> None:
 
 def test_the_two_worth_measuring() -> None:
     answers = [a for a in of_bursty().values() if a.purchase.provider == "azure"]
-    next_cheaper, carries = worth_measuring(answers, ONE_PCT)
-    assert carries.word == "would have carried" and next_cheaper.word == "would not"
+    cheaper, carries = worth_measuring(answers, ONE_PCT)
+    assert carries.word == "would have carried" and cheaper.word == "would not"
+    before = answers[: answers.index(carries)]
+    assert all(cheaper.on.high <= answer.on.high for answer in before)
     may, carries = worth_measuring(answers, 0.04)
     assert may.on.low <= 0.04 < may.on.high and carries.on.high <= 0.04
     costs = [each.purchase.tier.price for each in (may, carries)]

@@ -112,8 +112,8 @@ def test_a_second_is_at_the_cap_if_any_limit_is() -> None:
 
 def hard(coarse: Demand, cap: RateCap) -> tuple[float, float]:
     """Seconds at the cap, at least and at most."""
-    at_most_s = replay.at_most_s(coarse, [cap], None)
-    return replay.at_least_s(coarse, [cap], None), float(at_most_s.sum())
+    least_s, most_s = replay.hard(coarse, [cap], [cap], None)
+    return least_s, float(most_s.sum())
 
 
 BUCKETS = [(1.0, 0.0), (2.5, 60.0), (4.0, 900.0)]

@@ -189,18 +189,22 @@ def test_an_exporter_that_does_not_answer_is_named(
     app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
     words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--last", "5s")
     assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
-    assert "nothing was read: 127.0.0.1:9: http://127.0.0.1:9" in capsys.readouterr().err
+    assert "nothing was read: node_exporter: OSError: 127.0.0.1:9 sdc: " in capsys.readouterr().err
 
 
 def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:
-    samples = tmp_path / "live" / "samples"
-    samples.mkdir(parents=True)
-    counters = pd.read_csv(CSV).rename(columns={"time": "time_s"})
-    parquet.write(samples / "part-1.parquet", [counters.iloc[:60]])
-    parquet.write(samples / "part-2.parquet", [counters.iloc[60:]])
+    counters = pd.read_csv(CSV).rename(columns={"time": "clock_s"}).drop(columns=["node"])
+    names = {name: f"disk_{name}_total" for name in ("reads", "writes", "read_bytes")}
+    names |= {"written_bytes": "disk_written_bytes_total", "device": "node"}
+    counters = counters.rename(columns=names).assign(time_s=counters["clock_s"], node="db-1 vda")
+    every = counters.melt(["time_s", "node"], var_name="metric").assign(unit="")
+    for number, part in enumerate((every.iloc[:60], every.iloc[60:])):
+        file = tmp_path / "live" / "samples" / "1795673940" / f"{number}.parquet"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write(file, [part])
     folder = observed(tmp_path, "--file", str(tmp_path / "live"), *ON)
     (demand,) = demands(files.read(folder))
-    assert len(demand.begin_s) == len(counters) - 1
+    assert len(demand.begin_s) == len(counters) - 1 and demand.device == "vda"
 
 
 def test_it_can_be_had_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
