@@ -30,7 +30,7 @@ COMMANDS = {
     "run": (_MEASURE, "", "run --profile ultra --workload tpcc"),
     "compare": (_MEASURE, "", 'compare --profiles "premium ultra" --workloads tpcc --aa'),
     "resume": (_MEASURE, "", "resume latest"),
-    "observe": (_MEASURE, "observe.observe", "observe --file disk.csv --size 500GiB --at-cap 0.5%"),
+    "observe": (_MEASURE, "observe.observe", "observe --file disk.csv --size 500GiB --at-cap 0.5"),
     "rehearse": (_MEASURE, "", 'rehearse --profiles "premium ultra" --workloads tpcc'),
     "import-study": (_MEASURE, "studies.import_study", "import-study"),
     "check": (_MEASURE, "check.check", "check --host 10.0.0.4 --port 5433 --user yugabyte"),

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import READINGS, Demand, demands, grown
+from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands, grown
 from orchestrator.analysis.observed.judging import Observed, judged
 from orchestrator.analysis.observed.replay import ENDS, RateCap, together
 from orchestrator.cli import root
@@ -158,8 +158,8 @@ def demand_on(folder: Path, iops: int, seed: int, seconds: float) -> Demand:
             stop.set()
             reader.join()
         kept.write_text(json.dumps(rows))
-    rows = [[time_s, "db", "disk", *counts] for time_s, *counts in json.loads(kept.read_text())]
-    (demand,) = demands(grown(pd.DataFrame(rows, columns=READINGS)))
+    table = pd.DataFrame(json.loads(kept.read_text()), columns=["time_s", *QUANTITIES])
+    (demand,) = demands(grown(table.assign(node="db", device="disk")))
     return demand
 
 

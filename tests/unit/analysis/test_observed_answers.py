@@ -164,7 +164,7 @@ def test_the_unseen_share() -> None:
 
 def test_a_band_is_doubled_and_stays_within_the_hard_one() -> None:
     doubled = calibration.band([0.1, 0.2, 0.3], (0.05, 0.5))
-    assert doubled == (0.05, pytest.approx(0.4))
+    assert doubled == pytest.approx((0.05, 0.4))
     assert calibration.band([0.1, 0.1], (0, 1)) == pytest.approx((0.08, 0.12))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import Purchase, points, purchases, text
+from orchestrator.tier_catalog.candidates import Needs, Purchase, points, purchases, text
 from tests.catalog import CATALOG
 
 GIB, MB = 2**30, 10**6
@@ -32,13 +32,13 @@ def test_a_provisioned_type_comes_free_at_steps_and_with_the_least_that_is_neede
 
 
 def test_throughput_is_bought_with_the_iops_that_it_takes() -> None:
-    need = {UNIT: (100.0, 1100.0 * MB)}
+    need: Needs = {UNIT: (100.0, 1100.0 * MB)}
     rows = [p for p in points(CATALOG, 64 * GIB, need) if p["type"] == "azure/premium-v2"]
     assert {"iops": 4400, "throughput": "1100MB/s"}.items() <= rows[-1].items()
 
 
 def test_iops_are_bought_with_the_size_that_they_take() -> None:
-    need = {UNIT: (30_000.0, 0.0)}
+    need: Needs = {UNIT: (30_000.0, 0.0)}
     rows = [p for p in points(CATALOG, 4 * GIB, need) if p["type"] == "azure/premium-v2"]
     assert (rows[-1]["size"], rows[-1]["iops"]) == ("60GiB", 30_000)  # 500 a GiB
 
